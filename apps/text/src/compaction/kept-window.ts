@@ -38,11 +38,12 @@ function lastStep(items: readonly unknown[]): number {
   let start = items.length;
   if (isOutput(items[start - 1])) while (isOutput(items[start - 1])) start -= 1;
   else while (isInstructionOrUsers(items[start - 1])) start -= 1;
-  for (let index = items.length - 1; index >= start; index -= 1) {
-    if (!isOutput(items[index])) continue;
+  /** The ids of outputs whose calls have not come by yet. */
+  const open = new Set<string | null>();
+  for (let index = items.length - 1; index >= 0 && (index >= start || open.size > 0); index -= 1) {
     const id = callIdOf(items[index]);
-    const call = items.findLastIndex((item, at) => at < index && isCall(item) && callIdOf(item) === id);
-    if (call >= 0) start = Math.min(start, call);
+    if (index >= start && isOutput(items[index])) open.add(id);
+    else if (isCall(items[index]) && open.delete(id)) start = Math.min(start, index);
   }
   // Reasoning belongs to the call after it.
   if (isCall(items[start])) while (typeOf(items[start - 1]) === 'reasoning') start -= 1;

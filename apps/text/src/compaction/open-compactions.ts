@@ -110,7 +110,7 @@ class Opener {
         if (opened === 'kept') content.push(block);
         else if (opened !== 'nothing') {
           shown.length = 0;
-          shown.push(...opened);
+          for (const one of opened) shown.push(one);
           content = [];
         }
       }

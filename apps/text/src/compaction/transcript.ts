@@ -1,5 +1,6 @@
 import type { Conversation, Turn } from '../conversation/conversation.ts';
 import { documentText, searchResultText, textOf } from '../conversation/encoding/plain-text.ts';
+import { ResultQueues } from '../conversation/encoding/result-queues.ts';
 import type { ImagePart, Part, ResultContent, ToolResultPart } from '../conversation/parts.ts';
 
 /** How much of a conversation its summary is made from. Lengths are in characters. */
@@ -45,7 +46,7 @@ const isResult = (part: Part): part is ToolResultPart => part.type === 'tool-res
 class TranscriptWriter {
   readonly #conversation: Conversation;
   readonly #bounds: TranscriptBounds;
-  readonly #results = new Map<string, ToolResultPart[]>();
+  readonly #results: ResultQueues;
   readonly #images: readonly ImagePart[];
   readonly #lines: string[] = [];
 
@@ -53,8 +54,7 @@ class TranscriptWriter {
     this.#conversation = conversation;
     this.#bounds = bounds;
     const parts = conversation.turns.flatMap((turn) => turn.parts);
-    for (const result of parts.filter(isResult))
-      this.#results.set(result.callId, [...(this.#results.get(result.callId) ?? []), result]);
+    this.#results = new ResultQueues(parts.filter(isResult));
     const images = parts.flatMap((part) => (isResult(part) ? part.content.filter(isImage) : part));
     this.#images = bounds.images === 0 ? [] : images.filter(isImage).slice(-bounds.images);
   }
@@ -77,18 +77,14 @@ class TranscriptWriter {
         const { id, name } = part;
         const called = shortened(part.arguments, this.#bounds.toolText);
         this.#add('tool_call', called, ` name=${JSON.stringify(name)} id=${JSON.stringify(id)}`);
-        const result = this.#results.get(id)?.shift();
+        const result = this.#results.take(id);
         if (result === undefined) this.#lines.push(`<tool_result id=${JSON.stringify(id)} pending="true"/>`);
         else this.#result(result);
         break;
       }
       case 'tool-result': {
         // A result without a call; the others are written with their calls.
-        const waiting = this.#results.get(part.callId);
-        if (waiting?.[0] === part) {
-          waiting.shift();
-          this.#result(part);
-        }
+        if (this.#results.takeIfNext(part)) this.#result(part);
         break;
       }
       case 'reasoning':

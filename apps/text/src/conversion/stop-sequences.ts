@@ -2,44 +2,21 @@ import type { Finish } from '../conversation/reply/reply.ts';
 import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
-
-interface Match {
-  readonly start: number;
-  readonly sequence: string;
-}
-
-/** The match that is complete first; of two complete at once, the longer. So chunking cannot change the result. */
-function firstMatch(text: string, sequences: readonly string[]): Match | undefined {
-  return sequences
-    .map((sequence) => ({ start: text.indexOf(sequence), sequence }))
-    .filter(({ start }) => start >= 0)
-    .sort((a, b) => a.start + a.sequence.length - (b.start + b.sequence.length) || a.start - b.start)[0];
-}
-
-/** How many characters at the end of a text could be the beginning of a sequence. */
-function openSuffix(text: string, sequences: readonly string[]): number {
-  let longest = 0;
-  for (const sequence of sequences) {
-    for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
-      if (text.endsWith(sequence.slice(0, length))) longest = length;
-    }
-  }
-  return longest;
-}
+import { SequenceMatcher } from './sequence-matcher.ts';
 
 /**
  * Cuts the visible text at the first stop sequence, for upstreams that cannot. A suffix that could begin a sequence is
  * held back until it is decided. After a match everything is swallowed until the end, whose usage still counts.
  */
 export class StopSequenceStep implements StreamStep<StreamEvent, StreamEvent> {
-  readonly #sequences: readonly string[];
+  readonly #matcher: SequenceMatcher;
   #held = '';
   #matched: string | undefined;
   #finished = false;
   #usage: Usage = NO_USAGE;
 
   constructor(sequences: readonly string[]) {
-    this.#sequences = sequences.filter((sequence) => sequence !== '');
+    this.#matcher = new SequenceMatcher(sequences.filter((sequence) => sequence !== ''));
   }
 
   /** Whether the answer is over although the upstream still talks. */
@@ -67,23 +44,25 @@ export class StopSequenceStep implements StreamStep<StreamEvent, StreamEvent> {
 
   *#text(event: StreamEvent & { type: 'text-delta' }): Generator<StreamEvent> {
     const text = this.#held + event.text;
-    const match = firstMatch(text, this.#sequences);
-    if (match === undefined) {
-      const keep = openSuffix(text, this.#sequences);
+    const match = this.#matcher.next(event.text);
+    if (match === null) {
+      const keep = this.#matcher.begun;
       this.#held = text.slice(text.length - keep);
       const sayable = text.slice(0, text.length - keep);
       if (sayable !== '') yield { ...event, text: sayable };
       return;
     }
+    const start = this.#held.length + match.end - match.sequence.length;
     this.#held = '';
     this.#matched = match.sequence;
-    if (match.start > 0) yield { ...event, text: text.slice(0, match.start) };
+    if (start > 0) yield { ...event, text: text.slice(0, start) };
     yield { type: 'text-end' };
   }
 
   *#release(): Generator<StreamEvent> {
     if (this.#held !== '') yield { type: 'text-delta', text: this.#held };
     this.#held = '';
+    this.#matcher.restart();
   }
 
   *#finish(serviceTier: string | undefined): Generator<StreamEvent> {

@@ -26,8 +26,11 @@ export function demandOneTool(body: JsonObject, protocol: TextProtocol): JsonObj
   const nested = isJsonObject(choice.allowed_tools) ? choice.allowed_tools : choice;
   const isList = choice.type === 'allowed_tools' && Array.isArray(nested.tools);
   const wanted: readonly unknown[] = isList && Array.isArray(nested.tools) ? nested.tools : [choice];
-  const names = wanted.map(nameOf).filter((name) => typeof name === 'string');
-  const offered = tools.filter((tool) => names.some((name) => name === nameOf(tool)));
+  const names = new Set(wanted.map(nameOf).filter((name) => typeof name === 'string'));
+  const offered = tools.filter((tool) => {
+    const name = nameOf(tool);
+    return typeof name === 'string' && names.has(name);
+  });
   if (offered.length === 0) return body;
   if (isList) return { ...body, tools: offered, tool_choice: nested.mode };
   const { disable_parallel_tool_use: single } = choice;

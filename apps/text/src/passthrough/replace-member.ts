@@ -26,12 +26,22 @@ export function exchangeMembers(
 ): Buffer {
   const quoted = removed.map((name) => JSON.stringify(name));
   const scanner = new MemberScanner(json);
-  const parts: Buffer[] = [];
+  /** Runs of members that stay, with what is between them. */
+  const kept: Span[] = [];
+  let isAfterGap = true;
   for (let member = scanner.next(); member !== null; member = scanner.next()) {
     const name = json.toString('latin1', member.nameStart, member.nameEnd);
-    if (quoted.some((one) => isName(name, one))) continue;
-    parts.push(OPEN_OR_COMMA[parts.length === 0 ? 0 : 1], json.subarray(member.nameStart, member.end));
+    if (quoted.some((one) => isName(name, one))) isAfterGap = true;
+    else {
+      const last = isAfterGap ? undefined : kept.pop();
+      kept.push({ start: last?.start ?? member.nameStart, end: member.end });
+      isAfterGap = false;
+    }
   }
+  const parts = kept.flatMap(({ start, end }, index) => [
+    OPEN_OR_COMMA[index === 0 ? 0 : 1],
+    json.subarray(start, end),
+  ]);
   const end = Object.entries(added).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
   );

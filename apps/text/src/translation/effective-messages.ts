@@ -19,7 +19,8 @@ export function effectiveMessages(body: unknown): unknown {
   const { output_format: format, billing_policy: _, thread: __, ...rest } = body;
   const messages = listOf(body.messages);
   const changes = new ToolChanges(body.tools);
-  const shown = messages.map((message, index) => shownMessage(message, index, messages, changes));
+  const lastUsers = messages.findLastIndex(isUsers);
+  const shown = messages.map((message, index) => shownMessage(message, index, lastUsers, changes));
   const config = {
     ...objectOf(body.output_config),
     ...lastEffort(messages),
@@ -80,12 +81,7 @@ function lastEffort(messages: readonly unknown[]): { effort?: unknown } {
   return setting === undefined ? {} : { effort: setting };
 }
 
-function shownMessage(
-  message: unknown,
-  index: number,
-  messages: readonly unknown[],
-  changes: ToolChanges,
-): unknown {
+function shownMessage(message: unknown, index: number, lastUsers: number, changes: ToolChanges): unknown {
   if (!isJsonObject(message)) return message;
   const { role, content, clear_at: clearAt, output_config: _, ...rest } = message;
   const path = ['messages', index, 'content'];
@@ -94,7 +90,7 @@ function shownMessage(
     const blocks = content.map((block, at) => shownBlock(block, [...path, at], changes));
     return { ...message, content: blocks };
   }
-  const isSpent = clearAt === 'next_user_message' && messages.slice(index + 1).some(isUsers);
+  const isSpent = clearAt === 'next_user_message' && lastUsers > index;
   const blocks = listOf(content).filter((block, at) => !changes.apply(block, [...path, at]));
   return { ...rest, role, content: isSpent ? [] : typeof content === 'string' ? content : blocks };
 }

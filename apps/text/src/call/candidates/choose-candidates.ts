@@ -37,7 +37,12 @@ export function chooseCandidates(
   if (candidates.length > 0) return candidates;
   const named = tools.some(({ path }) => path[0] === 'tool_choice');
   if (model.dropUnavailableTools && !named) return offering([]);
-  const missing = tools.find((_, index) => offering(tools.slice(0, index + 1)).length === 0);
+  const families = new Set<string>();
+  const missing = tools.find((tool, index) => {
+    if (families.has(tool.family)) return false;
+    families.add(tool.family);
+    return offering(tools.slice(0, index + 1)).length === 0;
+  });
   if (missing === undefined) return candidates;
   throw new GatewayError('unsupported_tool', {
     path: missing.path,

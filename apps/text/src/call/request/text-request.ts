@@ -7,6 +7,7 @@ import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
 import { conversationKeyIn } from './conversation-key.ts';
+import { checkBounds } from './request-bounds.ts';
 import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
 import { type RequestedTool, requestedTools } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
@@ -73,6 +74,7 @@ export function describeRequest(
   bytes: Buffer,
   value: unknown,
 ): TextRequest {
+  if (isObject(value)) checkBounds(value);
   const body = validate(schema, value);
   const { thread, diagnostics } = body;
   const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;

@@ -5,6 +5,7 @@ import { refuseParameter } from '../losses.ts';
 import type { ToolCallPart, ToolResultPart } from '../parts.ts';
 import type { Target } from '../target.ts';
 import type { Encoder } from './encoder.ts';
+import { ResultQueues } from './result-queues.ts';
 
 const isCall = (part: { type: string }): part is ToolCallPart => part.type === 'tool-call';
 const isResult = (part: { type: string }): part is ToolResultPart => part.type === 'tool-result';
@@ -18,19 +19,14 @@ export function settleTurns(
   { source, turns }: Conversation,
   { countsOnly = false }: Pick<Target, 'countsOnly'>,
 ): Turn[] {
-  const waiting = new Map<string, ToolResultPart[]>();
-  for (const part of turns.flatMap((turn) => turn.parts).filter(isResult)) {
-    const known = waiting.get(part.callId);
-    if (known === undefined) waiting.set(part.callId, [part]);
-    else known.push(part);
-  }
+  const waiting = new ResultQueues(turns.flatMap((turn) => turn.parts).filter(isResult));
 
   const settled: Turn[] = [];
   for (const turn of turns) {
     const rest = turn.parts.filter((part) => !isResult(part));
     if (rest.length > 0) settled.push({ ...turn, parts: rest });
     const results = rest.filter(isCall).map((call) => {
-      const result = waiting.get(call.id)?.shift();
+      const result = waiting.take(call.id);
       if (result === undefined) {
         if (countsOnly && turn === turns.at(-1)) return noResult(call);
         return missingResult(source, call, turn);
@@ -39,7 +35,7 @@ export function settleTurns(
     });
     if (results.length > 0) settled.push({ role: 'user', parts: results, at: results[0]?.at ?? turn.at });
   }
-  const unclaimed = [...waiting.values()].flat()[0];
+  const unclaimed = waiting.first();
   if (unclaimed !== undefined) unexpectedResult(source, unclaimed);
   return settled;
 }

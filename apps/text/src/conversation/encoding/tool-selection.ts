@@ -3,10 +3,16 @@ import { refuseParameter } from '../losses.ts';
 import { pathsOf } from '../scalar-paths.ts';
 import type { NamedTool, Tool, ToolChoice } from '../tool.ts';
 
-const isNamed = (tool: Tool, wanted: NamedTool): boolean =>
-  tool.type === 'function' || tool.type === 'custom'
-    ? tool.name === wanted.name && tool.namespace === wanted.namespace
-    : tool.name === wanted.name || (tool.type === 'web-search' && wanted.name.startsWith('web_search'));
+/** Whether a list of allowed tools names a tool. */
+function allowedBy(wanted: readonly NamedTool[]): (tool: Tool) => boolean {
+  const names = new Set(wanted.map(({ name }) => name));
+  const namespaced = new Set(wanted.map(({ name, namespace }) => JSON.stringify([name, namespace])));
+  const allowsSearch = wanted.some(({ name }) => name.startsWith('web_search'));
+  return (tool) =>
+    tool.type === 'function' || tool.type === 'custom'
+      ? namespaced.has(JSON.stringify([tool.name, tool.namespace]))
+      : names.has(tool.name) || (tool.type === 'web-search' && allowsSearch);
+}
 
 /** A tool choice that the available tools can honour; undefined where there is nothing to choose from. */
 export interface ToolSelection {
@@ -21,9 +27,7 @@ export interface ToolSelection {
 export function selectTools(conversation: Conversation, available: readonly Tool[]): ToolSelection {
   const { toolChoice } = conversation;
   const isAllowedList = toolChoice?.type === 'allowed';
-  const tools = isAllowedList
-    ? available.filter((tool) => toolChoice.tools.some((wanted) => isNamed(tool, wanted)))
-    : available;
+  const tools = isAllowedList ? available.filter(allowedBy(toolChoice.tools)) : available;
   const choice = isAllowedList ? { type: toolChoice.mode } : toolChoice;
   if (tools.length > 0) return { tools, choice };
   if (choice?.type === 'required' || choice?.type === 'tool') {

@@ -11,40 +11,48 @@ interface Lane {
  * waits where nothing overlaps.
  */
 export class PartSequence {
-  #lanes: Lane[] = [];
+  /** Those that have not had their turn, in the order in which they were opened. */
+  readonly #lanes = new Set<Lane>();
+  readonly #open = new Map<string, Lane>();
+  #first: Lane | undefined;
 
   /** The key of the part that is speaking. */
   get speaking(): string | undefined {
-    return this.#lanes[0]?.key;
+    return this.#first?.key;
   }
 
   /** Whether another part waits for the speaking one to close. */
   get contended(): boolean {
-    return this.#lanes.length > 1;
+    return this.#lanes.size > 1;
   }
 
   isOpen(key: string): boolean {
-    return this.#lanes.some((lane) => lane.key === key && !lane.closed);
+    return this.#open.has(key);
   }
 
   open(key: string, event: StreamEvent): StreamEvent[] {
-    this.#lanes.push({ key, waiting: [], closed: false });
+    const lane: Lane = { key, waiting: [], closed: false };
+    this.#lanes.add(lane);
+    this.#open.set(key, lane);
+    this.#first ??= lane;
     return this.add(key, event);
   }
 
   add(key: string, event: StreamEvent): StreamEvent[] {
-    if (this.#lanes[0]?.key === key) return [event];
-    this.#lanes.find((lane) => lane.key === key && !lane.closed)?.waiting.push(event);
+    if (this.#first?.key === key) return [event];
+    this.#open.get(key)?.waiting.push(event);
     return [];
   }
 
   close(key: string, event: StreamEvent): StreamEvent[] {
     const out = this.add(key, event);
-    const lane = this.#lanes.find((candidate) => candidate.key === key && !candidate.closed);
+    const lane = this.#open.get(key);
     if (lane !== undefined) lane.closed = true;
-    while (this.#lanes[0]?.closed) {
-      this.#lanes.shift();
-      out.push(...(this.#lanes[0]?.waiting.splice(0) ?? []));
+    this.#open.delete(key);
+    while (this.#first?.closed) {
+      this.#lanes.delete(this.#first);
+      [this.#first] = this.#lanes;
+      for (const waited of this.#first?.waiting.splice(0) ?? []) out.push(waited);
     }
     return out;
   }

@@ -34,7 +34,7 @@ export function encodeMessages(encoder: Encoder): Message[] {
     '\n\n',
   );
   const messages: Message[] = system === '' ? [] : [{ role: target.quirks.instructionRole, content: system }];
-  messages.push(...turns.flatMap((turn) => encodeTurn(turn, encoder)));
+  for (const turn of turns) for (const message of encodeTurn(turn, encoder)) messages.push(message);
   return target.quirks.mergeMessages ? mergeNeighbours(messages) : messages;
 }
 
@@ -79,7 +79,7 @@ function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Me
   const messages = results.map((result): Message => {
     const shown = result.content.flatMap((part) => encodeShown(part, encoder));
     const others = shown.filter((part) => part.type !== 'text');
-    moved.push(...others);
+    for (const other of others) moved.push(other);
     const texts = shown.flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
     const content = [...texts, ...(others.length > 0 ? [MOVED] : [])].join('\n');
     return {
@@ -144,27 +144,34 @@ function encodeReasoning(parts: readonly ReasoningPart[], { target, losses, conv
   return reasoningBack === 'required' && isThinking ? { [member]: UNKNOWN_REASONING } : {};
 }
 
-const asParts = (content: unknown): readonly unknown[] =>
-  typeof content === 'string' ? [textPart(content)] : Array.isArray(content) ? content : [];
-
 /** Tool messages answer one call each, and a turn with calls is answered by them: neither takes anything more. */
 const isClosed = (message: Message): boolean => message.role === 'tool' || message.tool_calls !== undefined;
 
 /** Merges consecutive messages of the same role. */
 function mergeNeighbours(messages: readonly Message[]): Message[] {
   const merged: Message[] = [];
+  let group: Message[] = [];
+  const flush = () => {
+    if (group.length > 0) merged.push(mergedOf(group));
+    group = [];
+  };
   for (const message of messages) {
-    const last = merged.at(-1);
-    if (last?.role !== message.role || isClosed(last)) {
-      merged.push(message);
-      continue;
-    }
-    const [before, after] = [last.content ?? '', message.content ?? ''];
-    const bothText = typeof before === 'string' && typeof after === 'string';
-    const content = bothText
-      ? [before, after].filter((text) => text !== '').join('\n\n')
-      : [...asParts(before), ...asParts(after)];
-    merged[merged.length - 1] = { ...last, ...message, content };
+    const last = group.at(-1);
+    if (last !== undefined && (last.role !== message.role || isClosed(last))) flush();
+    group.push(message);
   }
+  flush();
   return merged;
+}
+
+function mergedOf(group: readonly Message[]): Message {
+  const [first, ...others] = group;
+  if (first === undefined || others.length === 0) return first ?? { role: 'user' };
+  const contents = group.map(({ content }) => content ?? '');
+  const texts = contents.filter((content) => typeof content === 'string');
+  const content =
+    texts.length === contents.length
+      ? texts.filter((text) => text !== '').join('\n\n')
+      : contents.flatMap((one): unknown => (typeof one === 'string' ? [textPart(one)] : one));
+  return Object.assign({}, ...group, { content });
 }

@@ -24,6 +24,10 @@ interface Call {
 export class CallStream {
   readonly #parts: PartSequence;
   readonly #calls: Call[] = [];
+  readonly #byKey = new Map<string, Call>();
+  /** The latest call of each index, and of each id. */
+  readonly #byIndex = new Map<number, Call>();
+  readonly #byId = new Map<string, Call>();
 
   constructor(parts: PartSequence) {
     this.#parts = parts;
@@ -35,7 +39,7 @@ export class CallStream {
 
   *add(fragment: ChatToolCallFragment): Generator<StreamEvent> {
     const call = this.#callOf(fragment);
-    if (fragment.id && call.id === '') call.id = fragment.id;
+    if (fragment.id && call.id === '') this.#name(call, fragment.id);
     if (call.name === '') call.name = nameOf(fragment);
     const text = argumentsOf(fragment);
     call.text += text;
@@ -48,10 +52,16 @@ export class CallStream {
 
   /** Closes the speaking call where it is certainly complete, so that the call that waits for it can begin. */
   *settle(): Generator<StreamEvent> {
-    const speaking = this.#calls.find((call) => call.key === this.#parts.speaking);
-    if (speaking === undefined || !isWhole(speaking)) return;
-    yield* this.#close(speaking);
-    if (this.#parts.contended) yield* this.settle();
+    do {
+      const speaking = this.#byKey.get(this.#parts.speaking ?? '');
+      if (speaking === undefined || !isWhole(speaking)) return;
+      yield* this.#close(speaking);
+    } while (this.#parts.contended);
+  }
+
+  #name(call: Call, id: string): void {
+    call.id = id;
+    this.#byId.set(id, call);
   }
 
   /** @throws GatewayError for a call without a name: nobody could run it */
@@ -88,6 +98,9 @@ export class CallStream {
       closed: false,
     };
     this.#calls.push(call);
+    this.#byKey.set(call.key, call);
+    if (call.index !== null) this.#byIndex.set(call.index, call);
+    if (call.id !== '') this.#byId.set(call.id, call);
     return call;
   }
 
@@ -95,12 +108,12 @@ export class CallStream {
   #known({ index, id, ...members }: ChatToolCallFragment): Call | undefined {
     const last = this.#calls.at(-1);
     if (index !== null && index !== undefined) {
-      const same = this.#calls.findLast((call) => call.index === index);
+      const same = this.#byIndex.get(index);
       // Some servers give every call the same index and distinguish them by id alone.
       const isAnother = id && same?.id && same.id !== id && nameOf(members) !== '';
       return isAnother ? undefined : same;
     }
-    if (id) return this.#calls.findLast((call) => call.id === id);
+    if (id) return this.#byId.get(id);
     return nameOf(members) === '' || last?.name === '' ? last : undefined;
   }
 }

@@ -53,7 +53,7 @@ export function encodeTurns(encoder: Encoder): Message[] {
         ? encodeSystemTurn(turn, previous, turns[index + 1], encoder)
         : { role: turn.role, content: turn.parts.flatMap((part) => encodePart(part, encoder)) };
     if (message.content.length === 0) continue;
-    if (previous?.role === message.role) previous.content.push(...message.content);
+    if (previous?.role === message.role) for (const block of message.content) previous.content.push(block);
     else messages.push(message);
   }
   if (messages.length === 0)

@@ -43,6 +43,8 @@ export class ItemReader {
   readonly #reader: RequestReader;
   /** The calls so far, by their ids. */
   readonly #called = new Map<string, Call>();
+  /** The parts of the assistant turn that is under way. */
+  #assistantParts: Part[] | null = null;
 
   constructor(tokens: OpaqueTokens, reader: RequestReader) {
     this.#tokens = tokens;
@@ -70,13 +72,12 @@ export class ItemReader {
         this.#output(type, item, at);
         break;
       case 'reasoning':
-        this.#add('assistant', at, this.#reasoning(item, at));
+        this.#add('assistant', at, [this.#reasoning(item, at)]);
         break;
       case 'additional_tools': {
         const { tools } = this.#reader.read(ResponsesItem.additional_tools, item, at);
-        this.tools.push(
-          ...tools.flatMap((tool, index) => decodeTool(tool, [...at, 'tools', index], this.#reader)),
-        );
+        for (const [index, tool] of tools.entries())
+          this.tools.push(...decodeTool(tool, [...at, 'tools', index], this.#reader));
         break;
       }
       default:
@@ -87,40 +88,38 @@ export class ItemReader {
   }
 
   /** Adds to the assistant turn that is under way; users' messages stay apart. */
-  #add(role: Turn['role'], at: Path, ...parts: Part[]): void {
-    const last = this.turns.at(-1);
-    if (role === 'assistant' && last?.role === 'assistant') {
-      this.turns[this.turns.length - 1] = { ...last, parts: [...last.parts, ...parts] };
-    } else if (parts.length > 0) this.turns.push({ role, parts, at });
+  #add(role: Turn['role'], at: Path, parts: readonly Part[]): void {
+    if (role === 'assistant' && this.#assistantParts !== null) {
+      for (const part of parts) this.#assistantParts.push(part);
+    } else if (parts.length > 0) {
+      const own = [...parts];
+      this.turns.push({ role, parts: own, at });
+      this.#assistantParts = role === 'assistant' ? own : null;
+    }
   }
 
   #message(item: Item, at: Path): void {
     const { role, content } = this.#reader.read(ResponsesItem.message, { ...item, type: 'message' }, at);
     const parts: ContentPart[] = decodeContent(content, [...at, 'content'], this.#reader);
     if (role === 'user' || role === 'assistant') {
-      this.#add(role, at, ...parts);
+      this.#add(role, at, parts);
       return;
     }
     for (const part of parts) {
       if (!isText(part)) this.#reader.refuse(part.at ?? at, 'Instructions can only be text for this model.');
     }
     const texts = parts.filter(isText);
-    if (this.turns.length === 0) this.system.push(...texts);
-    else this.#add('system', at, ...texts);
+    if (this.turns.length > 0) this.#add('system', at, texts);
+    else for (const text of texts) this.system.push(text);
   }
 
   #call(call: Call, content: Pick<ToolCallPart, 'arguments' | 'custom'>, at: Path): void {
     const { call_id: id, name, namespace } = call;
     this.#called.set(id, call);
     this.#checkCaller(call, at);
-    this.#add('assistant', at, {
-      type: 'tool-call',
-      id,
-      name,
-      ...content,
-      ...(namespace && { namespace }),
-      at,
-    });
+    this.#add('assistant', at, [
+      { type: 'tool-call', id, name, ...content, ...(namespace && { namespace }), at },
+    ]);
   }
 
   #checkCaller({ caller }: { caller?: { type: string } | null | undefined }, at: Path): void {
@@ -139,7 +138,7 @@ export class ItemReader {
     const parts = decodeContent(result.output, [...at, 'output'], this.#reader);
     const content = resultContent(parts, this.#reader);
     const custom = type === 'custom_tool_call_output' ? { custom: true } : {};
-    this.#add('user', at, { type: 'tool-result', callId: result.call_id, content, ...custom, at });
+    this.#add('user', at, [{ type: 'tool-result', callId: result.call_id, content, ...custom, at }]);
   }
 
   #reasoning(item: Item, at: Path): ReasoningPart {
