@@ -41,6 +41,8 @@ export const TextSettings = ModelServiceSettings.extend({
   TEXT_WEBSOCKET_PING_MS: setting.integer(15_000, { min: 10 }),
   /** How long a WebSocket may be idle. */
   TEXT_WEBSOCKET_IDLE_MS: setting.integer(30 * MINUTE_MS, { min: 10 }),
+  /** How long a message over a WebSocket may take to arrive, from its first byte to its last. */
+  TEXT_WEBSOCKET_MESSAGE_MS: setting.integer(2 * MINUTE_MS, { min: 10 }),
   /** How long a WebSocket takes new requests. */
   TEXT_WEBSOCKET_LIFE_MS: setting.integer(60 * MINUTE_MS, { min: 10 }),
 });

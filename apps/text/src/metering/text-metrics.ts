@@ -36,6 +36,7 @@ export type CloseReason =
   | 'key'
   | 'restart'
   | 'flood'
+  | 'slow'
   | 'protocol';
 
 /** Seconds: a model's first output comes after a tenth of a second or after a minute of thought. */

@@ -3,10 +3,12 @@ import type { AcceptSocket } from '@gateway/service-kit/request/handshake';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import { type ClosedConnection, type ConnectionLimits, SocketConnection } from './connection.ts';
 import type { RequestRunner } from './run-create.ts';
+import type { SocketMemory } from './socket-memory.ts';
 
 export interface SocketsOptions {
   readonly runner: RequestRunner;
   readonly limits: Omit<ConnectionLimits, 'silenceMs'>;
+  readonly socketMemory: SocketMemory;
   /** How often each client gets a ping. */
   readonly pingMs: number;
   readonly now: () => number;
@@ -30,7 +32,7 @@ const CLOSE_TIMEOUT_MS = 2000;
 
 /** All WebSockets of this process. One timer looks after all of them. */
 export function createSockets(options: SocketsOptions): Sockets {
-  const { runner, pingMs, now, stopping, onOpened, onClosed } = options;
+  const { runner, socketMemory, pingMs, now, stopping, onOpened, onClosed } = options;
   const limits = { ...options.limits, silenceMs: pingMs * MAX_MISSED_PINGS };
   const connections = new Set<SocketConnection>();
   const serverOptions: ServerOptions & { readonly closeTimeout: number } = {
@@ -65,6 +67,7 @@ export function createSockets(options: SocketsOptions): Sockets {
           arrival,
           runner,
           limits,
+          socketMemory,
           now,
           onClosed: (closed) => {
             connections.delete(connection);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Handshake, SocketArrival } from '@gateway/service-kit/request/handshake';
 import type { WebSocket } from 'ws';
 import type { CloseReason } from '../metering/text-metrics.ts';
@@ -11,6 +12,7 @@ import type { EventResponse, EventSink } from './event-response.ts';
 import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { Connection, RequestRunner } from './run-create.ts';
+import type { ConnectionMemory, SocketMemory } from './socket-memory.ts';
 import { createTextFrames } from './text-frames.ts';
 
 /** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */
@@ -25,6 +27,8 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   /** How long a connection takes new requests. */
   readonly lifeMs: number;
+  /** How long a message may take to arrive, from its first byte to its last. */
+  readonly messageMs: number;
   /** How long nothing may come in answer to pings. */
   readonly silenceMs: number;
 }
@@ -33,6 +37,7 @@ interface ConnectionOptions extends Handshake {
   readonly arrival: SocketArrival;
   readonly runner: RequestRunner;
   readonly limits: ConnectionLimits;
+  readonly socketMemory: SocketMemory;
   /** In milliseconds, on a clock that only goes forward. */
   readonly now: () => number;
   readonly onClosed: (closed: ClosedConnection) => void;
@@ -55,6 +60,16 @@ const MAX_WAITING_FRAMES = 2;
 /** What a client has not taken, beyond which it gets no answer to what it sends. */
 const MAX_UNTAKEN_BYTES = 8 * 1024 * 1024;
 
+/** The same for pings, which are answered before anything is counted. */
+const MAX_UNTAKEN_BY_PINGS = 256 * 1024;
+/** Less is not counted: most messages are small, and come in one piece. */
+const MIN_COUNTED_ARRIVING = 64 * 1024;
+const MIN_COUNTED_UNTAKEN = 256 * 1024;
+/** What a piece of a message takes beside its bytes. */
+const BYTES_OF_PIECE = 128;
+/** With the client's mask. */
+const BYTES_OF_CONTROL_HEAD = 6;
+
 /** One open WebSocket: its lanes, what it remembers, and its end. */
 export class SocketConnection implements Connection, EventSink {
   readonly handshake: Handshake['request'];
@@ -68,7 +83,14 @@ export class SocketConnection implements Connection, EventSink {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #lanes: Lanes;
+  readonly #held: ConnectionMemory;
   readonly #openedAtMs: number;
+  /** Of a message that is not complete. */
+  #arrivingBytes = 0;
+  #arrivingPieces = 0;
+  #arrivingSinceMs = 0;
+  #hasUntaken = false;
+  #waitingBytes = 0;
   #seenAtMs: number;
   #usedAtMs: number;
   #requests = 0;
@@ -85,7 +107,8 @@ export class SocketConnection implements Connection, EventSink {
     this.headers = requestHeaders(request.headers);
     this.connectionId = arrival.requestId;
     this.identity = arrival.identity;
-    this.memory = createLaneMemory(limits.maxRememberedBytes);
+    this.#held = options.socketMemory.open(this.identity);
+    this.memory = createLaneMemory(limits.maxRememberedBytes, this.#held);
     this.#lanes = createLanes(
       {
         maxRunning: MAX_RUNNING,
@@ -97,17 +120,31 @@ export class SocketConnection implements Connection, EventSink {
     );
     this.#openedAtMs = this.#seenAtMs = this.#usedAtMs = now();
     webSocket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
-    webSocket.on('pong', () => this.#see());
+    webSocket.on('pong', (data) => {
+      this.#see();
+      this.#onControlFrame(data.length);
+    });
+    webSocket.on('ping', (data) => {
+      this.#onControlFrame(data.length);
+      // Each ping is answered, whether or not its client reads.
+      if (webSocket.bufferedAmount > MAX_UNTAKEN_BY_PINGS) this.#terminate('flood');
+    });
+    // Before `ws` takes the bytes, and tells of the messages that they complete.
+    socket.prependListener('data', ({ length }: Buffer) => this.#onBytes(length));
     webSocket.on('error', () => {
       this.#reason ??= 'protocol';
     });
     socket.on('drain', () => {
       this.#see();
+      if (this.#hasUntaken) this.#held.hold('untaken', 0);
+      this.#hasUntaken = false;
       for (const response of this.responses) response.emit('drain');
     });
     webSocket.once('close', (code) => {
       this.#lanes.refuseWaiting(shuttingDown);
       for (const response of this.responses) response.leave();
+      this.memory.end();
+      this.#held.end();
       onClosed({
         connectionId: this.connectionId,
         keyId: this.identity.keyId,
@@ -125,6 +162,17 @@ export class SocketConnection implements Connection, EventSink {
   send(events: readonly (Buffer | string)[]): void {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     this.#socket.write(createTextFrames(events));
+    const { writableLength } = this.#socket;
+    if (writableLength > MIN_COUNTED_UNTAKEN) this.#onUntaken(writableLength);
+  }
+
+  holdWaiting(bytes: number): () => void {
+    this.#held.hold('waiting', this.#waitingBytes + bytes);
+    this.#waitingBytes += bytes;
+    return () => {
+      this.#waitingBytes -= bytes;
+      this.#held.hold('waiting', this.#waitingBytes);
+    };
   }
 
   onKeyEnded(): void {
@@ -148,9 +196,48 @@ export class SocketConnection implements Connection, EventSink {
       this.#options.runner.refuse(this, null, tooOld());
       this.end('age');
     } else if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping();
+    if (this.#arrivingBytes > 0 && nowMs - this.#arrivingSinceMs >= limits.messageMs) this.#terminate('slow');
+  }
+
+  #onBytes(length: number): void {
+    if (this.#arrivingBytes === 0) this.#arrivingSinceMs = this.#options.now();
+    this.#arrivingBytes += length;
+    this.#arrivingPieces += 1;
+    const bytes = this.#arrivingBytes + this.#arrivingPieces * BYTES_OF_PIECE;
+    if (bytes < MIN_COUNTED_ARRIVING) return;
+    try {
+      this.#held.hold('arriving', bytes);
+    } catch (error) {
+      this.#reason ??= 'flood';
+      this.#options.runner.refuse(this, null, toGatewayError(error));
+      this.#socket.pause();
+      this.#socket.destroySoon();
+    }
+  }
+
+  /** It may come between the pieces of a message. */
+  #onControlFrame(payloadBytes: number): void {
+    this.#arrivingBytes = Math.max(0, this.#arrivingBytes - payloadBytes - BYTES_OF_CONTROL_HEAD);
+    if (this.#arrivingBytes === 0) this.#onArrived();
+  }
+
+  #onArrived(): void {
+    this.#held.hold('arriving', 0);
+    this.#arrivingBytes = 0;
+    this.#arrivingPieces = 0;
+  }
+
+  #onUntaken(bytes: number): void {
+    this.#hasUntaken = true;
+    try {
+      this.#held.hold('untaken', bytes);
+    } catch {
+      this.#terminate('flood');
+    }
   }
 
   #onMessage(data: unknown, isBinary: boolean): void {
+    this.#onArrived();
     this.#see();
     this.#usedAtMs = this.#seenAtMs;
     // A client that sends without reading.
@@ -173,7 +260,7 @@ export class SocketConnection implements Connection, EventSink {
     if (this.#ending !== null) refuse(endingError(this.#ending));
     else if (event.kind === 'create') {
       const { length: bytes } = event.bytes;
-      const hold = () => runner.hold(this, event);
+      const hold = () => this.holdWaiting(bytes);
       this.#lanes.add({ lane, bytes, hold, run: () => runner.run(this, event), refuse });
     } else if (lane === null) refuse(event.error);
     else this.#lanes.add({ lane, bytes: 0, hold: holdNothing, run: async () => refuse(event.error), refuse });

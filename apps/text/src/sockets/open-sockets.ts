@@ -12,6 +12,7 @@ import type { TextSettings } from '../config.ts';
 import { createSockets, type Sockets } from './accept-sockets.ts';
 import { createCallerAccess } from './caller-access.ts';
 import { createRequestRunner } from './run-create.ts';
+import { createSocketMemory } from './socket-memory.ts';
 
 /** What its requests have in common with those over HTTP. */
 interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
@@ -23,13 +24,20 @@ interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
 
 type SocketSettings = Pick<
   TextSettings,
-  'GATEWAY_SECRET' | 'TEXT_WEBSOCKET_PING_MS' | 'TEXT_WEBSOCKET_IDLE_MS' | 'TEXT_WEBSOCKET_LIFE_MS'
+  | 'GATEWAY_SECRET'
+  | 'TEXT_WEBSOCKET_PING_MS'
+  | 'TEXT_WEBSOCKET_IDLE_MS'
+  | 'TEXT_WEBSOCKET_LIFE_MS'
+  | 'TEXT_WEBSOCKET_MESSAGE_MS'
 >;
 
 type Opened = Pick<Started<TextSettings>, 'logger' | 'metrics'> & {
   readonly config: SocketSettings;
   readonly life: Pick<Started<TextSettings>['life'], 'own' | 'stopping' | 'deadline'>;
 };
+
+/** Shares of the bytes that a process takes on: of the WebSockets of one key, and of all that is remembered. */
+const [KEY_SHARE, REMEMBERED_SHARE] = [0.25, 0.5];
 
 /** Opens the WebSockets of the text service; the process's life closes them. */
 export function openSockets(
@@ -62,7 +70,13 @@ export function openSockets(
         maxRememberedBytes: () => services.upstream.configuration.conversations.maxChainBytes,
         idleMs: config.TEXT_WEBSOCKET_IDLE_MS,
         lifeMs: config.TEXT_WEBSOCKET_LIFE_MS,
+        messageMs: config.TEXT_WEBSOCKET_MESSAGE_MS,
       },
+      socketMemory: createSocketMemory({
+        guard: load,
+        maxKeyBytes: Math.max(load.maxBodyBytes * KEY_SHARE, services.maxBodyBytes),
+        maxRememberedBytes: load.maxBodyBytes * REMEMBERED_SHARE,
+      }),
       pingMs: config.TEXT_WEBSOCKET_PING_MS,
       now: () => performance.now(),
       stopping: life.stopping,

@@ -149,3 +149,67 @@ test('what a full service refuses counts on no limit of its key', async () => {
   socket.send(CREATE);
   expect((await socket.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
 });
+
+/** The head of a frame of a client's, with a mask of zeros, of which only the beginning comes. */
+function frameHead(length: number): Buffer {
+  const head = Buffer.alloc(14);
+  head[0] = 0x81;
+  head[1] = 0x80 | 127;
+  head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}
+
+test('messages that never end hold memory as bodies do: what is too much of a key ends its connection', async () => {
+  const MB = 1024 * 1024;
+  stack = await startStack({ configuration: PLAIN, load: { MAX_BODY_BYTES_IN_FLIGHT: 4 * MB } });
+  const { secret } = await stack.text.keys.createKey({ name: 'attacker' });
+  const sockets = await Promise.all(Array.from({ length: 6 }, () => stack.text.webSocket(secret)));
+  const ended = sockets.map(({ closed }) => closed.then(() => 'ended'));
+  for (const { connection } of sockets) {
+    connection.on('error', () => undefined);
+    connection.write(frameHead(30 * MB));
+    for (let sent = 0; sent < 20; sent += 1) connection.write(Buffer.alloc(MB / 4));
+  }
+  await Promise.all(ended.slice(1));
+  const held = async () =>
+    Number(/gateway_body_bytes_in_flight\{service="text"\} (\d+)/.exec(await page())?.[1] ?? 0);
+  expect(await held()).toBeLessThan(8 * MB);
+  using other = await socketOf('normal');
+  if ((await held()) < 4 * MB) {
+    other.send(CREATE);
+    expect((await other.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+  }
+  for (const { connection } of sockets) connection.destroy();
+  await atRest();
+});
+
+test('a message that takes too long ends its connection, and control frames between messages do not', async () => {
+  stack = await startStack({
+    configuration: PLAIN,
+    webSockets: { TEXT_WEBSOCKET_PING_MS: 200, TEXT_WEBSOCKET_MESSAGE_MS: 300 },
+  });
+  using slow = await socketOf('normal');
+  using idle = await socketOf('normal');
+  slow.connection.write(frameHead(1000));
+  await slow.closed;
+  expect(await page()).toContain('gateway_websockets_closed_total{reason="slow",service="text"} 1\n');
+  idle.send(CREATE);
+  expect((await idle.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
+});
+
+test('what connections remember is bounded for all of them: the oldest is forgotten', async () => {
+  stack = await startStack({ configuration: PLAIN, load: { MAX_BODY_BYTES_IN_FLIGHT: 100_000 } });
+  const warm = async (socket: Awaited<ReturnType<typeof socketOf>>) => {
+    socket.send({ ...CREATE, input: 'x'.repeat(30_000), generate: false });
+    return Object((await socket.answer()).at(-1)?.response).id;
+  };
+  const next = async (socket: Awaited<ReturnType<typeof socketOf>>, id: unknown) => {
+    socket.send({ ...CREATE, previous_response_id: id });
+    return (await socket.answer()).at(-1);
+  };
+  using first = await socketOf('normal');
+  using second = await socketOf('high');
+  const ids = [await warm(first), await warm(second)];
+  expect(await next(first, ids[0])).toMatchObject({ code: 'previous_response_not_found' });
+  expect(await next(second, ids[1])).toMatchObject({ type: 'response.completed' });
+});

@@ -39,8 +39,6 @@ export interface Connection {
 export interface RequestRunner {
   /** Makes a response. Never rejects. */
   run(connection: Connection, event: CreateEvent): Promise<void>;
-  /** Counts the event of a request that waits for its lane. @throws {GatewayError} `overloaded` */
-  hold(connection: Connection, event: CreateEvent): () => void;
   /** Answers what is no request, or no request that can be taken. */
   refuse(connection: Connection, lane: Lane, error: GatewayError): void;
 }
@@ -134,7 +132,6 @@ export function createRequestRunner({
       // Nothing may be left that nobody ends.
       response.destroy();
     },
-    hold: ({ identity }, { bytes }) => guard.holdWaiting(WEBSOCKET, identity, bytes.length),
     refuse: (connection, lane, error) => {
       const { response, context } = open(connection, lane, connection.identity);
       writeError(response, error, context);

@@ -23,7 +23,7 @@ export async function warmUp(call: TextCall): Promise<void> {
   const { context, history, request, response, services } = call;
   candidatesFor(call);
   const nowSeconds = Math.floor(services.now() / 1000);
-  const body = parseBody(request.bytes.toString());
+  const body = request.content.take();
   const made = responseObject(
     {
       id: newId('resp_'),
@@ -47,7 +47,7 @@ export async function warmUp(call: TextCall): Promise<void> {
   if (shown.store === false) {
     remember(call, shown, {
       servedBy: servedBefore(history),
-      input: () => inputItems(body, history.items),
+      input: () => inputItems(parseBody(request.bytes.toString()), history.items),
       output: () => [],
     });
   }

@@ -114,6 +114,7 @@ const SOCKET_SETTINGS = {
   TEXT_WEBSOCKET_PING_MS: 15_000,
   TEXT_WEBSOCKET_IDLE_MS: 60_000,
   TEXT_WEBSOCKET_LIFE_MS: 60_000,
+  TEXT_WEBSOCKET_MESSAGE_MS: 60_000,
 };
 
 /** The text service in this process, on a port of its own, as the edge calls it. */

@@ -15,14 +15,18 @@ export type ShedReason = 'requests_in_flight' | 'body_bytes' | 'event_loop_delay
 export interface LoadGuard {
   /** Admits one more request, before any of its body is held. @throws {GatewayError} `overloaded` */
   admit(endpoint: Endpoint, identity: Identity | null): void;
-  /**
-   * Counts the body of a request that waits for its turn, until the returned function is called; then it is to `begin`.
-   *
-   * @throws {GatewayError} `overloaded`
-   */
-  holdWaiting(endpoint: Endpoint, identity: Identity | null, bodyBytes: number): () => void;
+  /** The bound on the bytes of bodies in memory. */
+  readonly maxBodyBytes: number;
+  /** Counts bytes that are held for a caller outside of a request under way. */
+  hold(endpoint: Endpoint, identity: Identity | null): HeldBytes;
   /** Counts a request of this part until it `end`s. */
   begin(endpoint: Endpoint, identity: Identity | null): RequestLoad;
+}
+
+/** Bytes that are held beside the requests under way, such as those of requests that wait, or have not arrived yet. */
+export interface HeldBytes {
+  /** Sets how many there are now. @throws {GatewayError} `overloaded` where they would be too many; then they stay as they were */
+  set(bytes: number): void;
 }
 
 /** What one request holds. */
@@ -98,11 +102,15 @@ export function createLoadGuard({
   const checks: Checks = { checkBody, checkRequest };
   return {
     admit: (endpoint, identity) => checkRequest(count(), arrivalOf(endpoint, identity)),
-    holdWaiting: (endpoint, identity, bodyBytes) => {
-      checkBody(bodyBytes, process.bodyBytes, arrivalOf(endpoint, identity));
-      process.bodyBytes += bodyBytes;
-      return () => {
-        process.bodyBytes -= bodyBytes;
+    maxBodyBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
+    hold: (endpoint, identity) => {
+      let held = 0;
+      return {
+        set: (bytes) => {
+          if (bytes > held) checkBody(bytes, process.bodyBytes - held, arrivalOf(endpoint, identity));
+          process.bodyBytes += bytes - held;
+          held = bytes;
+        },
       };
     },
     begin: (endpoint, identity) => new CountedLoad(state, checks, arrivalOf(endpoint, identity)),
