@@ -93,16 +93,16 @@ export const BODY_ROWS: Record<string, ErrorRow> = {
     cases: everywhere(
       { headers: { 'content-encoding': 'gzip' } },
       openai(415, [INVALID, 'unsupported_content_encoding'], /'gzip'/),
-      anthropic(415, INVALID, /'gzip'/),
+      anthropic(400, INVALID, /'gzip'/, 'request_body_encoding_unsupported'),
     ),
   },
-  'text of a form in another charset': {
+  'text of a form that cannot be read': {
     retry: false,
     cases: ['/v1/audio/transcriptions', '/v1/images/edits'].flatMap((path) => [
       {
         path,
-        request: rawForm('text/plain; charset=utf-16', 'whisper-1'),
-        error: invalid('unsupported_content_type', null, /charset of a text part: 'utf-16'.*in UTF-8/),
+        request: rawForm('text/plain; charset=utf-7', new Uint8Array([0x61, 0xff])),
+        error: invalid('unsupported_content_type', null, /charset of a text part: 'utf-7'.*in UTF-8/),
       },
       {
         path,

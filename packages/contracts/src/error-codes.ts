@@ -102,7 +102,15 @@ export const ERRORS = {
   invalid_json: invalid(null),
   missing_header: invalid('missing_required_parameter'),
   unsupported_content_type: invalid('unsupported_content_type'),
-  unsupported_content_encoding: refused(415, 'unsupported_content_encoding', 'invalid_request_error'),
+  unsupported_content_encoding: {
+    openai: { status: 415, type: 'invalid_request_error', code: 'unsupported_content_encoding' },
+    anthropic: {
+      status: 400,
+      type: 'invalid_request_error',
+      errorCode: 'request_body_encoding_unsupported',
+    },
+    retry: false,
+  },
   request_too_large: refused(413, 'request_too_large', 'request_too_large'),
   file_too_large: refused(413, 'file_too_large', 'request_too_large'),
   missing_required_parameter: invalid('missing_required_parameter'),

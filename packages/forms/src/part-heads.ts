@@ -1,4 +1,6 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { Transform, type TransformCallback } from 'node:stream';
+import { notUtf8 } from './form-error.ts';
 import { type FormRefusal, UTF8_NAMES } from './form-rules.ts';
 
 const [LINE, HEAD_END] = ['\r\n', '\r\n\r\n'];
@@ -17,11 +19,41 @@ const FILE_NAME = /;\s*filename\*?\s*=/i;
 const FILE_TYPE = /^content-type:\s*(?:audio\/|video\/|image\/|application\/(?:octet-stream|ogg|mp4)\b)/im;
 const DISPOSITION = /^content-disposition:.*$/im;
 
+const boundaryOf = (contentType: string): string | undefined => {
+  const [, quoted, plain] = /boundary\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
+  return quoted ?? plain;
+};
+
+/**
+ * The type of a form with its boundary in quotes. Clients that write their own leave them out although the boundary has signs
+ * that need them, such as `=`; the parser would find no form then.
+ */
+export function quotedType(contentType: string): string {
+  const boundary = boundaryOf(contentType);
+  return boundary === undefined || boundary === '' || boundary.includes('\\')
+    ? contentType
+    : `multipart/form-data; boundary="${boundary}"`;
+}
+
+/** Before the name of a charset, in the type of a text part on its way through the parser. */
+const CHARSET_TYPE = 'text/x-charset-';
+
+/** The text of a part from the parser, by the type that the parser reports. A refusal: it cannot be read. */
+export function textOf(name: string, bytes: Buffer, mimeType: string | undefined): string | FormRefusal {
+  const charset = mimeType?.startsWith(CHARSET_TYPE) ? mimeType.slice(CHARSET_TYPE.length) : undefined;
+  if (charset === undefined || isAscii(bytes)) return isUtf8(bytes) ? bytes.toString() : notUtf8(name);
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch {
+    return unknownCharset('a text part', charset);
+  }
+}
+
 /**
  * Reads the head of each part before the parser of the form. The parser decodes a text part by the charset that the part
  * names, gives nothing for a charset that it does not have, and replaces invalid text. So a part that names another
- * charset than UTF-8 is refused, and the name is hidden from the parser: every part is passed on as bytes. A file without a name
- * gets one, since the parser takes it for a text or leaves it out.
+ * charset than UTF-8 reaches the parser as one of a type that names it (`textOf`): every part is passed on as bytes. A file
+ * without a name gets one, since the parser takes it for a text or leaves it out.
  */
 export class PartHeads extends Transform {
   readonly #delimiter: Buffer;
@@ -31,8 +63,7 @@ export class PartHeads extends Transform {
 
   constructor(contentType: string, refuse: (refusal: FormRefusal) => void) {
     super();
-    const [, quoted, plain] = /boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
-    this.#delimiter = Buffer.from(`${LINE}--${quoted ?? plain ?? ''}`, 'latin1');
+    this.#delimiter = Buffer.from(`${LINE}--${boundaryOf(contentType) ?? ''}`, 'latin1');
     this.#refuse = refuse;
   }
 
@@ -91,17 +122,20 @@ export class PartHeads extends Transform {
     if (fileNameCharset !== undefined && !FILE_NAME_CHARSETS.has(fileNameCharset))
       this.#refuse(unknownCharset('the name of a part or of a file', fileNameCharset));
     const isNameless = FILE_TYPE.test(bare) && !FILE_NAME.test(bare);
-    for (const [line] of bare.matchAll(CONTENT_TYPE)) {
-      const charset = CHARSET.exec(line)?.[1]?.toLowerCase();
-      if (charset !== undefined && !UTF8_NAMES.has(charset) && !isNameless && !FILE_NAME.test(bare))
-        this.#refuse(unknownCharset('a text part', charset));
-    }
+    const isText = !isNameless && !FILE_NAME.test(bare);
     const named = isNameless
       ? unfolded.replace(DISPOSITION, (line) => `${line.trimEnd()}; filename="blob"`)
       : unfolded;
-    return named.replace(CONTENT_TYPE, (line) => line.replace(/charset/gi, 'ignored'));
+    return named.replace(CONTENT_TYPE, (line) => {
+      const charset = CHARSET.exec(line)?.[1]?.toLowerCase();
+      if (!isText || charset === undefined || UTF8_NAMES.has(charset))
+        return line.replace(/charset/gi, 'ignored');
+      return `content-type: ${CHARSET_TYPE}${TOKEN.test(charset) ? charset : 'unknown'}`;
+    });
   }
 }
+
+const TOKEN = /^[\w.:-]{1,40}$/;
 
 const unknownCharset = (what: string, charset: string): FormRefusal => ({
   code: 'unsupported_content_type',

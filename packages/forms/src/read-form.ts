@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
@@ -8,7 +7,7 @@ import type { Request, Response } from 'express';
 import multer from 'multer';
 import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
-import { PartHeads } from './part-heads.ts';
+import { PartHeads, quotedType, textOf } from './part-heads.ts';
 import { plainFileName } from './plain-file-name.ts';
 
 /** A file of the form. It belongs to the reader of the form. */
@@ -63,6 +62,7 @@ export async function readForm(
     discardRest(request);
     throw error;
   }
+  request.headers['content-type'] = quotedType(request.headers['content-type'] ?? '');
   const fields: FormField[] = [];
   const files = new Map<string, ReceivedFile>();
   const begun: { uploadId: string; part: FilePart }[] = [];
@@ -162,6 +162,10 @@ function countBytes(incoming: IncomingMessage, most: number, tooMuch: () => void
 /** The part that declares the charset of a form's texts (RFC 7578, 4.6). Not for providers. */
 const CHARSET_FIELD = '_charset_';
 
+interface FieldInfo {
+  readonly mimeType?: string;
+}
+
 /** Collects text parts from the parser; multer's own `body` loses the names' spelling and the order. */
 function collectFields(
   form: Writable,
@@ -170,13 +174,14 @@ function collectFields(
   refuse: (refusal: FormRefusal) => void,
 ): void {
   let totalBytes = 0;
-  form.on('field', (name: string | undefined, value: string | undefined) => {
+  form.on('field', (name: string | undefined, value: string | undefined, info: FieldInfo | undefined) => {
     if (name === undefined) return;
     const bytes = Buffer.from(value ?? '', 'latin1');
     totalBytes += Buffer.byteLength(name) + bytes.length;
-    const text = bytes.toString();
+    const text = textOf(name, bytes, info?.mimeType);
     if (totalBytes > rules.fieldsTotalBytes) refuse(tooMuchText(rules));
-    else if (value === undefined || !isUtf8(bytes)) refuse(notUtf8(name));
+    else if (value === undefined) refuse(notUtf8(name));
+    else if (typeof text !== 'string') refuse(text);
     else if (name !== CHARSET_FIELD) fields.push([name, text]);
     else if (!UTF8_NAMES.has(text.trim().toLowerCase())) refuse(notUtf8(name));
   });

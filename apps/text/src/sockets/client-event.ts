@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ResponseCreateEvent, ResponseSteerEvent, StreamId } from '@gateway/contracts/openai/response-events';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { parseJson } from '@gateway/service-kit/request/json-body';
+import { parseJson, withoutMark } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
 import { exchangeMembers } from '../passthrough/replace-member.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
@@ -45,12 +45,13 @@ interface FrameBounds {
 export function readClientEvent(frame: Buffer, isBinary: boolean, bounds: FrameBounds): ClientEvent {
   let lane: Lane = null;
   try {
-    const value = parseFrame(frame, isBinary, bounds);
+    const text = withoutMark(frame);
+    const value = parseFrame(text, isBinary, bounds);
     const { type } = value;
     if (type === 'response.steer') return readSteer(value);
     if (type !== 'response.create') throw unknownType(type);
     lane = readLane(value.stream_id);
-    return readCreate(frame, value, lane);
+    return readCreate(text, value, lane);
   } catch (thrown) {
     return { kind: 'refused', lane, error: toGatewayError(thrown) };
   }

@@ -4,7 +4,7 @@ import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { JobInput } from '@gateway/jobs/catalog';
-import { parseJson } from '@gateway/service-kit/request/json-body';
+import { parseJson, withoutMark } from '@gateway/service-kit/request/json-body';
 import { listed, validate } from '@gateway/service-kit/request/validate';
 
 /** Whose line it is, and how it is requested. */
@@ -49,7 +49,7 @@ export function readLine<Kind extends JobKind>(
   bytes: Buffer,
   { endpoints, maxJsonDepth }: ReadOptions<Kind>,
 ): { readonly line: BatchLine; readonly endpoint: LineEndpoint<Kind> } {
-  const line = validate(BatchLine, parseJson(bytes, maxJsonDepth));
+  const line = validate(BatchLine, parseJson(withoutMark(bytes), maxJsonDepth));
   const endpoint = endpoints.get(line.url);
   if (endpoint === undefined) throw notInBatches(line.url, [...endpoints.keys()]);
   return { line, endpoint };

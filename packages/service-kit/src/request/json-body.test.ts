@@ -96,3 +96,25 @@ test('a body too large without a declared length is refused while it is still be
   await once(reply, 'end');
   request.end();
 });
+
+test('a byte order mark before JSON is left out, also of what is passed on', async () => {
+  expect(await post('\ufeff{"a":1}')).toEqual({ status: 200, body: { sizeBytes: 7, value: { a: 1 } } });
+  expect(await post('\ufeff')).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('is empty') } },
+  });
+});
+
+test.for([
+  ['{"a":', 'It ends too early.'],
+  ['{"a":"b', 'It ends too early.'],
+  ['{"a": oops}', 'It has an unexpected character.'],
+  ['\ufeff\ufeff{}', 'It has an unexpected character.'],
+  ['{"a":1}}', 'Unexpected character at position 7.'],
+  ["{'a':1}", 'Unexpected character at position 1.'],
+])('what is wrong with %j is said: %s', async ([body, hint]) => {
+  expect(await post(body ?? '')).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining(hint ?? '') } },
+  });
+});

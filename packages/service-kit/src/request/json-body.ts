@@ -31,12 +31,20 @@ export async function readJsonBody(
 ): Promise<JsonBody> {
   checkContentType(request.headers['content-type']);
   refuseEncoding(request);
-  const bytes = await readBytes(request, maxBytes);
+  const bytes = withoutMark(await readBytes(request, maxBytes));
   if (bytes.length === 0) {
     throw new GatewayError('missing_required_parameter', 'The request body is empty. Send a JSON object.');
   }
   return { bytes, value: parseJson(bytes, maxDepth) };
 }
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
+/** Text without the mark of UTF-8 that some editors and programs write before it (RFC 8259 §8.1: it may be ignored). */
+export const withoutMark = (text: Buffer): Buffer =>
+  text[0] === BYTE_ORDER_MARK[0] && text.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? text.subarray(BYTE_ORDER_MARK.length)
+    : text;
 
 /**
  * The value of JSON text.
@@ -76,7 +84,7 @@ function parse(text: string): unknown {
 /** Compressed bodies are refused on every endpoint: their size cannot be bounded before they are unpacked. */
 export function refuseEncoding(request: IncomingMessage): void {
   const encoding = request.headers['content-encoding'];
-  if (encoding === undefined || encoding === 'identity') return;
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return;
   throw new GatewayError(
     'unsupported_content_encoding',
     `Request bodies with content-encoding '${encoding}' are not accepted. Send the body uncompressed.`,
@@ -164,8 +172,10 @@ function notJson(hint: string): GatewayError {
   });
 }
 
-/** The parser's own message quotes the body; only the position is taken from it. */
+/** The parser's own message may quote the body: only what went wrong is taken from it, and where. */
 function positionOf(error: unknown): string {
-  const position = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined;
-  return position === undefined ? 'It ends too early.' : `Unexpected character at ${position}.`;
+  const message = error instanceof Error ? error.message : '';
+  if (/^Unexpected end|^Unterminated/.test(message)) return 'It ends too early.';
+  const position = /at position \d+/.exec(message)?.[0];
+  return position === undefined ? 'It has an unexpected character.' : `Unexpected character ${position}.`;
 }
