@@ -12,6 +12,7 @@ import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
+import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './api/admin-route.ts';
@@ -117,7 +118,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     ...oidcRoutes({
       oidc: oidc && {
         name: oidc.name,
-        provider: createIdentityProvider(oidc, now),
+        provider: createIdentityProvider(oidc, environmentNetwork(env), now),
         mapping: oidc.mapping,
         flows: createFlowCookies({ gatewaySecret: config.GATEWAY_SECRET, now, isSecure: oidc.isSecure }),
         isSecure: oidc.isSecure,

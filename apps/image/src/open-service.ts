@@ -24,6 +24,7 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     fetching: {
       privateOrigins: config.IMAGE_FETCH_PRIVATE_ORIGINS,
       timeoutMs: config.IMAGE_FETCH_TIMEOUT_MS,
+      network: () => access.upstream.configuration.network,
     },
     maxJsonDepth: config.MAX_JSON_DEPTH,
     metrics: started.metrics,

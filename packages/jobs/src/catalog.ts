@@ -100,6 +100,9 @@ const imageBytes = ({ stream }: { readonly stream?: boolean | undefined }): numb
   stream ? EVENT_BYTES : STREAMED_BYTES;
 const DAY_SECONDS = 86_400;
 
+/** One attempt at media: longer than a channel's time limits allow by default, with what is fetched and stored afterwards. */
+const MEDIA_TIME_LIMIT_MS = 15 * MINUTE_MS;
+
 const kept = { queueLimitMs: DAY_SECONDS * 1000, resultRetentionSeconds: DAY_SECONDS } as const;
 const HOUR_MS = 60 * MINUTE_MS;
 
@@ -112,7 +115,7 @@ const image = {
   attempts: 2,
   retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
   takeovers: 3,
-  timeLimitMs: 10 * MINUTE_MS,
+  timeLimitMs: MEDIA_TIME_LIMIT_MS,
   waitLimitMs: JOB_WAIT_LIMIT_MS,
   concurrency: 8,
   ...kept,
@@ -167,7 +170,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
       ...BACKOFF,
     },
     takeovers: 2,
-    timeLimitMs: 10 * MINUTE_MS,
+    timeLimitMs: MEDIA_TIME_LIMIT_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
     ...kept,
@@ -184,7 +187,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     attempts: 2,
     retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set<ErrorCode>(), ...BACKOFF },
     takeovers: 3,
-    timeLimitMs: 10 * MINUTE_MS,
+    timeLimitMs: MEDIA_TIME_LIMIT_MS,
     waitLimitMs: JOB_WAIT_LIMIT_MS,
     concurrency: 8,
     ...kept,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -114,7 +115,7 @@ export const startUpstream = async (
   const configuration = await loadConfiguration({
     path: 'gateway.yaml',
     env: {},
-    readFile: async () => file.join('\n'),
+    readFile: (path) => (path === 'gateway.yaml' ? Promise.resolve(file.join('\n')) : readFile(path, 'utf8')),
   });
   const upstream = createUpstream({
     configuration,

@@ -6,6 +6,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditJsonRequest, ImageReference } from '@gateway/contracts/openai/images';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
+import type { Network } from '@gateway/upstream/connecting/network';
 import { FetchUrlError, fetchUrl } from '@gateway/upstream/fetching/fetch-url';
 import { IMAGE_MAX_BYTES, MASK_MAX_BYTES } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
@@ -16,6 +17,8 @@ export interface ReferenceFetching {
   readonly privateOrigins: readonly string[];
   /** For all images of one request together. */
   readonly timeoutMs: number;
+  /** The way to addresses that are not private, by the current configuration. */
+  readonly network: () => Network;
 }
 
 interface StoreOptions {
@@ -104,6 +107,7 @@ async function storeFetched(
       {
         url,
         trustedOrigins: fetching.privateOrigins,
+        network: fetching.network(),
         maxBytes,
         connectMs: CONNECT_MS,
         signal: AbortSignal.any([signal, timeLimit]),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { DIRECT } from '@gateway/upstream/connecting/network';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { jpegBytes, pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
@@ -33,7 +34,9 @@ let files: { readonly origin: string; readonly headers: string[]; close(): void 
 beforeAll(async () => {
   files = await startFiles();
   // What is too large must not be too slow as well, on a busy machine.
-  image = await startImage({ fetching: { privateOrigins: [files.origin], timeoutMs: 50_000 } });
+  image = await startImage({
+    fetching: { privateOrigins: [files.origin], timeoutMs: 50_000, network: () => DIRECT },
+  });
   await image.startWorker();
 });
 beforeEach(() => image.reset());
@@ -264,7 +267,9 @@ test.for(REFUSED)(
 );
 
 test('a server that sends nothing is a 400', async () => {
-  const impatient = await startImage({ fetching: { privateOrigins: [files.origin], timeoutMs: 100 } });
+  const impatient = await startImage({
+    fetching: { privateOrigins: [files.origin], timeoutMs: 100, network: () => DIRECT },
+  });
   onTestFinished(() => impatient.close());
   const reply = await edit({ ...requested, images: [at('/silent')] }, {}, impatient);
   expect(await reply.json()).toMatchObject({

@@ -1,6 +1,7 @@
 import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import type { StoreLocation } from '@gateway/model-service/testing/media-options';
 import { startMedia } from '@gateway/model-service/testing/start-media';
+import { DIRECT } from '@gateway/upstream/connecting/network';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
 import type { ReferenceFetching } from '../form/store-references.ts';
@@ -43,7 +44,7 @@ interface StartOptions {
   readonly files?: StoreLocation;
 }
 
-const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000 };
+const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000, network: () => DIRECT };
 
 export type TestImage = Awaited<ReturnType<typeof startImage>>;
 

@@ -42,4 +42,5 @@ test('a short pause that an upstream requests is kept; a long one is passed on t
 
 test('an error that forbids a repetition is not repeated', () => {
   expect(delay('upstream_failed', paid, { retry: false })).toBeUndefined();
+  expect(delay('upstream_timeout', free, { retry: false })).toBeUndefined();
 });

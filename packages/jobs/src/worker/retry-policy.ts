@@ -7,7 +7,7 @@ const hasNotBegun = (error: GatewayError, { retry }: Pick<JobSpec, 'retry'>): bo
 
 /** Whether a failed job may be queued again: the work cannot be paid twice, and the request was not wrong. */
 export const mayBeRequeued = (error: GatewayError, spec: Pick<JobSpec, 'retry'>): boolean =>
-  hasNotBegun(error, spec) || spec.retry.mayHaveBegun.has(error.code);
+  hasNotBegun(error, spec) || (spec.retry.mayHaveBegun.has(error.code) && error.options.retry !== false);
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none: a caller's mistake, an

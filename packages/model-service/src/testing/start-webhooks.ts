@@ -14,6 +14,7 @@ import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { DIRECT } from '@gateway/upstream/connecting/network';
 import { parseNetworks } from '@gateway/upstream/fetching/public-address';
 import { Redis } from 'ioredis';
 import { webhookBody } from '../webhooks/open-announcer.ts';
@@ -126,6 +127,7 @@ export async function startWebhooks() {
     }: SendingOptions = {}) => {
       const sender = resources.adopt(
         createWebhookSender({
+          network: DIRECT,
           readWebhook,
           masterSecret,
           isPrivateAllowed: networks === null ? undefined : parseNetworks(networks),

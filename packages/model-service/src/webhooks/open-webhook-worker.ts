@@ -2,13 +2,14 @@ import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhook
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
 import type { Started } from '@gateway/service-kit/start-service';
+import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import type { Redis } from 'ioredis';
 import type { JobWorkerSettings } from '../settings.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
 /** Opens the sending of webhooks in a worker's process: each attempt ends with one log line. */
 export async function openWebhookWorker(
-  { config, life, logger, metrics }: Started<JobWorkerSettings>,
+  { config, env, life, logger, metrics }: Started<JobWorkerSettings>,
   redis: Redis,
 ): Promise<void> {
   const onBroken = reportOnce((broken) => {
@@ -20,6 +21,7 @@ export async function openWebhookWorker(
       readWebhook: createKeyWebhookReader({ redis, onBroken }),
       masterSecret: config.WEBHOOK_SECRET,
       isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
+      network: environmentNetwork(env),
       now: Date.now,
     }),
     (opened) => opened.close(),

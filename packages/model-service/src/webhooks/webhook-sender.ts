@@ -1,9 +1,11 @@
 import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
 import type { ReadKeyWebhook } from '@gateway/metering/keys/webhooks/key-webhook';
+import { DIRECT, type Network } from '@gateway/upstream/connecting/network';
+import { openAgent } from '@gateway/upstream/connecting/open-pool';
 import { type InNetworks, isPublicAddress } from '@gateway/upstream/fetching/public-address';
-import { NotPublicError, publicConnector } from '@gateway/upstream/fetching/public-connector';
+import { type IsAllowed, NotPublicError } from '@gateway/upstream/fetching/public-connector';
 import { Webhook } from 'standardwebhooks';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 
 interface SenderOptions {
   readonly readWebhook: ReadKeyWebhook;
@@ -11,6 +13,8 @@ interface SenderOptions {
   readonly masterSecret: string | undefined;
   /** Networks that webhooks may go to besides public addresses. Only there over plain http. */
   readonly isPrivateAllowed: InNetworks | undefined;
+  /** The way to public addresses. */
+  readonly network: Network;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly timeLimitMs?: number;
@@ -33,13 +37,14 @@ const GONE = 410;
  * is made, so that a name cannot lead elsewhere a moment later.
  */
 export function createWebhookSender(options: SenderOptions): WebhookSender {
-  const { readWebhook, masterSecret, now, timeLimitMs = TIME_LIMIT_MS } = options;
+  const { readWebhook, masterSecret, network, now, timeLimitMs = TIME_LIMIT_MS } = options;
   const { isPrivateAllowed = () => false } = options;
-  const agentFor = (isAllowed: (address: string) => boolean) =>
-    new Agent({ allowH2: false, pipelining: 0, connect: publicConnector(CONNECT_MS, isAllowed) });
+  const agentFor = (isAllowed: IsAllowed, way: Network) =>
+    openAgent({ network: way, connectMs: CONNECT_MS, isAllowed, isKept: false });
   const agents = {
-    'https:': agentFor((address) => isPublicAddress(address) || isPrivateAllowed(address)),
-    'http:': agentFor(isPrivateAllowed),
+    'https:': agentFor((address) => isPublicAddress(address) || isPrivateAllowed(address), network),
+    // Plain http goes to private networks only, which no proxy leads to.
+    'http:': agentFor(isPrivateAllowed, DIRECT),
   };
 
   const post = async (

@@ -1,8 +1,10 @@
 import type { Price } from '@gateway/contracts/models/price';
 import type { Quirks } from '@gateway/contracts/quirks';
+import type { Network } from '../connecting/network.ts';
 import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
+import type { TimeLimits } from '../sending/time-limits.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './file-schema.ts';
 import type { Provider } from './presets/presets.ts';
@@ -29,13 +31,11 @@ export interface Channel {
   readonly speaks: readonly Protocol[];
   /** The client library that its provider is called through; null: it speaks the protocol itself. */
   readonly library: LibraryName | null;
-  readonly timeouts: {
-    readonly connectMs: number;
-    /** Null: not configured; 60 s for a streamed reply, otherwise `totalMs`, because a whole reply is its first output. */
-    readonly firstOutputMs: number | null;
-    readonly idleMs: number;
-    readonly totalMs: number;
-  };
+  readonly connectMs: number;
+  /** The way to its provider, and to what its results link to. */
+  readonly network: Network;
+  /** By the kind of work. */
+  readonly timeLimits: Readonly<Record<ModelKind, TimeLimits>>;
   /** At least one, in the order of the file. */
   readonly accounts: readonly [Account, ...Account[]];
   /** Whether every account can read what the provider stores for another: responses, threads, files. */
@@ -139,4 +139,6 @@ export interface Configuration {
   /** In the order of the file. */
   readonly models: readonly Model[];
   readonly conversations: ConversationRules;
+  /** The way to everything that is no channel's. */
+  readonly network: Network;
 }

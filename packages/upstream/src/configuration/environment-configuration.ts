@@ -1,3 +1,4 @@
+import { environmentNetwork } from '../connecting/network.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
@@ -63,10 +64,11 @@ export const environmentConfiguration = (env: Environment): Configuration => {
     const entry = { provider: 'anthropic', apiKey: env.ANTHROPIC_API_KEY } as const;
     offers.push({ channel: 'anthropic', entry, models: ANTHROPIC_MODELS });
   }
+  const network = environmentNetwork(env);
   const used = offers.length > 0 ? offers : SIMULATOR;
 
   const channels = new Map<string, Channel>(
-    used.map(({ channel, entry }) => [channel, buildChannel(channel, entry, env)]),
+    used.map(({ channel, entry }) => [channel, buildChannel(channel, entry, env, network)]),
   );
   const models = used.flatMap((offer) =>
     Object.entries(offer.models).map(([pattern, facts]) =>
@@ -74,5 +76,6 @@ export const environmentConfiguration = (env: Environment): Configuration => {
     ),
   );
   const source = offers.length > 0 ? 'environment' : 'simulator';
-  return { source, revision: '', channels, models, conversations: buildConversationRules(null) };
+  const conversations = buildConversationRules(null);
+  return { source, revision: '', channels, models, conversations, network };
 };

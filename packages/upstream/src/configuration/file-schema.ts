@@ -1,6 +1,7 @@
 import { Price } from '@gateway/contracts/models/price';
 import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
+import { PROXY_EXPECTED, readProxy } from '../connecting/proxy.ts';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
 import { PRESETS, type Provider } from './presets/presets.ts';
 
@@ -58,6 +59,18 @@ export const CooldownEntry = z.strictObject({
   maxRestSeconds: seconds.optional(),
 });
 
+const timeLimits = {
+  firstOutputMs: milliseconds.optional(),
+  idleMs: milliseconds.optional(),
+  totalMs: milliseconds.optional(),
+};
+/** For one kind of work. */
+const TimeLimitsEntry = z.strictObject(timeLimits).optional();
+
+/** Credentials are taken with a scheme only: so they are recognised wherever a configuration is shown. */
+const isProxySetting = (text: string): boolean =>
+  text === 'direct' || (readProxy(text) !== undefined && (text.includes('://') || !text.includes('@')));
+
 export const ChannelEntry = z.strictObject({
   provider: z.enum(providers),
   baseUrl: z.string().optional(),
@@ -69,14 +82,21 @@ export const ChannelEntry = z.strictObject({
     )
     .optional(),
   accountsShareStorage: z.boolean().optional(),
+  proxy: z
+    .string()
+    .refine(isProxySetting, { error: `direct, or ${PROXY_EXPECTED}` })
+    .optional(),
+  caFile: z.string().min(1).optional(),
   speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
   headers: z.record(HeaderName, HeaderValue).optional(),
   timeouts: z
     .strictObject({
       connectMs: milliseconds.optional(),
-      firstOutputMs: milliseconds.optional(),
-      idleMs: milliseconds.optional(),
-      totalMs: milliseconds.optional(),
+      ...timeLimits,
+      text: TimeLimitsEntry,
+      image: TimeLimitsEntry,
+      speech: TimeLimitsEntry,
+      transcription: TimeLimitsEntry,
     })
     .optional(),
   maxConcurrent,

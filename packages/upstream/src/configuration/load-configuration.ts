@@ -1,7 +1,8 @@
 import { readFile as readFromDisk } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Configuration } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
-import { ConfigurationError } from './mistakes/configuration-error.ts';
+import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
 export interface ConfigurationSource {
@@ -15,6 +16,8 @@ export interface ConfigurationSource {
 
 const MAX_CHARS = 4_000_000;
 
+const readText = (path: string): Promise<string> => readFromDisk(path, 'utf8');
+
 const wholeFile = (path: string, found: string, expected: string): ConfigurationError =>
   new ConfigurationError(path, [{ line: null, column: null, path: '', found, expected }]);
 
@@ -26,7 +29,7 @@ const codeOf = (error: unknown): string =>
 
 /** The file's text; null if there is none and `GATEWAY_CONFIG` is not set. */
 export const readConfigurationText = async (source: ConfigurationSource): Promise<string | null> => {
-  const readFile = source.readFile ?? ((path: string) => readFromDisk(path, 'utf8'));
+  const { readFile = readText } = source;
   try {
     const text = await readFile(source.path);
     if (text.length > MAX_CHARS)
@@ -49,4 +52,34 @@ export const configurationFromText = (text: string | null, source: Configuration
  * Throws a `ConfigurationError` that names every mistake.
  */
 export const loadConfiguration = async (source: ConfigurationSource): Promise<Configuration> =>
-  configurationFromText(await readConfigurationText(source), source);
+  withCertificates(configurationFromText(await readConfigurationText(source), source), source);
+
+/**
+ * Reads the certificates that a configuration's channels name.
+ *
+ * @throws {ConfigurationError} for every file that cannot be read
+ */
+export async function withCertificates(
+  configuration: Configuration,
+  { path, readFile = readText }: ConfigurationSource,
+): Promise<Configuration> {
+  const mistakes: Mistake[] = [];
+  for (const { name, network } of configuration.channels.values()) {
+    const { certificates } = network;
+    if (certificates === null) continue;
+    try {
+      await certificates.load((file) => readFile(resolve(dirname(path), file)));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      mistakes.push({
+        line: null,
+        column: null,
+        path: `channels.${name}.caFile`,
+        found: `a file that cannot be used (${reason})`,
+        expected: 'a file with certificates of authorities, as PEM',
+      });
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigurationError(path, mistakes);
+  return configuration;
+}

@@ -7,7 +7,7 @@ test('no secret of a configuration is shown, wherever it stands', () => {
   const shown = maskedConfiguration(`
 # the old key was ${SECRET}
 channels:
-  one: { provider: openai, apiKey: ${SECRET}, headers: { x-key: ${SECRET} }, baseUrl: "https://me:${SECRET}@a.example/v1?key=${SECRET}" }
+  one: { provider: openai, apiKey: ${SECRET}, headers: { x-key: ${SECRET} }, baseUrl: "https://me:${SECRET}@a.example/v1?key=${SECRET}", proxy: "http://me:${SECRET}@proxy.example:3128" }
   two:
     provider: openai
     apiKeys: { first: ${SECRET}, second: { apiKey: ${SECRET}, weight: 3 } }
@@ -15,6 +15,7 @@ channels:
   expect(shown).not.toContain(SECRET);
   expect(shown).toContain('weight: 3');
   expect(shown).toContain('a.example/v1');
+  expect(shown).toContain('@proxy.example:3128');
 });
 
 test('a secret by an anchor is masked, and a variable shows its name', () => {

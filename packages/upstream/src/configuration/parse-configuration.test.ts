@@ -86,7 +86,8 @@ test('absent settings are filled in from the preset and the defaults', () => {
   expect(channels.get('openai')).toMatchObject({
     origin: 'https://api.openai.com',
     speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions'],
-    timeouts: { connectMs: 5000, firstOutputMs: null, idleMs: 60000, totalMs: 600000 },
+    connectMs: 5000,
+    timeLimits: { text: { idleMs: 60_000, totalMs: 600_000 }, image: { firstOutputMs: 600_000 } },
     onDisconnect: 'cancel',
   });
   expect(channels.get('openai')?.paths['images.edits']).toBe('/v1/images/edits');
@@ -125,7 +126,7 @@ models: {}
     'gateway.yaml',
     {},
   );
-  expect(channels.get('two')).toMatchObject({ origin: 'http://b', timeouts: { idleMs: 7 } });
+  expect(channels.get('two')).toMatchObject({ origin: 'http://b', timeLimits: { text: { idleMs: 7 } } });
 });
 
 test('a doubled dollar means a plain one, and a variable can be inside a text', () => {

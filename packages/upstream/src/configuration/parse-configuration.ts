@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { environmentNetwork } from '../connecting/network.ts';
 import type { Protocol } from '../protocol.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
@@ -23,6 +24,7 @@ export const parseConfiguration = (
   file: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Configuration => {
+  const network = environmentNetwork(env);
   const document = readYaml(text, env);
   const mistakes = new MistakeList(document);
   const outline = document.isReadable ? checkEntry(FileOutline, document.value, [], mistakes) : null;
@@ -36,7 +38,7 @@ export const parseConfiguration = (
     if (entry === null) continue;
     const complaints = checkChannel(name, entry, env);
     for (const complaint of complaints) mistakes.add(path, complaint);
-    if (complaints.length === 0) channels.set(name, buildChannel(name, entry, env));
+    if (complaints.length === 0) channels.set(name, buildChannel(name, entry, env, network));
   }
 
   const models: Model[] = [];
@@ -59,5 +61,6 @@ export const parseConfiguration = (
     channels,
     models,
     conversations: buildConversationRules(rules),
+    network,
   };
 };

@@ -5,6 +5,7 @@ import {
   configurationFromText,
   noSuchFile,
   readConfigurationText,
+  withCertificates,
 } from './load-configuration.ts';
 import { revisionOf } from './parse-configuration.ts';
 
@@ -56,7 +57,8 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
       hadFile ||= text !== null;
       revision = text === null ? '' : revisionOf(text);
       if (revision === seen) return;
-      const configuration = configurationFromText(text, options);
+      const configuration = await withCertificates(configurationFromText(text, options), options);
+      if (closed) return;
       seen = revision;
       options.onChange(configuration);
     } catch (error) {

@@ -5,14 +5,18 @@ import { withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
 import type { FailureKind } from './failure-rules.ts';
 
-const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+  'PROXY_TIMEOUT',
+]);
 
 /**
  * Errors of the network, of TLS and of an answer that is not HTTP. Others come from within the gateway, such as a header
  * that cannot be sent or too many open files, and show nothing about the provider.
  */
 const PROVIDERS_CODES =
-  /^(?:E(?:CONN\w+|HOST\w+|NET\w+|PIPE|TIMEDOUT|AI_\w+|NOTFOUND|PROTO)$|UND_ERR_(?:CONNECT_TIMEOUT|SOCKET|RES_\w+|HEADERS_OVERFLOW|HTTP_PARSER)$|HPE_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|BROKEN_COMPRESSION$|ERR_(?:TLS|SSL)_)/;
+  /^(?:E(?:CONN\w+|HOST\w+|NET\w+|PIPE|TIMEDOUT|AI_\w+|NOTFOUND|PROTO)$|UND_ERR_(?:CONNECT_TIMEOUT|SOCKET|RES_\w+|HEADERS_OVERFLOW|HTTP_PARSER)$|HPE_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|BROKEN_COMPRESSION$|PROXY_|ERR_(?:TLS|SSL)_)/;
 
 const troubleFor = (cause: Cause, error: Error): Pick<Failure, 'trouble'> =>
   PROVIDERS_CODES.test(codeOf(error)) ? { trouble: { cause, waitMs: null } } : {};
@@ -23,12 +27,16 @@ const codeOf = (error: Error): string =>
 const describe = (error: Error, candidate: Candidate): string =>
   withoutSecrets([codeOf(error), error.message].filter(Boolean).join(': '), candidate).slice(0, 500);
 
+const UNKNOWN_AUTHORITY = /^(?:SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_(?:VERIFY|GET_ISSUER))/;
+const AUTHORITY_HINT =
+  "; if its authority is your own, name it to the channel's caFile, or to NODE_EXTRA_CA_CERTS for all channels";
+
 /** A connection that could not be made. The request certainly did not begin. */
 export const connectFailure = (candidate: Candidate, error: Error): Failure => ({
   kind: CONNECT_TIMEOUTS.has(codeOf(error)) ? 'timeout' : 'unreachable',
   candidate,
   status: null,
-  detail: `no connection (${describe(error, candidate)})`,
+  detail: `no connection (${describe(error, candidate)}${UNKNOWN_AUTHORITY.test(codeOf(error)) ? AUTHORITY_HINT : ''})`,
   cause: error,
   ...troubleFor('unreachable', error),
 });

@@ -11,6 +11,8 @@ interface FailureRule {
   readonly rank: number;
   /** The message for callers. */
   readonly message: string;
+  /** Whether the caller may repeat it; absent: by its code. */
+  readonly retry?: boolean;
   /** The value of `retry-after`, if the provider sent none. */
   readonly retryAfterSeconds?: number;
 }
@@ -36,6 +38,14 @@ export const FAILURES = {
     elsewhere: true,
     rank: 5,
     message: 'The upstream did not answer in time.',
+  },
+  late: {
+    code: 'upstream_timeout',
+    elsewhere: false,
+    rank: 8,
+    message:
+      'The upstream did not answer in time. It may still carry out the request and charge for it; repeat it only if that is acceptable.',
+    retry: false,
   },
   failed: {
     code: 'upstream_failed',

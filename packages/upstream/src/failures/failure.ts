@@ -20,10 +20,11 @@ export interface Failure {
 
 /** The error that a caller sees for a failure. */
 export const failureError = ({ kind, candidate, detail, options, cause }: Failure): GatewayError => {
-  const { code, message, retryAfterSeconds } = failureRule(kind);
+  const { code, message, retry, retryAfterSeconds } = failureRule(kind);
   return new GatewayError(code, {
     message,
     source: kind === 'left' ? 'gateway' : 'upstream',
+    ...(retry === undefined ? {} : { retry }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...options,
     cause: new Error(`channel ${candidate.channel.name}: ${detail}`, { cause }),

@@ -34,11 +34,16 @@ export const fetchAsset = async <Result>(
   read: (body: FetchedBody) => Promise<Result>,
 ): Promise<Result> => {
   const { url, channel, maxBytes } = options;
-  const { connectMs, totalMs } = channel.timeouts;
+  const { connectMs, timeLimits, network } = channel;
+  const { totalMs } = timeLimits.image;
   const timeLimit = AbortSignal.timeout(Math.min(totalMs, MAX_FETCH_MS));
   const signal = options.signal ? AbortSignal.any([options.signal, timeLimit]) : timeLimit;
   try {
-    return await fetchUrl({ url, trustedOrigins: [channel.origin], maxBytes, connectMs, signal }, read);
+    const trustedOrigins = [channel.origin];
+    return await fetchUrl(
+      { url, trustedOrigins, network, trustedNetwork: network, maxBytes, connectMs, signal },
+      read,
+    );
   } catch (error) {
     if (options.signal?.aborted)
       throw new GatewayError('client_closed_request', 'The caller closed the request.');

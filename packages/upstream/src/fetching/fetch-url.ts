@@ -1,6 +1,7 @@
-import { Agent, type Dispatcher } from 'undici';
-import { finalReplies } from '../replies/final-reply.ts';
-import { publicConnector } from './public-connector.ts';
+import type { Dispatcher } from 'undici';
+import { DIRECT, type Network } from '../connecting/network.ts';
+import { openAgent } from '../connecting/open-pool.ts';
+import { isPublicAddress } from './public-address.ts';
 
 export interface FetchUrlOptions {
   readonly url: string;
@@ -8,6 +9,9 @@ export interface FetchUrlOptions {
   readonly trustedOrigins: readonly string[];
   readonly maxBytes: number;
   readonly connectMs: number;
+  readonly network: Network;
+  /** The way to the trusted origins; absent: directly. */
+  readonly trustedNetwork?: Network;
   /** Bounds the whole. */
   readonly signal: AbortSignal;
 }
@@ -46,8 +50,8 @@ export async function fetchUrl<Result>(
   read: (body: FetchedBody) => Promise<Result>,
 ): Promise<Result> {
   const { connectMs, trustedOrigins, maxBytes } = options;
-  const trusted = new Agent({ allowH2: false, connect: { timeout: connectMs } }).compose(finalReplies);
-  const others = new Agent({ allowH2: false, connect: publicConnector(connectMs) }).compose(finalReplies);
+  const trusted = openAgent({ network: options.trustedNetwork ?? DIRECT, connectMs });
+  const others = openAgent({ network: options.network, connectMs, isAllowed: isPublicAddress });
   try {
     const reply = await follow(options, ({ origin }) => (trustedOrigins.includes(origin) ? trusted : others));
     return await read({

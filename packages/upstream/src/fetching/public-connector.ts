@@ -1,5 +1,6 @@
 import { lookup as lookupHost } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
@@ -11,7 +12,7 @@ export class NotPublicError extends Error {
   }
 }
 
-type IsAllowed = (address: string) => boolean;
+export type IsAllowed = (address: string) => boolean;
 
 /** DNS for allowed hosts: a name with any other address among its own is refused. */
 const lookupAllowed =
@@ -35,8 +36,10 @@ const lookupAllowed =
 export const publicConnector = (
   timeoutMs: number,
   isAllowed: IsAllowed = isPublicAddress,
+  secure: { readonly secureContext?: SecureContext } = {},
 ): buildConnector.connector => {
-  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, lookup: lookupAllowed(isAllowed) });
+  const lookup = lookupAllowed(isAllowed);
+  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, lookup, ...secure });
   return (options, callback) => {
     if (isIP(options.hostname) !== 0 && !isAllowed(options.hostname)) {
       callback(new NotPublicError(options.hostname), null);
@@ -49,6 +52,33 @@ export const publicConnector = (
         socket.destroy();
         callback(new NotPublicError(options.hostname), null);
       }
+    });
+  };
+};
+
+/** Names that are never of the public internet. */
+const INNER_NAME = /^[^.]+$|\.(?:local|localhost|internal|intranet|lan|home\.arpa)$/;
+
+/**
+ * Connects by a proxy, which resolves the name itself, so that its address cannot be checked. Refused are addresses that are not
+ * allowed, names of inner networks, and names that this machine can resolve to an address that is not allowed.
+ */
+export const allowedByProxy = (
+  connect: buildConnector.connector,
+  hostname: string,
+  isAllowed: IsAllowed,
+): buildConnector.connector => {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const isRefused = isIP(host) === 0 ? INNER_NAME.test(host) : !isAllowed(host);
+  return (options, callback) => {
+    if (isRefused) {
+      callback(new NotPublicError(hostname), null);
+      return;
+    }
+    lookupHost(host, { all: true }, (error, addresses) => {
+      if (error === null && !addresses.every(({ address }) => isAllowed(address)))
+        callback(new NotPublicError(hostname), null);
+      else connect(options, callback);
     });
   };
 };

@@ -3,6 +3,7 @@ import type { Candidate } from '../candidate.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Exchange } from '../sending/exchange.ts';
+import { kindOfProtocol } from '../sending/time-limits.ts';
 import { kindOf } from './fit-request.ts';
 import { type LibraryName, libraryOf } from './libraries.ts';
 import type { Library, LibraryModels } from './library.ts';
@@ -75,7 +76,11 @@ export async function callLibrary(
     const media = mediaRequestOf(request);
     const models = await library.load({ apiKey: NO_KEY, fetch: counted });
     state.isLoaded = true;
-    const call = { ...media, timeoutMs: channel.timeouts.totalMs, signal: controller.signal };
+    const call = {
+      ...media,
+      timeoutMs: channel.timeLimits[kindOfProtocol(candidate.protocol)].totalMs,
+      signal: controller.signal,
+    };
     const answer = await run(models, library, { model: candidate.model, kind: kindOf(media), call });
     give(200, { 'content-type': answer.contentType }, answer.body);
   } catch (error) {

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Account, Channel } from '../configuration/configuration.ts';
+import { openAgent } from '../connecting/open-pool.ts';
 import { parseJson } from '../failures/provider-error.ts';
-import { publicConnector } from '../fetching/public-connector.ts';
-import { FinalReply } from '../replies/final-reply.ts';
+import { isPublicAddress } from '../fetching/public-address.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Library } from './library.ts';
 
@@ -63,12 +63,12 @@ export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
       headers,
       body,
     };
-    const others = isOwn ? null : new Agent({ connect: publicConnector(channel.timeouts.connectMs) });
+    const others = isOwn ? null : openAgent({ ...channel, isAllowed: isPublicAddress });
     try {
       const reply = await new Promise<CollectedReply>((resolve, reject) => {
         const handler = new ReplyCollector({ resolve, reject, makes, observer, signal });
         if (others === null) client.dispatchPart(sent, handler);
-        else others.dispatch(sent, new FinalReply(handler));
+        else others.dispatch(sent, handler);
       });
       const isAccepted = reply.status >= 200 && reply.status < 300;
       if (makes && isAccepted) observer.onPostAccepted();

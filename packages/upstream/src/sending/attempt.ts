@@ -12,6 +12,7 @@ import { upstreamHeaders } from '../requests/request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from '../requests/upstream-request.ts';
 import type { ChannelClient } from './channel-client.ts';
 import { Exchange } from './exchange.ts';
+import type { Work } from './exchange-options.ts';
 
 /** What an attempt's failure, or its success (null), means for the health of its channel. */
 const resultOf = (
@@ -31,7 +32,7 @@ export interface AttemptOptions {
   readonly slot: Pick<SlotPool, 'release'>;
   readonly request: UpstreamRequest;
   readonly dialect: Dialect;
-  readonly work: 'free' | 'paid';
+  readonly work: Work;
   readonly streamed: boolean;
   readonly checkOutput: OutputCheck;
   readonly holdsStart: boolean;

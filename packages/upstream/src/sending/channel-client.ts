@@ -1,19 +1,22 @@
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Channel } from '../configuration/configuration.ts';
-import { withoutInterim } from '../connecting/without-interim.ts';
+import { isSameWay, type Network } from '../connecting/network.ts';
+import { openPool } from '../connecting/open-pool.ts';
 import { FinalReply } from '../replies/final-reply.ts';
 
 /** The connections of one channel, opened when first needed. */
 export class ChannelClient {
   readonly #origin: string;
   readonly #connectMs: number;
-  #pool: Pool | null = null;
+  readonly #network: Network;
+  #pool: Dispatcher | null = null;
   #retired = false;
   #inFlight = 0;
 
   constructor(channel: Channel) {
     this.#origin = channel.origin;
-    this.#connectMs = channel.timeouts.connectMs;
+    this.#connectMs = channel.connectMs;
+    this.#network = channel.network;
   }
 
   /** Requests that have begun and not ended. */
@@ -23,7 +26,11 @@ export class ChannelClient {
 
   /** Whether this client's connections serve a channel with these settings as well as its own. */
   fits(channel: Channel): boolean {
-    return channel.origin === this.#origin && channel.timeouts.connectMs === this.#connectMs;
+    return (
+      channel.origin === this.#origin &&
+      channel.connectMs === this.#connectMs &&
+      isSameWay(channel.network, this.#network, this.#origin)
+    );
   }
 
   /** Begins a request. Exactly one `release` must follow each call. */
@@ -39,7 +46,7 @@ export class ChannelClient {
 
   /** Sends one of several requests that were counted together. */
   dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#pool ??= this.#open();
+    this.#pool ??= openPool(this.#origin, { network: this.#network, connectMs: this.#connectMs });
     this.#pool.dispatch(options, new FinalReply(handler));
   }
 
@@ -72,16 +79,5 @@ export class ChannelClient {
   #closeIdle(): void {
     void this.#pool?.close();
     this.#pool = null;
-  }
-
-  // HTTP/1.1 only: a lost connection then costs one request and not a hundred. The exchange sets the time limits.
-  #open(): Pool {
-    return new Pool(this.#origin, {
-      connections: null,
-      allowH2: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: withoutInterim(buildConnector({ allowH2: false, timeout: this.#connectMs })),
-    });
   }
 }

@@ -11,8 +11,12 @@ export const MAX_CHECKED_BYTES = 65_536;
 export const MAX_HELD_BYTES = 1_048_576;
 /** The most bytes of a reply that is checked whole. */
 export const MAX_WHOLE_BYTES = 64 * 1_048_576;
-/** The first output's time limit for streamed replies if the channel has none. */
-export const FIRST_OUTPUT_MS = 60_000;
+
+/**
+ * What a request means to whoever pays: `paid` work is repeated only if the provider certainly did not begin; `charged` work
+ * also after a failure, but not after a time limit, since its provider may be at work on it still; `free` work always.
+ */
+export type Work = 'free' | 'charged' | 'paid';
 
 /** What is known of an exchange that is over. */
 interface EndedExchange {
@@ -26,7 +30,7 @@ export interface ExchangeOptions {
   readonly client: ChannelClient;
   readonly slot: Pick<SlotPool, 'release'>;
   readonly dialect: Dialect;
-  readonly work: 'free' | 'paid';
+  readonly work: Work;
   readonly streamed: boolean;
   readonly namesObject: boolean;
   readonly translated: boolean;

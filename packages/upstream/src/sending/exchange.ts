@@ -15,11 +15,19 @@ import { ReplyBody } from '../replies/reply-body.ts';
 import { Deadline, type Limit } from './deadline.ts';
 import {
   type ExchangeOptions,
-  FIRST_OUTPUT_MS,
   MAX_CHECKED_BYTES,
   MAX_HELD_BYTES,
   MAX_WHOLE_BYTES,
+  type Work,
 } from './exchange-options.ts';
+import { kindOfProtocol, type TimeLimits } from './time-limits.ts';
+
+/** What is not known to have been done is not sent again where it is paid; and not after a time limit where it is charged. */
+const LOST: Readonly<Record<Work, Readonly<Record<'failed' | 'timeout', FailureKind>>>> = {
+  free: { failed: 'failed', timeout: 'timeout' },
+  charged: { failed: 'failed', timeout: 'late' },
+  paid: { failed: 'outcome-unknown', timeout: 'outcome-unknown' },
+};
 
 /**
  * One request to one channel: undici's handler, from the dispatch to the last byte. Until its first output is accepted
@@ -28,6 +36,7 @@ import {
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #deadline: Deadline;
+  readonly #limits: TimeLimits;
   readonly #settle: (failure: Failure | null) => void;
   /** `refused`: an error's body is read; `open`: the caller has the reply. */
   #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
@@ -69,7 +78,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(options: ExchangeOptions, settle: (failure: Failure | null) => void) {
     this.#options = options;
     this.#settle = settle;
-    const { totalMs } = options.candidate.channel.timeouts;
+    this.#limits = options.candidate.channel.timeLimits[kindOfProtocol(options.candidate.protocol)];
+    const { totalMs } = this.#limits;
     this.#deadline = new Deadline(this.startedAt, totalMs, (limit) => this.#expire(limit));
     this.#allBy = this.startedAt + options.withinMs;
     if (options.withinMs < totalMs) this.#deadline.endBy('all attempts', this.#allBy);
@@ -119,7 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#phase === 'over') controller.abort(new Error('the exchange is over'));
-    else this.#deadline.begin('sending', this.#options.candidate.channel.timeouts.idleMs);
+    else this.#deadline.begin('sending', this.#limits.sendingMs);
   }
 
   onBodySent(): void {
@@ -128,8 +138,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestSent(): void {
     this.#sent = true;
-    const { firstOutputMs, totalMs } = this.#options.candidate.channel.timeouts;
-    const limitMs = firstOutputMs ?? (this.#options.streamed ? FIRST_OUTPUT_MS : totalMs);
+    const { firstOutputMs, wholeOutputMs } = this.#limits;
+    const limitMs = this.#options.streamed ? firstOutputMs : wholeOutputMs;
     this.#outputBy = performance.now() + limitMs;
     this.#deadline.begin('first output', limitMs);
   }
@@ -173,13 +183,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** After the whole request was sent, paid work may have been done. */
-  #lost(kind: FailureKind): FailureKind {
-    return this.#options.work === 'paid' && this.#sent ? 'outcome-unknown' : kind;
+  /** What a failure is after the whole request was sent, when the work may have been done. */
+  #lost(kind: 'failed' | 'timeout'): FailureKind {
+    return this.#sent ? LOST[this.#options.work][kind] : kind;
   }
 
   #expire(limit: Limit): void {
-    const { idleMs } = this.#options.candidate.channel.timeouts;
+    const { idleMs } = this.#limits;
     // While the reader pauses, the provider is not idle.
     if (limit === 'idle' && this.body.paused) this.#deadline.begin('idle', idleMs);
     // No other candidate can be called, and the provider is at work: its start events go out, and the caller waits on.
@@ -231,7 +241,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const isBounded = this.#held !== null && !this.draining && this.#outputBy < this.#allBy;
     if (isBounded) this.#deadline.endBy('first output', this.#outputBy);
     if (this.#held !== null) this.#options.onHeld?.();
-    this.#deadline.begin('idle', this.#options.candidate.channel.timeouts.idleMs);
+    this.#deadline.begin('idle', this.#limits.idleMs);
   }
 
   /** From here on the reply is its consumer's. */
@@ -241,7 +251,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.body.unbounded = false;
     this.firstOutputAt = performance.now();
     if (!ended) {
-      const { idleMs, totalMs } = this.#options.candidate.channel.timeouts;
+      const { idleMs, totalMs } = this.#limits;
       if (!this.draining) this.#deadline.endBy('total', this.startedAt + totalMs);
       this.#deadline.begin('idle', idleMs);
     }

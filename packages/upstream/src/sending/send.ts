@@ -17,6 +17,7 @@ import { UpstreamReply } from '../replies/upstream-reply.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import { attempt } from './attempt.ts';
 import type { ChannelClients } from './channel-clients.ts';
+import type { Work } from './exchange-options.ts';
 import { type EarlierAttempts, SendProgress } from './send-progress.ts';
 
 export interface SendOptions {
@@ -32,8 +33,7 @@ export interface SendOptions {
   ) => UpstreamRequest | GatewayError | Promise<UpstreamRequest | GatewayError>;
   /** The caller's, for error bodies. */
   readonly dialect: Dialect;
-  /** `paid`: retried only if the provider certainly did not begin. */
-  readonly work: 'free' | 'paid';
+  readonly work: Work;
   /** Whether the caller requested a stream. Decides the first output's time limit if the channel has none. */
   readonly streamed: boolean;
   /** Fires when the caller leaves. */

@@ -1,12 +1,14 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
+import { MODEL_KINDS } from '../protocol.ts';
 import { muteOrigin, startProvider, startUpstream } from '../provider-for-tests.ts';
 import type { Reply } from '../replies/reply.ts';
 import type { Upstream } from '../upstream.ts';
+import { buildTimeLimits } from './time-limits.ts';
 
 const sendRequest = (
   upstream: Upstream,
-  more: { work?: 'paid'; signal?: AbortSignal } = {},
+  more: { work?: 'paid' | 'charged'; signal?: AbortSignal } = {},
 ): Promise<Reply> => {
   const model = upstream.resolveModel('small');
   if (model === null) throw new Error('no model');
@@ -59,6 +61,64 @@ test('paid work that did not begin to answer in time is not repeated', async () 
     retry: false,
   });
   expect(quick.requests).toEqual([]);
+});
+
+test.for([
+  ['charged', 'upstream_timeout'],
+  ['paid', 'outcome_unknown'],
+] as const)('after a time limit, %s work is not sent to another channel, nor again', async ([work, code]) => {
+  const stalled = async () => {
+    const slow = await startProvider((response) => response.writeHead(200).write(' '));
+    return { slow, settings: 'timeouts: { idleMs: 30, totalMs: 60 }' };
+  };
+  for (const { slow, settings } of [
+    { slow: await startProvider(silence), settings: 'timeouts: { firstOutputMs: 30 }' },
+    { slow: await startProvider(silence), settings: 'timeouts: { totalMs: 30 }' },
+    await stalled(),
+  ]) {
+    const quick = await startProvider();
+    const pair = await startUpstream({
+      slow: { origin: slow.origin, settings },
+      quick: { origin: quick.origin },
+    });
+    const failing = sendRequest(pair, { work }).then((reply) => reply.bytes(100));
+    expect(await thrownBy(failing)).toMatchObject({ code, retry: false });
+    expect(quick.requests).toEqual([]);
+  }
+});
+
+test('charged work that failed, or was never sent, goes to another channel', async () => {
+  const quick = await startProvider();
+  const broken = await startProvider((response) => response.destroy());
+  for (const origin of [broken.origin, await muteOrigin()]) {
+    const pair = await startUpstream({
+      first: { origin, settings: 'timeouts: { connectMs: 30 }' },
+      quick: { origin: quick.origin },
+    });
+    const reply = await sendRequest(pair, { work: 'charged' });
+    expect(reply.attempts).toMatchObject([{ channel: 'first' }, { channel: 'quick', outcome: 'ok' }]);
+    await reply.bytes(100);
+  }
+});
+
+test('work has the time that its kind needs, unless its channel sets another one', () => {
+  expect(buildTimeLimits('text')).toEqual({
+    firstOutputMs: 60_000,
+    wholeOutputMs: 600_000,
+    sendingMs: 60_000,
+    idleMs: 60_000,
+    totalMs: 600_000,
+  });
+  const shortest = MODEL_KINDS.filter((kind) => kind !== 'text').map((kind) => buildTimeLimits(kind));
+  for (const { firstOutputMs, idleMs } of shortest) {
+    expect(firstOutputMs).toBeGreaterThanOrEqual(300_000);
+    expect(idleMs).toBeGreaterThanOrEqual(120_000);
+  }
+  expect(buildTimeLimits('image', { firstOutputMs: 5, totalMs: 9 }, { firstOutputMs: 7 })).toMatchObject({
+    firstOutputMs: 7,
+    wholeOutputMs: 7,
+    totalMs: 9,
+  });
 });
 
 test('headers do not count as first output', async () => {

@@ -1,5 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { ClientAuth, Configuration } from 'openid-client';
+import { fetchBy } from '@gateway/upstream/connecting/fetch-by';
+import type { Network } from '@gateway/upstream/connecting/network';
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 import { type Flow, OIDC_PATH } from './flow-cookie.ts';
 import type { OidcSettings } from './oidc-settings.ts';
 import { type Claims, hasRoleClaim } from './person-of-claims.ts';
@@ -35,8 +37,20 @@ const REMEMBER_MS = 3_600_000;
 /** Errors that say that the provider did not answer, or not as one. */
 const UNANSWERED = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
 
-export function createIdentityProvider(settings: OidcSettings, now: () => number): IdentityProvider {
+export function createIdentityProvider(
+  settings: OidcSettings,
+  network: Network,
+  now: () => number,
+): IdentityProvider {
   const { issuer, clientId, clientSecret, scopes, consoleUrl, mapping } = settings;
+  const fetchByProxy = fetchBy(network);
+  const customFetch: CustomFetch = (url, { method, headers, body, signal }) =>
+    fetchByProxy(url, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers,
+      body: body instanceof URLSearchParams || typeof body === 'string' ? body : null,
+      signal,
+    });
   const redirectUri = new URL(`${OIDC_PATH}/callback`, consoleUrl);
   let discovered: Discovered | undefined;
   let discovering: Promise<Discovered> | undefined;
@@ -45,7 +59,8 @@ export function createIdentityProvider(settings: OidcSettings, now: () => number
   const ask = async (): Promise<Discovered> => {
     const library = await import('openid-client');
     const execute = issuer.protocol === 'http:' ? [library.allowInsecureRequests] : [];
-    const options = { execute, timeout: TIMEOUT_SECONDS };
+    const byProxy = network.proxyFor(issuer) === null ? {} : { [library.customFetch]: customFetch };
+    const options = { execute, timeout: TIMEOUT_SECONDS, ...byProxy };
     try {
       const proof = proofOf(library, clientSecret);
       const configuration = await library.discovery(issuer, clientId, undefined, proof, options);

@@ -61,7 +61,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
       };
     },
     dialect: 'openai',
-    work: 'free',
+    work: 'charged',
     streamed: input.stream,
     holdsStart: true,
     checkOutput: checkTranscript,

@@ -1,6 +1,10 @@
 import { Quirks } from '@gateway/contracts/quirks';
+import { Certificates } from '../../connecting/certificates.ts';
+import { DIRECT, type Network } from '../../connecting/network.ts';
+import { readProxy } from '../../connecting/proxy.ts';
 import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
-import type { Operation } from '../../protocol.ts';
+import type { ModelKind, Operation } from '../../protocol.ts';
+import { buildTimeLimits } from '../../sending/time-limits.ts';
 import type { Channel } from '../configuration.ts';
 import type { ChannelEntry } from '../file-schema.ts';
 import { presetOf } from '../presets/presets.ts';
@@ -10,8 +14,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULTS = {
   connectMs: 5_000,
-  idleMs: 60_000,
-  totalMs: 600_000,
   drainMs: 60_000,
   maxConcurrentPerProcess: 4_096,
   maxWaitMs: 1_000,
@@ -36,8 +38,23 @@ const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null =>
 const milliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1000;
 
+/** A simulator is on this machine, or in the same network. */
+const channelNetwork = ({ proxy, caFile, provider }: ChannelEntry, network: Network): Network => {
+  const own = proxy === undefined || proxy === 'direct' ? null : (readProxy(proxy) ?? null);
+  const isOwn = proxy !== undefined || provider === 'simulator';
+  return {
+    proxyFor: isOwn ? () => own : network.proxyFor,
+    certificates: caFile === undefined ? null : new Certificates(caFile),
+  };
+};
+
 /** A channel from a checked entry, with its preset and all defaults filled in. */
-export const buildChannel = (name: string, entry: ChannelEntry, env: Environment): Channel => {
+export const buildChannel = (
+  name: string,
+  entry: ChannelEntry,
+  env: Environment,
+  network = DIRECT,
+): Channel => {
   const preset = presetOf(entry.provider);
   const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
   const url = new URL(entry.baseUrl ?? (fromEnvironment || preset.baseUrl || ''));
@@ -46,6 +63,7 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
   for (const operation of operationNames(preset.paths)) {
     paths[operation] = basePath + preset.paths[operation];
   }
+  const limitsOf = (kind: ModelKind) => buildTimeLimits(kind, entry.timeouts, entry.timeouts?.[kind]);
 
   return {
     name,
@@ -54,11 +72,13 @@ export const buildChannel = (name: string, entry: ChannelEntry, env: Environment
     paths,
     speaks: entry.speaks ?? preset.speaks,
     library: preset.library ?? null,
-    timeouts: {
-      connectMs: entry.timeouts?.connectMs ?? DEFAULTS.connectMs,
-      firstOutputMs: entry.timeouts?.firstOutputMs ?? null,
-      idleMs: entry.timeouts?.idleMs ?? DEFAULTS.idleMs,
-      totalMs: entry.timeouts?.totalMs ?? DEFAULTS.totalMs,
+    network: channelNetwork(entry, network),
+    connectMs: entry.timeouts?.connectMs ?? DEFAULTS.connectMs,
+    timeLimits: {
+      text: limitsOf('text'),
+      image: limitsOf('image'),
+      speech: limitsOf('speech'),
+      transcription: limitsOf('transcription'),
     },
     accounts: buildAccounts(entry, preset),
     maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,

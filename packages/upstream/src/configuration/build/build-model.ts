@@ -22,9 +22,9 @@ const buildHedge = ({ hedge }: ModelEntry): Hedge | null =>
       };
 
 /** By default one attempt may take all the time that its channel allows; those after it get what is left. */
-const buildFallback = ({ fallback }: ModelEntry, channels: readonly Channel[]): Fallback => ({
+const buildFallback = ({ fallback, kind }: ModelEntry, channels: readonly Channel[]): Fallback => ({
   maxAttempts: fallback?.maxAttempts ?? DEFAULTS.maxAttempts,
-  totalMs: fallback?.totalMs ?? Math.max(0, ...channels.map(({ timeouts }) => timeouts.totalMs)),
+  totalMs: fallback?.totalMs ?? Math.max(0, ...channels.map(({ timeLimits }) => timeLimits[kind].totalMs)),
 });
 
 const buildRoute = (

@@ -2,7 +2,7 @@ import { type Path, pathText, type YamlDocument } from '../yaml-document.ts';
 import type { Mistake } from './configuration-error.ts';
 
 /** Texts below these names are secrets, from any source. */
-const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'apiKeys', 'headers']);
+const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'apiKeys', 'headers', 'proxy']);
 
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>(

@@ -79,6 +79,7 @@ const CAUSE_OF: Readonly<Record<FailureKind, CauseOf>> = {
   'rate-limited': unlessTooLarge('rate-limited'),
   'quota-exhausted': unlessTooLarge('quota-exhausted'),
   overloaded,
+  late: never,
   timeout: () => 'slow',
   failed: ({ status }) => (NOT_BROKEN.has(status) ? null : 'failing'),
   unreachable: () => 'unreachable',
