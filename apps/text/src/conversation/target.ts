@@ -67,6 +67,8 @@ export interface AnswerPlan {
   readonly showEncryptedReasoning: boolean;
   /** Chat: whether the stream ends with a usage chunk. */
   readonly showUsage: boolean;
+  /** The ids of the calls that the conversation has already. */
+  readonly usedCallIds: readonly string[];
   /** Comes first in the answer. */
   readonly compaction?: ShownCompaction | undefined;
 }

@@ -59,6 +59,7 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       echo: caller === 'responses' ? echoOf(request) : {},
       showSources: include.includes('web_search_call.action.sources'),
       showEncryptedReasoning: include.includes('reasoning.encrypted_content'),
+      usedCallIds: callIdsOf(conversation),
       showUsage: isJsonObject(streamOptions) && streamOptions.include_usage === true,
     },
   };
@@ -73,6 +74,9 @@ function withTurn(conversation: Conversation): Conversation {
   if (first === undefined || turns.some(({ parts }) => parts.length > 0)) return conversation;
   return { ...conversation, system: [], turns: [{ role: 'user', parts: system, at: first.at ?? [] }] };
 }
+
+const callIdsOf = ({ turns }: Conversation): readonly string[] =>
+  turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])));
 
 /**
  * For servers that ignore a choice that names one tool: only that tool is offered, and a call is required. A choice that

@@ -26,6 +26,7 @@ import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { namedFrame } from '../wire/stream/sse-frames.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
+import { RepeatedCallIds } from './repeated-call-ids.ts';
 
 /** The consumption that a whole reply reports, or an estimate. */
 export function consumedByWhole(call: TextCall, whole: JsonObject, sizeBytes: number): Consumed {
@@ -62,7 +63,7 @@ export function keepWholeReply(
   const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
   const keeping = keepsResponses(endpoint)
     ? keepWholeResponse(call, reply, whole, parsed)
-    : keepMessage(call, reply, parsed, remember(call, reply, ids()));
+    : keepMessage(call, reply, { whole, parsed }, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
     ? keepPending(call, reply, id).then((pending) => {
@@ -89,15 +90,20 @@ function keepWholeResponse(
 /** Of a thread's turn the whole message is kept, beside the ids of the reply. */
 function keepMessage(
   call: TextCall,
-  { candidate }: Reply,
-  parsed: () => JsonObject,
+  reply: Reply,
+  { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
   remembering: Promise<boolean> | undefined,
-): Promise<null> | undefined {
-  const keeping = call.thread?.keep(recordedMessage(parsed()), { request: call.request, candidate });
-  return keeping === undefined
-    ? remembering?.then(() => null)
-    : Promise.all([remembering, keeping]).then(() => null);
+): Promise<Amendment> | undefined {
+  const { candidate } = reply;
+  const renamed = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
+  const message = () => recordedMessage({ ...parsed(), ...renamed });
+  const keeping = call.thread?.keep(message(), { request: call.request, candidate });
+  if (renamed === null && remembering === undefined && keeping === undefined) return undefined;
+  return Promise.all([remembering, keeping]).then(() => renamed);
 }
+
+export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
+  new RepeatedCallIds(endpoint.protocol, request.bytes, candidate.route.quirks);
 
 /** The same for a stream while only its id is known. */
 export function keepStreamId(
@@ -120,14 +126,14 @@ export function keepEvent(
   call: TextCall,
   reply: Reply,
   frame: Frame,
-  { missingMembers }: Pick<StreamReader, 'missingMembers'>,
+  { reader, ids }: { readonly reader: Pick<StreamReader, 'missingMembers'>; readonly ids: RepeatedCallIds },
 ): string | Promise<string> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
   if (!keepsResponses(endpoint)) {
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
-    return null;
+    return ids.frame(frame);
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
@@ -139,7 +145,7 @@ export function keepEvent(
   const amended = (amendment: Amendment) =>
     namedFrame({ ...event, type, response: { ...response, ...amendment } });
   if (!isLast) return amended(continued);
-  const missing = withIds(missingMembers?.(response, type) ?? null);
+  const missing = withIds(reader.missingMembers?.(response, type) ?? null);
   const { bytes, start, end } = frame;
   return keepResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
     amendment === null && missing === null

@@ -23,6 +23,7 @@ import {
   keepEvent,
   keepStreamId,
   keepWholeReply,
+  repeatedIds,
 } from './passed-reply.ts';
 import { passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
@@ -89,7 +90,8 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
-  const onFrame = (frame: Frame) => keepEvent(call, reply, frame, reader);
+  const ids = repeatedIds(call, reply);
+  const onFrame = (frame: Frame) => keepEvent(call, reply, frame, { reader, ids });
   const stream = passedStream({ reader, requestId: context.requestId, onFrame });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;

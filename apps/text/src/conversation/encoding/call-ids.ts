@@ -3,13 +3,18 @@ import { createHash } from 'node:crypto';
 /** What every protocol takes as the id of a tool call. */
 const PORTABLE_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Ids of one answer's tool calls: the upstream's own where it is usable and new, else a minted one. */
+/**
+ * Ids of one answer's tool calls: the upstream's own where it is usable and new, else a minted one. Some servers count the
+ * calls of each answer from 0; agents pair calls and results of a whole conversation by their ids alone.
+ */
 export class CallIds {
-  readonly #seen = new Set<string>();
+  readonly #seen: Set<string>;
   readonly #mint: () => string;
 
-  constructor(mint: () => string) {
+  /** @param used the ids of the calls before the answer */
+  constructor(mint: () => string, used: Iterable<string> = []) {
     this.#mint = mint;
+    this.#seen = new Set(used);
   }
 
   take(upstreamId: string): string {

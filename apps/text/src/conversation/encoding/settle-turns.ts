@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import type { Conversation, Turn } from '../conversation.ts';
 import { refuseParameter } from '../losses.ts';
-import type { ToolCallPart, ToolResultPart } from '../parts.ts';
+import type { Part, ToolCallPart, ToolResultPart } from '../parts.ts';
 import type { Target } from '../target.ts';
 import type { Encoder } from './encoder.ts';
 import { ResultQueues } from './result-queues.ts';
@@ -12,7 +12,8 @@ const isResult = (part: { type: string }): part is ToolResultPart => part.type =
 
 /**
  * The turns with every tool result directly after the turn that made the call, in the order of the calls and in a
- * user turn of its own. Responses allows results anywhere later; the other protocols do not.
+ * user turn of its own. Responses allows results anywhere later; the other protocols do not. Calls of one id are paired
+ * with their results in order and get ids of their own: providers refuse a history that has an id twice.
  * @throws GatewayError where a call has no result, or a result no call; the last turn's calls may wait where it is only counted
  */
 export function settleTurns(
@@ -21,18 +22,21 @@ export function settleTurns(
 ): Turn[] {
   const waiting = new ResultQueues(turns.flatMap((turn) => turn.parts).filter(isResult));
 
+  const ids = new HistoryIds(turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id)));
   const settled: Turn[] = [];
   for (const turn of turns) {
-    const rest = turn.parts.filter((part) => !isResult(part));
-    if (rest.length > 0) settled.push({ ...turn, parts: rest });
-    const results = rest.filter(isCall).map((call) => {
-      const result = waiting.take(call.id);
-      if (result === undefined) {
-        if (countsOnly && turn === turns.at(-1)) return noResult(call);
-        return missingResult(source, call, turn);
-      }
-      return call.custom ? { ...result, custom: true } : result;
+    const results: ToolResultPart[] = [];
+    const rest = turn.parts.flatMap((part): Part[] => {
+      if (isResult(part)) return [];
+      if (!isCall(part)) return [part];
+      const mayWait = countsOnly && turn === turns.at(-1);
+      const result = waiting.take(part.id) ?? (mayWait ? noResult(part) : null);
+      if (result === null) return missingResult(source, part, turn);
+      const id = ids.of(part.id);
+      results.push({ ...result, callId: id, ...(part.custom && { custom: true }) });
+      return [id === part.id ? part : { ...part, id }];
     });
+    if (rest.length > 0) settled.push({ ...turn, parts: rest });
     if (results.length > 0) settled.push({ role: 'user', parts: results, at: results[0]?.at ?? turn.at });
   }
   const unclaimed = waiting.first();
@@ -52,6 +56,29 @@ export function refusePrefill(turns: readonly Turn[], { conversation, target }: 
   const last = turns.at(-1);
   if (target.countsOnly || conversation.source !== 'messages' || last?.role !== 'assistant') return;
   refuseParameter(last.at, 'Prefilling the answer is not supported by the model that would answer.');
+}
+
+/** The ids of a history's calls in their order: one that comes again is made another one, the same in every request. */
+class HistoryIds {
+  readonly #all: ReadonlySet<string>;
+  readonly #given = new Set<string>();
+  /** How often each id has come. */
+  readonly #times = new Map<string, number>();
+
+  constructor(all: readonly string[]) {
+    this.#all = new Set(all);
+  }
+
+  of(id: string): string {
+    let given = id;
+    for (let times = this.#times.get(id) ?? 1; this.#given.has(given); times += 1) {
+      const another = `${id}_${times + 1}`;
+      if (!this.#all.has(another)) given = another;
+      this.#times.set(id, times + 1);
+    }
+    this.#given.add(given);
+    return given;
+  }
 }
 
 const MISSING: Record<TextProtocol, (id: string) => string> = {

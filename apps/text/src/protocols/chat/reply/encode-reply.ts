@@ -27,7 +27,7 @@ export function encodeChatReply(reply: Reply, context: AnswerContext): object {
   const refusal = textsOf('refusal') || (isSilent ? (reply.finish.explanation ?? REFUSAL_TEXT) : '');
   const logprobs = reply.parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const annotations = encodeAnnotations(reply.parts);
-  const ids = new CallIds(() => context.mintId('call_'));
+  const ids = new CallIds(() => context.mintId('call_'), context.plan.usedCallIds);
   return {
     id: completionId(context),
     object: 'chat.completion',

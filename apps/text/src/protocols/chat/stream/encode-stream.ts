@@ -30,7 +30,7 @@ export class ChatStreamEncoder implements StreamStep<StreamEvent, string> {
 
   constructor(context: AnswerContext) {
     this.#context = context;
-    this.#callIds = new CallIds(() => context.mintId('call_'));
+    this.#callIds = new CallIds(() => context.mintId('call_'), context.plan.usedCallIds);
     this.#head = {
       id: completionId(context),
       object: 'chat.completion.chunk',

@@ -14,7 +14,8 @@ import { encodeIterations, encodeMessageUsage } from './usage.ts';
 
 export const messageId = ({ replyId, mintId }: AnswerContext): string => replyId ?? mintId('msg_');
 
-export const callIds = ({ mintId }: AnswerContext): CallIds => new CallIds(() => mintId('toolu_'));
+export const callIds = ({ mintId, plan }: AnswerContext): CallIds =>
+  new CallIds(() => mintId('toolu_'), plan.usedCallIds);
 
 /** A finished answer as a Messages object. @throws GatewayError where the model's tool arguments are no object */
 export function encodeMessagesReply(reply: Reply, context: AnswerContext): object {

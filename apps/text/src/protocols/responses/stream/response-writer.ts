@@ -30,7 +30,7 @@ export class ResponseWriter {
   constructor(context: AnswerContext, emit: Emit) {
     this.#context = context;
     this.#emit = emit;
-    this.#callIds = new CallIds(() => context.mintId('call_'));
+    this.#callIds = new CallIds(() => context.mintId('call_'), context.plan.usedCallIds);
     this.#state = {
       id: context.replyId ?? context.mintId('resp_'),
       createdAt: context.nowSeconds(),
