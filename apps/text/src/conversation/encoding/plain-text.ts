@@ -30,8 +30,16 @@ export const fileName = (title: string | undefined, mediaType: string): string =
   return /\.\w{1,5}$/.test(title) ? title : `${title}${ending}`;
 };
 
-/** Claude Code's own accounting line. It changes with every request, so that it would defeat other vendors' prompt caches. */
-const ATTRIBUTION = 'x-anthropic-billing-header:';
+/**
+ * Claude Code's own accounting line: members such as `cch=1;` at the head of a block, with or without text after it. It
+ * changes with every request, so that it would defeat other vendors' prompt caches.
+ */
+const ATTRIBUTION =
+  /^\s*x-anthropic-billing-header:[^;\r\n]*(?:;[ \t]*[\w-]+=[^;\r\n]*)*;?[ \t]*(?:\r\n|\r|\n)*/i;
 
 export const withoutAttribution = (system: readonly TextPart[]): readonly TextPart[] =>
-  system[0]?.text.startsWith(ATTRIBUTION) ? system.slice(1) : system;
+  system.flatMap((part) => {
+    const text = part.text.replace(ATTRIBUTION, '');
+    if (text.length === part.text.length) return [part];
+    return text.trim() === '' ? [] : [{ ...part, text }];
+  });
