@@ -87,8 +87,11 @@ export const Quirks = z.strictObject({
   reasoningMembers: z.array(z.string()).default(['reasoning_content', 'reasoning']),
   /** Chat: whether earlier reasoning is sent back to the server, in the first of `reasoningMembers`. `required`: a space if it is unknown. */
   reasoningBack: z.enum(['never', 'known', 'required']).default('never'),
-  /** Chat: whether reasoning is inside `<think>…</think>` at the head of the text. */
-  thinkTags: z.boolean().default(false),
+  /**
+   * Chat: whether reasoning is inside `<think>…</think>` at the head of the text. `opened`: the prompt's template opens it, so
+   * that the answer begins with a thought; `written`: the model writes both tags; true: either.
+   */
+  thinkTags: z.union([z.boolean(), z.enum(['opened', 'written'])]).default(false),
 });
 export type Quirks = z.infer<typeof Quirks>;
 export type QuirksInput = z.input<typeof Quirks>;

@@ -114,7 +114,63 @@ const RESPONSES: Readonly<Record<string, Leave>> = {
   ),
 };
 
-const VARIATIONS: Readonly<Record<string, Readonly<Record<string, Leave>>>> = { responses: RESPONSES };
+/** Whole blocks of a Messages stream, put together from their deltas. */
+const wholeBlocks: Leave = (events) =>
+  events.flatMap((event) => {
+    if (event.type === 'content_block_delta') return [];
+    if (event.type !== 'content_block_start') return [event];
+    const deltas = events.flatMap((one) =>
+      one.type === 'content_block_delta' && one.index === event.index ? [objectOf(one.delta)] : [],
+    );
+    const joined = (name: string) => deltas.map((delta) => delta[name] ?? '').join('');
+    const json = joined('partial_json');
+    const citations = deltas.flatMap(({ citation }) => citation ?? []);
+    const words = Object.fromEntries(
+      ['text', 'thinking', 'signature'].flatMap((name) =>
+        joined(name) === '' ? [] : [[name, joined(name)]],
+      ),
+    );
+    const block = {
+      ...objectOf(event.content_block),
+      ...words,
+      ...(json !== '' && { input: JSON.parse(json) }),
+    };
+    const cited = citations.map((citation) => ({
+      type: 'content_block_delta',
+      index: event.index,
+      delta: { type: 'citations_delta', citation },
+    }));
+    return [{ ...event, content_block: block }, ...cited];
+  });
+
+/** Every block begins before the first one goes on, and their deltas come in turn. */
+const overlapping: Leave = (events) => {
+  const of = (type: string) => events.filter((event) => event.type === type);
+  const deltas = of('content_block_delta');
+  const round = (event: JsonObject) => deltas.filter(({ index }) => index === event.index).indexOf(event);
+  return [
+    ...of('message_start'),
+    ...of('content_block_start'),
+    ...deltas.toSorted((one, other) => round(one) - round(other)),
+    ...of('content_block_stop').toReversed(),
+    ...of('message_delta'),
+    ...of('message_stop'),
+  ];
+};
+
+const MESSAGES: Readonly<Record<string, Leave>> = {
+  'whole blocks at their start': wholeBlocks,
+  'blocks that overlap': overlapping,
+  'no ends of blocks': (events) => events.filter(({ type }) => type !== 'content_block_stop'),
+  'no indexes': each((event) => without(event, 'index')),
+  'no beginnings of texts and thoughts': (events) =>
+    events.filter(({ content_block: block }) => !/^(text|thinking)$/.test(String(objectOf(block).type))),
+};
+
+const VARIATIONS: Readonly<Record<string, Readonly<Record<string, Leave>>>> = {
+  responses: RESPONSES,
+  messages: MESSAGES,
+};
 
 const COMPLETE = new Set(recordedStreamNames());
 
@@ -122,7 +178,11 @@ const cases = streamFixtures()
   .filter(({ name }) => COMPLETE.has(name) && !name.includes('error'))
   .flatMap(({ name, upstream, bytes }) => {
     const events: Events = dataOf(bytes).flatMap((data) => (data === '[DONE]' ? [] : [JSON.parse(data)]));
-    const variations = Object.entries(VARIATIONS[upstream] ?? {});
+    // The result of a search cannot come before its query.
+    const isOrdered = name.includes('web-search');
+    const variations = Object.entries(VARIATIONS[upstream] ?? {}).filter(
+      ([, leave]) => leave !== overlapping || !isOrdered,
+    );
     return variations.map(([variation, leave]) => ({ name, variation, upstream, events, leave }));
   });
 

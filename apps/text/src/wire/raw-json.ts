@@ -43,6 +43,9 @@ export const parseBody = (text: string): unknown =>
 export const isJsonObject = (value: unknown): value is { [member: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 
+/** Parses JSON with every number as it was written. @throws SyntaxError */
+export const parseExactly = (text: string): unknown => JSON.parse(boundedJson(text), keepSource);
+
 /**
  * Reads a tool call's arguments as the object that the Messages protocol wants, every number as it was written.
  * Empty text is an empty object; null where the text is no JSON object.
@@ -50,7 +53,7 @@ export const isJsonObject = (value: unknown): value is { [member: string]: unkno
 export function parseArguments(text: string): { [member: string]: unknown } | null {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(boundedJson(text), keepSource);
+    const value = parseExactly(text);
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

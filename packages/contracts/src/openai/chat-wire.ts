@@ -184,12 +184,14 @@ export type ChatRequest = z.infer<typeof ChatRequest>;
 const annotation = z.looseObject({ type: z.string() });
 const logprobs = z.looseObject({ content: maybe(z.array(z.unknown())) });
 
+const calledFunction = z.looseObject({ name: maybeText, arguments: z.unknown().optional() });
+
 /** A tool call, whole or a fragment of one: servers leave out or repeat any member. */
 const toolCallFragment = z.looseObject({
   index: maybeNumber,
   id: maybeText,
   type: maybeText,
-  function: maybe(z.looseObject({ name: maybeText, arguments: z.unknown().optional() })),
+  function: maybe(calledFunction),
   custom: maybe(z.looseObject({ name: maybeText, input: maybeText })),
 });
 export type ChatToolCallFragment = z.infer<typeof toolCallFragment>;
@@ -207,6 +209,7 @@ const ChatOutput = z.looseObject({
   content: z.union([z.string(), listOf(outputPart)]).nullish(),
   refusal: maybeText,
   tool_calls: maybeList(toolCallFragment),
+  function_call: maybe(calledFunction),
   annotations: maybeList(annotation),
 });
 export type ChatOutput = z.infer<typeof ChatOutput>;
@@ -232,7 +235,14 @@ export type ChatReply = z.infer<typeof ChatReply>;
 
 export const ChatChunk = z.looseObject({
   choices: z
-    .array(z.looseObject({ index: maybeNumber, delta: ChatOutput.nullish(), ...choiceEnd }))
+    .array(
+      z.looseObject({
+        index: maybeNumber,
+        delta: ChatOutput.nullish(),
+        message: ChatOutput.nullish(),
+        ...choiceEnd,
+      }),
+    )
     .nullish(),
   ...envelope,
 });

@@ -252,6 +252,7 @@ export const ResponsesEvent = z.looseObject({
   delta: maybeText,
   text: maybeText,
   refusal: maybeText,
+  arguments: z.unknown().optional(),
   item: maybe(typed),
   part: maybe(typed),
   annotation: z.unknown().optional(),

@@ -24,6 +24,12 @@ export interface Finish {
   readonly unknown?: string | undefined;
 }
 
+/** The reason that fits what an answer holds, where its server names another: agents go by it. A cut stays one. */
+export function fittingReason(reason: FinishReason, { calls }: { readonly calls: boolean }): FinishReason {
+  if (calls) return reason === 'stop' || reason === 'stop-sequence' ? 'tool-calls' : reason;
+  return reason === 'tool-calls' ? 'stop' : reason;
+}
+
 /** A finished answer, free of any protocol. Ids, model name and times are the gateway's and are added when encoding. */
 export interface Reply {
   readonly parts: readonly ReplyPart[];

@@ -1,13 +1,14 @@
 import { type ChatOutput, ChatReply } from '@gateway/contracts/openai/chat-wire';
 import type { ReplyPart } from '../../../conversation/parts.ts';
 import type { Reply } from '../../../conversation/reply/reply.ts';
+import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { Target } from '../../../conversation/target.ts';
 import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
-import { argumentsOf, contentPieces, isReadable, nameOf, reasoningOf } from './output.ts';
+import { argumentsOf, callsOf, contentPieces, nameOf, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
 import { readUsage } from './usage.ts';
 
@@ -20,20 +21,32 @@ export function decodeChatReply(body: unknown, target: Target, clean: (text: str
   const { message, finish_reason, logprobs } = choice;
   const calls = decodeCalls(message);
   const refusal: ReplyPart[] = message.refusal ? [{ type: 'refusal', text: message.refusal }] : [];
+  const finish = decodeFinish(finish_reason, { calls: calls.length > 0, refusal: refusal.length > 0 });
   return {
-    parts: [...decodeTexts(message, logprobs?.content ?? [], target), ...refusal, ...calls],
-    finish: decodeFinish(finish_reason, { calls: calls.length > 0, refusal: refusal.length > 0 }),
+    parts: [
+      ...decodeTexts(message, logprobs?.content ?? [], target, isCut(finish.reason)),
+      ...refusal,
+      ...calls,
+    ],
+    finish,
     usage: readUsage(reply) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };
 }
 
-function decodeTexts(message: ChatOutput, logprobs: readonly unknown[], target: Target): ReplyPart[] {
-  const tags = target.quirks.thinkTags ? new ThinkTags() : null;
-  const pieces = [...contentPieces(message.content, tags), ...(tags?.end() ?? [])];
+function decodeTexts(
+  message: ChatOutput,
+  logprobs: readonly unknown[],
+  { quirks }: Target,
+  wasCut: boolean,
+): ReplyPart[] {
+  // A whole answer shows whether it has a closing tag; one that was cut before it has begun with what the template opened.
+  const untagged = wasCut && quirks.thinkTags === 'opened' ? 'thought' : 'unknown';
+  const tags = quirks.thinkTags === false ? null : new ThinkTags(untagged);
+  const pieces = [...contentPieces(message.content, tags), ...(tags?.end(wasCut) ?? [])];
   const joined = (kind: 'reasoning' | 'text') =>
     pieces.flatMap((piece) => (piece.kind === kind ? [piece.text] : [])).join('');
-  const reasoning = reasoningOf(message, target) + joined('reasoning');
+  const reasoning = reasoningOf(message, quirks) + joined('reasoning');
   const text = joined('text');
   const citations = (message.annotations ?? []).flatMap((annotation) => decodeAnnotation(annotation) ?? []);
   const parts: ReplyPart[] =
@@ -44,7 +57,7 @@ function decodeTexts(message: ChatOutput, logprobs: readonly unknown[], target: 
 }
 
 const decodeCalls = (message: ChatOutput): ReplyPart[] =>
-  (message.tool_calls ?? []).filter(isReadable).map((call) => ({
+  callsOf(message).map((call) => ({
     type: 'tool-call',
     id: call.id ?? '',
     name: nameOf(call),

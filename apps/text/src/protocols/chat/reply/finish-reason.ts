@@ -1,5 +1,5 @@
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Finish, FinishReason } from '../../../conversation/reply/reply.ts';
+import { type Finish, type FinishReason, fittingReason } from '../../../conversation/reply/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
   stop: 'stop',
@@ -14,14 +14,13 @@ interface Seen {
   readonly refusal: boolean;
 }
 
-/** Tool calls win over `stop`: some servers send it although calls came. */
 export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
   const known = lookUp(TO_NEUTRAL, word ?? 'stop');
   const reason = known ?? 'stop';
   const unknown = known === undefined && word ? { unknown: word } : {};
-  if (reason !== 'stop') return { reason };
-  if (seen.calls) return { reason: 'tool-calls', ...unknown };
-  return seen.refusal ? { reason: 'refusal', ...unknown } : { reason, ...unknown };
+  const fitting = fittingReason(reason, seen);
+  if (fitting !== 'stop') return { reason: fitting, ...unknown };
+  return seen.refusal ? { reason: 'refusal', ...unknown } : { reason: fitting, ...unknown };
 }
 
 const FROM_NEUTRAL: Record<FinishReason, string> = {

@@ -7,12 +7,27 @@ export interface ThoughtPiece {
 }
 
 /**
- * Separates reasoning from text where a server writes both into one: `<think>…</think>` first, text after it. Only
- * what could still be part of a tag is held back.
+ * What an answer without an opening tag begins with: a thought, because the prompt's template opens it; text, because the
+ * model writes both tags; or either, which only the closing tag shows.
+ */
+export type UntaggedHead = 'thought' | 'text' | 'unknown';
+
+/**
+ * Separates reasoning from text where a server writes both into one: a thought up to `</think>` first, text after it. Only
+ * what could still be part of a tag is held back; and everything while it is unknown what it is.
  */
 export class ThinkTags {
-  #state: 'head' | 'thinking' | 'after' | 'text' = 'head';
+  readonly #untagged: UntaggedHead;
+  #state: 'head' | 'unknown' | 'thought' | 'after' | 'text' = 'head';
+  /** The end of what came, which may be part of a tag. */
   #held = '';
+  /** What came without an opening tag, until the closing one. */
+  #unopened: string[] = [];
+  #wasOpened = false;
+
+  constructor(untagged: UntaggedHead) {
+    this.#untagged = untagged;
+  }
 
   push(fragment: string): ThoughtPiece[] {
     let rest = this.#held + fragment;
@@ -20,22 +35,24 @@ export class ThinkTags {
     const pieces: ThoughtPiece[] = [];
     if (this.#state === 'head') {
       const begun = rest.trimStart();
-      if (begun.startsWith(OPEN)) {
-        this.#state = 'thinking';
-        rest = begun.slice(OPEN.length);
-      } else if (OPEN.startsWith(begun)) {
+      if (OPEN.startsWith(begun)) {
         this.#held = rest;
         return [];
-      } else this.#state = 'text';
+      }
+      this.#wasOpened = begun.startsWith(OPEN);
+      if (this.#wasOpened) rest = begun.slice(OPEN.length);
+      this.#state = this.#wasOpened ? 'thought' : STATE_OF[this.#untagged];
     }
-    if (this.#state === 'thinking') {
+    if (this.#state === 'thought' || this.#state === 'unknown') {
       const end = rest.indexOf(CLOSE);
       const thought = end < 0 ? withoutBegunTag(rest) : rest.slice(0, end);
-      if (thought !== '') pieces.push({ kind: 'reasoning', text: thought });
+      if (!this.#wasOpened) this.#unopened.push(thought);
+      if (this.#state === 'thought') pieces.push({ kind: 'reasoning', text: thought });
       if (end < 0) {
         this.#held = rest.slice(thought.length);
-        return pieces;
+        return pieces.filter(isWritten);
       }
+      if (this.#state === 'unknown') pieces.push({ kind: 'reasoning', text: this.#unopened.join('') });
       this.#state = 'after';
       rest = rest.slice(end + CLOSE.length);
     }
@@ -43,17 +60,37 @@ export class ThinkTags {
       rest = rest.trimStart();
       if (rest !== '') this.#state = 'text';
     }
-    if (rest !== '') pieces.push({ kind: 'text', text: rest });
-    return pieces;
+    return [...pieces, { kind: 'text', text: rest } as const].filter(isWritten);
   }
 
-  end(): ThoughtPiece[] {
-    const text = this.#held;
+  /** Something else has begun: what is held without an opening tag is no thought. */
+  settle(): ThoughtPiece[] {
+    if (this.#state !== 'head' && this.#state !== 'unknown') return [];
+    const text = this.#unopened.join('') + this.#held;
     this.#held = '';
-    if (text === '') return [];
-    return [{ kind: this.#state === 'thinking' ? 'reasoning' : 'text', text }];
+    this.#state = 'text';
+    return [{ kind: 'text', text } as const].filter(isWritten);
+  }
+
+  /**
+   * The answer is over.
+   *
+   * @param isAnswered whether it has calls, or was cut. Else a thought that nothing opened or closed was the answer of a
+   * model that did not think, and is given as text too: an answer must not be lost
+   */
+  end(isAnswered: boolean): ThoughtPiece[] {
+    if (this.#state !== 'thought') return this.settle();
+    const rest = this.#held;
+    this.#held = '';
+    const isLost = !isAnswered && !this.#wasOpened;
+    const text = isLost ? this.#unopened.join('') + rest : '';
+    return [{ kind: 'reasoning', text: rest } as const, { kind: 'text', text } as const].filter(isWritten);
   }
 }
+
+const STATE_OF = { thought: 'thought', text: 'text', unknown: 'unknown' } as const;
+
+const isWritten = ({ text }: ThoughtPiece): boolean => text !== '';
 
 /** A text without the end that may be the beginning of the closing tag. */
 function withoutBegunTag(text: string): string {

@@ -114,7 +114,10 @@ export class CallStream {
       return isAnother ? undefined : same;
     }
     if (id) return this.#byId.get(id);
-    return nameOf(members) === '' || last?.name === '' ? last : undefined;
+    if (last === undefined || nameOf(members) === '' || last.name === '') return last;
+    // Some servers repeat the name with every piece of the arguments.
+    const mayContinue = last.name === nameOf(members) && last.text !== '' && argumentsOf(members) !== '';
+    return mayContinue && !(last.text.endsWith('}') && isWhole(last)) ? last : undefined;
   }
 }
 

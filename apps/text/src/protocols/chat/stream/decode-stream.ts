@@ -1,20 +1,31 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
 import type { Citation } from '../../../conversation/parts.ts';
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
+import type { Finish } from '../../../conversation/reply/reply.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
+import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { decodeChatError } from '../reply/errors.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
-import { contentPieces, isReadable, reasoningOf } from '../reply/output.ts';
-import { ThinkTags } from '../reply/think-tags.ts';
+import { callsOf, contentPieces, exactCalls, reasoningOf } from '../reply/output.ts';
+import { ThinkTags, type ThoughtPiece, type UntaggedHead } from '../reply/think-tags.ts';
 import { readUsage } from '../reply/usage.ts';
 import { CallStream } from './call-stream.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning';
+
+const isFirst = ({ index }: { readonly index?: number | undefined }): boolean => (index ?? 0) === 0;
+
+const UNTAGGED: Readonly<Record<string, UntaggedHead>> = { opened: 'thought', written: 'text' };
+
+const tagsFor = (setting: Target['quirks']['thinkTags']): ThinkTags | null =>
+  setting === false ? null : new ThinkTags(lookUp(UNTAGGED, String(setting)) ?? 'unknown');
 
 /** A Chat Completions stream from an upstream, as neutral events, with all that servers of its kind do differently. */
 export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
@@ -27,7 +38,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   #flow: { readonly kind: Kind; readonly key: string } | null = null;
   #flows = 0;
   #citations: Citation[] = [];
-  #sawRefusal = false;
+  readonly #said = new Set<Kind>();
   #started = false;
   #ended = false;
   #finishWord: string | null = null;
@@ -37,7 +48,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   constructor(target: Target, clean: (text: string) => string) {
     this.#target = target;
     this.#clean = clean;
-    this.#tags = target.quirks.thinkTags ? new ThinkTags() : null;
+    this.#tags = tagsFor(target.quirks.thinkTags);
   }
 
   *event(data: string): Generator<StreamEvent> {
@@ -54,13 +65,16 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     }
     if (chunk.service_tier) this.#tier = chunk.service_tier;
     this.#usage = readUsage(chunk) ?? this.#usage;
-    const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
+    const choice = chunk.choices?.find(isFirst);
     if (choice === undefined) return;
     if (!this.#started) {
       this.#started = true;
       yield { type: 'start', usage: NO_USAGE, serviceTier: this.#tier };
     }
-    if (choice.delta) yield* this.#output(choice.delta, choice.logprobs?.content ?? undefined);
+    const exact = () => readUpstream(ChatChunk, parseExactly(data)).choices?.find(isFirst);
+    const logprobs = choice.logprobs?.content ?? undefined;
+    if (choice.delta) yield* this.#output(choice.delta, () => exact()?.delta, logprobs);
+    if (choice.message) yield* this.#output(this.#unsaid(choice.message), () => exact()?.message, logprobs);
     if (choice.finish_reason) {
       this.#finishWord = choice.finish_reason;
       yield* this.#closeAll();
@@ -76,26 +90,58 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     }
   }
 
+  get #decodedFinish(): Finish {
+    return decodeFinish(this.#finishWord, { calls: this.#calls.any, refusal: this.#said.has('refusal') });
+  }
+
   *#finish(): Generator<StreamEvent> {
     yield* this.#closeAll();
     this.#ended = true;
-    const finish = decodeFinish(this.#finishWord, { calls: this.#calls.any, refusal: this.#sawRefusal });
-    yield { type: 'finish', finish, usage: this.#usage, serviceTier: this.#tier };
+    yield { type: 'finish', finish: this.#decodedFinish, usage: this.#usage, serviceTier: this.#tier };
   }
 
-  *#output(delta: ChatOutput, logprobs: unknown[] | undefined): Generator<StreamEvent> {
-    const reasoning = reasoningOf(delta, this.#target);
-    if (reasoning !== '') yield* this.#emit('reasoning', { type: 'reasoning-delta', text: reasoning });
+  /** What a whole message has that no delta had: servers send it instead of deltas, or beside the last one. */
+  #unsaid({
+    content,
+    refusal,
+    tool_calls,
+    function_call,
+    annotations,
+    ...reasoning
+  }: ChatOutput): ChatOutput {
+    const said = this.#said;
+    return {
+      ...(!said.has('reasoning') && reasoning),
+      ...(!said.has('text') && { content, annotations }),
+      ...(!said.has('refusal') && { refusal }),
+      ...(!this.#calls.any && {
+        tool_calls: tool_calls?.map((call, index) => ({ index, ...call })),
+        function_call,
+      }),
+    };
+  }
+
+  *#output(
+    delta: ChatOutput,
+    exact: () => ChatOutput | null | undefined,
+    logprobs: unknown[] | undefined,
+  ): Generator<StreamEvent> {
+    const reasoning = reasoningOf(delta, this.#target.quirks);
+    if (reasoning !== '') {
+      yield* this.#pieces(this.#tags?.settle());
+      yield* this.#emit('reasoning', { type: 'reasoning-delta', text: reasoning });
+    }
     yield* this.#content(delta.content, logprobs);
     for (const annotation of delta.annotations ?? []) {
       const citation = decodeAnnotation(annotation);
       if (citation !== null) this.#citations.push(citation);
     }
     if (delta.refusal) {
-      this.#sawRefusal = true;
       yield* this.#emit('refusal', { type: 'refusal-delta', text: delta.refusal });
     }
-    for (const fragment of (delta.tool_calls ?? []).filter(isReadable)) {
+    const calls = exactCalls(callsOf(delta), () => callsOf(exact() ?? {}));
+    if (calls.length > 0) yield* this.#pieces(this.#tags?.settle());
+    for (const fragment of calls) {
       yield* this.#closeFlow();
       yield* this.#calls.add(fragment);
     }
@@ -105,10 +151,14 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     // Text that is taken apart no longer matches its log probabilities.
     const isWhole = typeof content === 'string' && this.#tags === null;
     const extra = isWhole && logprobs?.length ? { logprobs } : {};
-    for (const { kind, text } of contentPieces(content, this.#tags)) yield* this.#piece(kind, text, extra);
+    yield* this.#pieces(contentPieces(content, this.#tags), extra);
   }
 
-  #piece(kind: 'text' | 'reasoning', text: string, extra: object = {}): Iterable<StreamEvent> {
+  *#pieces(pieces: readonly ThoughtPiece[] = [], extra: object = {}): Generator<StreamEvent> {
+    for (const { kind, text } of pieces) yield* this.#piece(kind, text, extra);
+  }
+
+  #piece(kind: 'text' | 'reasoning', text: string, extra: object): Iterable<StreamEvent> {
     return this.#emit(
       kind,
       kind === 'text' ? { type: 'text-delta', text, ...extra } : { type: 'reasoning-delta', text },
@@ -117,6 +167,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *#emit(kind: Kind, delta: StreamEvent): Generator<StreamEvent> {
     if (this.#flow?.kind !== kind) {
+      this.#said.add(kind);
       yield* this.#closeFlow();
       this.#flow = { kind, key: `flow ${this.#flows}` };
       this.#flows += 1;
@@ -141,7 +192,8 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   *#closeAll(): Generator<StreamEvent> {
-    for (const { kind, text } of this.#tags?.end() ?? []) yield* this.#piece(kind, text);
+    const { reason } = this.#decodedFinish;
+    yield* this.#pieces(this.#tags?.end(this.#calls.any || isCut(reason)));
     yield* this.#closeFlow();
     yield* this.#calls.closeAll();
   }

@@ -16,7 +16,7 @@ export function decodeMessagesReply(body: unknown, target: Target): Reply {
   const tier = isJsonObject(reply.usage) ? decodeTier(reply.usage.service_tier) : undefined;
   return {
     parts: reply.content.flatMap((block) => decodeBlock(block, searches, target) ?? []),
-    finish: decodeFinish(reply),
+    finish: decodeFinish(reply, { calls: reply.content.some(({ type }) => type === 'tool_use') }),
     usage: readUsage(reply.usage) ?? NO_USAGE,
     ...(tier && { serviceTier: tier }),
   };
@@ -46,7 +46,7 @@ function decodeBlock(
     }
     case 'tool_use': {
       const { id = '', name, input } = readUpstream(MessagesOutputBlock.tool_use, block);
-      return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}) };
+      return { type: 'tool-call', id, name, arguments: argumentsOf(input) || '{}' };
     }
     case 'server_tool_use': {
       const { id = '', input } = readUpstream(MessagesOutputBlock.server_tool_use, block);
@@ -58,6 +58,12 @@ function decodeBlock(
     default:
       return null;
   }
+}
+
+/** The text of a call's input; empty where there is none. Some servers write the text itself. */
+export function argumentsOf(input: unknown): string {
+  if (typeof input === 'string') return input;
+  return isJsonObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
 }
 
 /** A seal that this upstream made. */

@@ -1,6 +1,6 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
-import type { Finish, FinishReason } from '../../../conversation/reply/reply.ts';
+import { type Finish, type FinishReason, fittingReason } from '../../../conversation/reply/reply.ts';
 
 const TO_NEUTRAL: Record<string, FinishReason> = {
   end_turn: 'stop',
@@ -24,10 +24,14 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
   compaction: 'compaction',
 };
 
-export function decodeFinish({ stop_reason, stop_sequence, stop_details }: MessagesEnding): Finish {
+export function decodeFinish(
+  { stop_reason, stop_sequence, stop_details }: MessagesEnding,
+  seen: { readonly calls: boolean },
+): Finish {
   const word = stop_reason ?? 'end_turn';
-  const reason = lookUp(TO_NEUTRAL, word);
-  if (reason === undefined) return { reason: 'stop', unknown: word };
+  const known = lookUp(TO_NEUTRAL, word);
+  const reason = fittingReason(known ?? 'stop', seen);
+  if (known === undefined) return { reason, unknown: word };
   if (reason === 'stop-sequence') return { reason, stopSequence: stop_sequence ?? undefined };
   if (reason !== 'refusal') return { reason };
   return {

@@ -4,6 +4,7 @@ import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
 import { textAt } from '../../../wire/json-object.ts';
 import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
+import { parseBody } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
@@ -13,6 +14,9 @@ import { decodeFinish } from '../reply/finish-reason.ts';
 import { readUsage } from '../reply/usage.ts';
 import { ItemPositions } from './item-positions.ts';
 import { ItemStream } from './item-stream.ts';
+
+/** A server has already read a call's arguments: their long numbers must survive. */
+const OBJECT_ARGUMENTS = /"arguments"\s*:\s*\{/;
 
 /** A Responses stream from an upstream, as neutral events. Items that overlap are put one after another. */
 export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
@@ -29,7 +33,10 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
-    const event = readUpstream(ResponsesEvent, JSON.parse(data));
+    const event = readUpstream(
+      ResponsesEvent,
+      OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data),
+    );
     switch (event.type) {
       case 'response.created':
         yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
