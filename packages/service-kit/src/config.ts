@@ -67,7 +67,11 @@ export const setting = {
       .string()
       .default('')
       .transform((text) => text.split(',').flatMap((one) => one.trim() || [])),
-  redisUrl: () => z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }),
+  redisUrl: () =>
+    z
+      .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' })
+      // A password with one of these would be taken for a host, which messages name.
+      .refine((text) => URL.parse(text)?.hash === '', 'must have its password percent-encoded: "#" as %23'),
   /** The time zone of budget periods, which begin at its midnight; the same for all processes. */
   timeZone: () =>
     z

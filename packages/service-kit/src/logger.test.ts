@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { createLineWriter } from './logger.ts';
+import { createLineWriter, shownError } from './logger.ts';
 
 const FIELDS = {
   text: 'a "quoted" \\ line\nwith \u0000, \u2028, ü, 🙂 and a lone \ud800',
@@ -49,4 +49,15 @@ test('a line below the logger’s level is not written', () => {
   expect(lines).toEqual([]);
   writeLine('error', { kind: 'of interest' });
   expect(lines).toHaveLength(1);
+});
+
+test("an error's line has its messages, its code and its stack, and no other member: a client's has the password", () => {
+  const cause = Object.assign(new Error('WRONGPASS'), { command: { name: 'auth', args: ['pa55word'] } });
+  const error = Object.assign(new Error('redis is away', { cause }), {
+    code: 'ECONNRESET',
+    command: cause.command,
+  });
+  const shown = shownError(error);
+  expect(shown).toMatchObject({ type: 'Error', message: 'redis is away: WRONGPASS', code: 'ECONNRESET' });
+  expect(JSON.stringify(shown)).not.toContain('pa55word');
 });

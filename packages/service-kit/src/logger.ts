@@ -36,7 +36,18 @@ export async function createLogger({ level, pretty: readable }: LoggerOptions): 
         sync: true,
       })
     : gatherLines(1);
-  return pino({ level, base: null, timestamp: createTimestamp() }, stream);
+  return pino({ level, base: null, timestamp: createTimestamp(), serializers: { err: shownError } }, stream);
+}
+
+/**
+ * What is logged of an error. Other members are left out: a Redis client's have the command with its arguments, and so passwords
+ * and usage; those of providers' libraries have whole requests.
+ */
+export function shownError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  return { type, message, stack, ...code };
 }
 
 /**

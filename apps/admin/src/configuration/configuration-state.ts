@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
+import { type Environment, variablesIn } from '@gateway/upstream/configuration/expand-variables';
 import {
   configurationFromText,
   readConfigurationText,
@@ -9,12 +11,13 @@ import { maskedConfiguration } from '@gateway/upstream/configuration/masked-conf
 import {
   ConfigurationError,
   type Mistake,
+  UnboundedConfiguration,
 } from '@gateway/upstream/configuration/mistakes/configuration-error';
-import { withPlaceholders } from './read-configuration.ts';
+import { PLACEHOLDER } from './read-configuration.ts';
 
 interface ConfigurationStateOptions {
   readonly path: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 /** What a configuration text comes to. */
@@ -22,7 +25,7 @@ export interface CheckedConfiguration {
   readonly configuration: Configuration | null;
   /** In the order of the text. */
   readonly mistakes: readonly Mistake[];
-  /** Variables that the text names and that this process does not have: it takes them as set. */
+  /** Variables that the text names and whose values this process did not use: it takes them as set. */
   readonly unknownVariables: readonly string[];
 }
 
@@ -39,29 +42,28 @@ export interface ConfigurationState extends CheckedConfiguration {
 export interface ConfigurationReader {
   /** The file as it is now. */
   read(): Promise<ConfigurationState>;
-  /** Checks a text as the services would. Applies nothing. */
+  /**
+   * Checks a text as the services would, but for what its variables hold. Applies nothing.
+   *
+   * @throws {GatewayError} `invalid_value` for a text that is refused before it is read
+   */
   check(text: string): CheckedConfiguration;
 }
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-/** What a mistake found there may be a secret. */
-const SECRET_PATH = /(^|\.)(apiKeys?|headers)(\.|\[|$)/;
-
-const withoutSecret = (mistake: Mistake): Mistake =>
-  SECRET_PATH.test(mistake.path) ? { ...mistake, found: 'a value that is not shown' } : mistake;
+/** A text from a browser is checked without any variable's value, so that no answer depends on one. */
+const NO_VARIABLES = {};
 
 export function createConfigurationState({ path, env }: ConfigurationStateOptions): ConfigurationReader {
-  const check = (text: string): CheckedConfiguration => {
-    const named = [...new Set([...text.matchAll(VARIABLE)].map(([, name = '']) => name))];
-    const unknownVariables = named.filter((name) => !lookUp(env, name)).toSorted();
-    return {
-      unknownVariables,
-      ...checked(() => configurationFromText(text, { path, env: withPlaceholders(env, text) })),
-    };
-  };
+  const build = (text: string, known: Environment) =>
+    configurationFromText(text, { path, env: known, placeholder: PLACEHOLDER });
+  const unknownIn = (text: string, known: Environment) =>
+    variablesIn(text).filter((name) => !lookUp(known, name));
 
   return {
-    check,
+    check: (text) => ({
+      unknownVariables: unknownIn(text, NO_VARIABLES),
+      ...checked(() => bounded(() => build(text, NO_VARIABLES))),
+    }),
     read: async () => {
       const file = await stat(path).catch(() => null);
       const changedAtMs = file === null ? null : Math.round(file.mtimeMs);
@@ -85,7 +87,7 @@ export function createConfigurationState({ path, env }: ConfigurationStateOption
         const source = found.configuration?.source ?? 'environment';
         return { source, path, text: null, changedAtMs: null, unknownVariables: [], ...found };
       }
-      const found = check(text);
+      const found = { unknownVariables: unknownIn(text, env), ...checked(() => build(text, env)) };
       const shown = found.configuration === null ? null : maskedConfiguration(text);
       return { source: 'file', path, text: shown, changedAtMs, ...found };
     },
@@ -100,8 +102,20 @@ function checked(build: () => Configuration): Pick<CheckedConfiguration, 'config
   }
 }
 
+/** @throws {GatewayError} `invalid_value` for a text that is refused before it is read */
+function bounded(build: () => Configuration): Configuration {
+  try {
+    return build();
+  } catch (error) {
+    if (!(error instanceof UnboundedConfiguration)) throw error;
+    const [mistake] = error.mistakes;
+    const message = `Invalid value for 'text': found ${mistake?.found}, expected ${mistake?.expected}.`;
+    throw new GatewayError('invalid_value', { message, path: ['text'] });
+  }
+}
+
 /** @throws what is no mistake of the configuration */
 function mistakesOf(error: unknown): readonly Mistake[] {
-  if (error instanceof ConfigurationError) return error.mistakes.map(withoutSecret);
+  if (error instanceof ConfigurationError) return error.mistakes;
   throw error;
 }

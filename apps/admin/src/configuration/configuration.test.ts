@@ -63,6 +63,32 @@ test('a text is checked with the lines of its mistakes, and nothing is applied',
   expect((await call('/configuration/check', { text: 7 })).status).toBe(400);
 });
 
+test('a check tells neither what variables hold nor which there are', async () => {
+  const of = async (variable: string) =>
+    check(`channels:
+  a: { provider: openai, apiKey: &s "\${${variable}}" }
+  b: { provider: *s, apiKey: x }
+  c: { provider: "a\${${variable}}b", baseUrl: "\${${variable}}" }
+models: {}
+conversations: { retentionDays: "\${${variable}}", neverKept: *s }`);
+  const known = await of('GATEWAY_ADMIN_TOKEN');
+  expect(JSON.stringify(known)).not.toContain(TOKEN);
+  expect(known.unknownVariables).toEqual(['GATEWAY_ADMIN_TOKEN']);
+  const missing = await of('NOT_KNOWN_HERE');
+  expect(JSON.stringify(missing).replaceAll('NOT_KNOWN_HERE', 'GATEWAY_ADMIN_TOKEN')).toBe(
+    JSON.stringify(known),
+  );
+});
+
+test('a text whose aliases multiply it, or that is nested without end, is refused', async () => {
+  const nine = (alias: string) => `[${Array.from({ length: 9 }, () => `*${alias}`)}]`;
+  for (const text of [
+    `a: &a [1]\nb: &b ${nine('a')}\nc: &c ${nine('b')}\nd: ${nine('c')}`,
+    '['.repeat(50_000),
+  ])
+    expect((await call('/configuration/check', { text })).status).toBe(400);
+});
+
 test('a file that is gone is told', async () => {
   await rm(admin.configurationPath);
   expect(await read()).toMatchObject({ isValid: false, text: null, mistakes: [{ line: null }] });

@@ -1,5 +1,4 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import {
   configurationFromText,
@@ -20,8 +19,8 @@ export async function configurationOf(readConfiguration: ReadConfiguration): Pro
   );
 }
 
-/** Replaces variables that this process does not have, such as providers' keys. */
-const PLACEHOLDER = 'known-to-the-services';
+/** Stands for variables that this process does not have, such as providers' keys and addresses. */
+export const PLACEHOLDER = 'http://known-to-the-services';
 
 /**
  * The admin service shows the configuration and calls no provider, so it can do without the providers' keys.
@@ -36,19 +35,12 @@ export function createConfigurationReader({
 }): ReadConfiguration {
   return async () => {
     try {
-      const text = await readConfigurationText({ path, env });
-      const source = { path, env: text === null ? env : withPlaceholders(env, text) };
-      const configuration = configurationFromText(text, source);
+      const source = { path, env, placeholder: PLACEHOLDER };
+      const configuration = configurationFromText(await readConfigurationText(source), source);
       return configuration.source === 'simulator' && !env.SIMULATOR_URL ? undefined : configuration;
     } catch (error) {
       if (error instanceof ConfigurationError) return undefined;
       throw error;
     }
   };
-}
-
-/** The variables that a text names, with values for those that this process does not have. */
-export function withPlaceholders(env: Readonly<Record<string, string | undefined>>, text: string) {
-  const named = [...text.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(named.map((name) => [name, lookUp(env, name) || PLACEHOLDER]));
 }

@@ -3,9 +3,9 @@ import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
+import type { Environment } from './expand-variables.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
 type ModelFacts = Omit<ModelEntry, 'routes'>;
 
 /** OpenAI's model names, by what the models do. */

@@ -2,14 +2,18 @@ import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Configuration } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
+import type { Environment } from './expand-variables.ts';
 import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
+import { shownPath } from './mistakes/mistake-list.ts';
 import { parseConfiguration } from './parse-configuration.ts';
 
 export interface ConfigurationSource {
   /** Where the file is looked for. */
   readonly path: string;
   /** Values for `${NAME}`. A set `GATEWAY_CONFIG` means that the file must exist. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
+  /** Stands for variables that `env` does not have; see `parseConfiguration`. */
+  readonly placeholder?: string;
   /** Throws an error with the code `ENOENT` where there is no file. */
   readonly readFile?: (path: string) => Promise<string>;
 }
@@ -45,7 +49,9 @@ export const readConfigurationText = async (source: ConfigurationSource): Promis
 };
 
 export const configurationFromText = (text: string | null, source: ConfigurationSource): Configuration =>
-  text === null ? environmentConfiguration(source.env) : parseConfiguration(text, source.path, source.env);
+  text === null
+    ? environmentConfiguration(source.env)
+    : parseConfiguration(text, source.path, source.env, source.placeholder);
 
 /**
  * The configuration: from the file, else from provider keys in the environment, else the simulator; see `source`.
@@ -70,11 +76,12 @@ export async function withCertificates(
     try {
       await certificates.load((file) => readFile(resolve(dirname(path), file)));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      // The system's own words name the file, which may come from the environment.
+      const reason = codeOf(error);
       mistakes.push({
         line: null,
         column: null,
-        path: `channels.${name}.caFile`,
+        path: shownPath(['channels', name, 'caFile']),
         found: `a file that cannot be used (${reason})`,
         expected: 'a file with certificates of authorities, as PEM',
       });

@@ -1,4 +1,5 @@
 import { parseDocument, stringify } from 'yaml';
+import { beginsAsKey } from './mistakes/shown-name.ts';
 
 /** Members whose texts are secrets, at any depth below them. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set(['apiKey', 'apiKeys', 'headers']);
@@ -12,7 +13,7 @@ const SHOWN_ACCOUNT_MEMBERS: ReadonlySet<string> = new Set(['weight', 'maxConcur
  * Variables are shown by their names. Only for a text that has been checked: a misspelt member could hold a secret.
  */
 export const maskedConfiguration = (text: string): string =>
-  stringify(masked(parseDocument(text, { merge: true }).toJS(), false), {
+  stringify(masked(parseDocument(text, { merge: true, uniqueKeys: false }).toJS(), false), {
     lineWidth: 120,
     aliasDuplicateObjects: false,
   });
@@ -27,7 +28,8 @@ function masked(value: unknown, isSecret: boolean): unknown {
       ]),
     );
   if (isSecret) return typeof value === 'string' && ONLY_VARIABLES.test(value) ? value : MASKED;
-  return typeof value === 'string' ? withoutCredentials(value) : value;
+  if (typeof value !== 'string') return value;
+  return beginsAsKey(value) ? MASKED : withoutCredentials(value);
 }
 
 /** An address may have a user, a password and a key in its query. */

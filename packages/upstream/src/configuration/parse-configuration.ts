@@ -5,6 +5,7 @@ import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
+import type { Environment } from './expand-variables.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
 import { checkChannel } from './mistakes/check-channel.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
@@ -18,14 +19,19 @@ import { readYaml } from './yaml-document.ts';
 export const revisionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** Checks a configuration file whole. Throws a `ConfigurationError` with every mistake in the order of the file. */
+/**
+ * Checks a configuration file whole. Throws a `ConfigurationError` with every mistake in the order of the file.
+ * With a placeholder, for a process that calls no provider: it stands for each variable that `env` does not have, and what holds
+ * such a variable is not judged.
+ */
 export const parseConfiguration = (
   text: string,
   file: string,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
+  placeholder?: string,
 ): Configuration => {
   const network = environmentNetwork(env);
-  const document = readYaml(text, env);
+  const document = readYaml(text, file, { env, placeholder });
   const mistakes = new MistakeList(document);
   const outline = document.isReadable ? checkEntry(FileOutline, document.value, [], mistakes) : null;
 

@@ -6,11 +6,10 @@ import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
 import type { ModelKind, Operation } from '../../protocol.ts';
 import { buildTimeLimits } from '../../sending/time-limits.ts';
 import type { Channel } from '../configuration.ts';
+import type { Environment } from '../expand-variables.ts';
 import type { ChannelEntry } from '../file-schema.ts';
 import { presetOf } from '../presets/presets.ts';
 import { buildAccounts } from './build-accounts.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULTS = {
   connectMs: 5_000,

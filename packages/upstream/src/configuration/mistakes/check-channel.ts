@@ -1,11 +1,11 @@
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../../protocol.ts';
+import type { Environment } from '../expand-variables.ts';
 import { type ChannelEntry, SafeName } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
 import { presetOf } from '../presets/presets.ts';
 import type { Complaint } from './mistake-list.ts';
+import { beginsAsKey } from './shown-name.ts';
 import { listed } from './suggest.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The protocols that a preset has paths for. */
 const possibleProtocols = (preset: Preset): readonly Protocol[] =>
@@ -36,10 +36,10 @@ const checkVariable = (preset: Preset, env: Environment): Complaint | null => {
 };
 
 const NAME_EXPECTED =
-  'a name of up to 64 letters, digits, ".", "_" and "-" that begins with a letter or digit';
+  'a name of up to 64 letters, digits, ".", "_" and "-" that begins with a letter or digit, and no key';
 
 const checkName = (name: string, path: Complaint['path']): Complaint[] =>
-  SafeName.test(name) ? [] : [{ path, at: 'key', found: JSON.stringify(name), expected: NAME_EXPECTED }];
+  SafeName.test(name) && !beginsAsKey(name) ? [] : [{ path, at: 'key', expected: NAME_EXPECTED }];
 
 const checkKeys = ({ apiKey, apiKeys, headers, provider }: ChannelEntry, preset: Preset): Complaint[] => {
   const { header, required } = preset.key;
@@ -85,7 +85,7 @@ export const checkChannel = (name: string, entry: ChannelEntry, env: Environment
   for (const [index, protocol] of (entry.speaks ?? []).entries()) {
     if (possible.includes(protocol)) continue;
     const expected = `one of ${listed(possible)}, which is what a provider of the kind ${entry.provider} can speak`;
-    complaints.push({ path: ['speaks', index], expected });
+    complaints.push({ path: ['speaks', index], expected, known: PROTOCOLS });
   }
   return complaints;
 };

@@ -2,7 +2,8 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../../protocol.ts';
 import type { ModelEntry } from '../file-schema.ts';
 import type { Complaint } from './mistake-list.ts';
-import { listed, nearest } from './suggest.ts';
+import { isShownName } from './shown-name.ts';
+import { listed } from './suggest.ts';
 
 /** Families whose rules the services hold as data. An image family can also be given in the configuration. */
 const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
@@ -37,7 +38,7 @@ const misplaced = (entry: object, kind: ModelKind, path: readonly (string | numb
     const kinds = lookUp(KINDS_OF_SETTING, setting);
     if (kinds === undefined || kinds.includes(kind)) return [];
     const expected = `it only on models of the kind ${kinds.join(' or ')} (this one is ${kind})`;
-    return [{ path: [...path, setting], at: 'key' as const, found: `"${setting}"`, expected }];
+    return [{ path: [...path, setting], at: 'key' as const, expected }];
   });
 
 export const checkModel = (
@@ -48,14 +49,16 @@ export const checkModel = (
   const complaints = misplaced(entry, entry.kind, []);
   if (name === '' || name.length > 256 || name.includes('**')) {
     const expected = 'a model name or a pattern: up to 256 characters, never two * together';
-    complaints.push({ path: [], at: 'key', found: JSON.stringify(name.slice(0, 80)), expected });
+    complaints.push({ path: [], at: 'key', expected });
   }
   const families = FAMILIES[entry.kind];
   if (typeof entry.family === 'string' && families.length > 0 && !families.includes(entry.family)) {
     const rules = entry.kind === 'image' ? ', or a mapping of its rules' : '';
     complaints.push({
       path: ['family'],
-      expected: `one of the families ${listed(families)}${rules}${nearest(entry.family, families)}`,
+      expected: `one of the families ${listed(families)}${rules}`,
+      place: 'closed',
+      known: families,
     });
   }
   if (typeof entry.family === 'object' && entry.kind !== 'image') {
@@ -68,11 +71,11 @@ export const checkModel = (
     const path = ['routes', index, 'channel'];
     const channel = channels.get(route.channel);
     if (channel === undefined) {
-      const expected = `one of the channels ${listed(names)}${nearest(route.channel, names)}`;
-      complaints.push({ path, expected });
+      const expected = `one of the channels ${listed(names.filter(isShownName))}`;
+      complaints.push({ path, expected, place: 'closed', known: names });
     } else if (channel !== null && !protocols.some((protocol) => channel.speaks.includes(protocol))) {
       const expected = `a channel that speaks ${protocols.join(' or ')}, as the kind ${entry.kind} needs (this one speaks ${channel.speaks.join(', ')})`;
-      complaints.push({ path, expected });
+      complaints.push({ path, expected, known: names });
     }
   }
   return complaints;

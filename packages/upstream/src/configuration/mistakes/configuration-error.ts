@@ -19,12 +19,23 @@ const describe = (mistake: Mistake): string => {
 
 /** All mistakes of one configuration at once. The message is for the person who corrects them. */
 export class ConfigurationError extends ConfigError {
-  override readonly name = 'ConfigurationError';
+  override readonly name: string = 'ConfigurationError';
   readonly mistakes: readonly Mistake[];
 
   constructor(file: string, mistakes: readonly Mistake[]) {
     const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
     super([`${file} has ${count}:`, ...mistakes.map(describe)].join('\n'));
     this.mistakes = mistakes;
+  }
+}
+
+/** A text that is refused before it is read: nested too deeply, or a few lines of aliases that would become gigabytes. */
+export class UnboundedConfiguration extends ConfigurationError {
+  override readonly name = 'UnboundedConfiguration';
+
+  constructor(file: string) {
+    const found = 'aliases inside aliases, or nesting, without bound';
+    const expected = 'each part written out, or an alias of a small one';
+    super(file, [{ line: null, column: null, path: '', found, expected }]);
   }
 }

@@ -31,7 +31,7 @@ export const expectedPhrase = (issue: z.core.$ZodRawIssue): string => {
       return TYPES[issue.expected] ?? issue.expected;
     case 'invalid_value': {
       const values = issue.values.map(String);
-      return `${values.length > 1 ? 'one of ' : ''}${listed(values)}${nearest(String(issue.input), values)}`;
+      return `${values.length > 1 ? 'one of ' : ''}${listed(values)}`;
     }
     case 'unrecognized_keys': {
       const known = shapeOf(issue.inst);

@@ -1,8 +1,13 @@
-import { type Path, pathText, type YamlDocument } from '../yaml-document.ts';
+import type { Path, YamlDocument } from '../yaml-document.ts';
 import type { Mistake } from './configuration-error.ts';
+import { foundPhrase, type Place } from './found-phrase.ts';
+import { HIDDEN_NAME, isShownName, quotedName } from './shown-name.ts';
+import { nearest } from './suggest.ts';
 
 /** Texts below these names are secrets, from any source. */
 const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'apiKeys', 'headers', 'proxy']);
+/** A file with more has one cause that the first ones show. */
+const MAX_MISTAKES = 500;
 
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>(
@@ -11,39 +16,18 @@ export const valueAt = (value: unknown, path: Path): unknown =>
     value,
   );
 
-/** A value in words; a text that may be a secret is not repeated. */
-const found = (value: unknown, secret: boolean): string => {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'nothing (null)';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  if (secret || /:\/\/.*@/.test(String(value)))
-    return value === '' ? 'an empty text' : `a ${typeof value} (not shown)`;
-  return JSON.stringify(typeof value === 'string' ? value.slice(0, 80) : value);
-};
-
-const mistakeAt = (
-  document: YamlDocument,
-  path: Path,
-  expected: string,
-  options: { at?: 'key' | 'value'; found?: string } = {},
-): Mistake => {
-  const secret = path.some((part) => SECRET_NAMES.has(part)) || document.fromEnvironment(path);
-  return {
-    ...document.position(path, options.at),
-    path: pathText(path),
-    found: options.found ?? found(valueAt(document.value, path), secret),
-    expected,
-  };
-};
-
 /** A mistake in an entry that a schema cannot find. */
 export interface Complaint {
   readonly path: Path;
   readonly expected: string;
-  /** Whether the mistake is in the name and not in its value. */
-  readonly at?: 'key';
+  /** `key`: the mistake is in the name and not in its value. `member`: the same, where only certain names are taken. */
+  readonly at?: 'key' | 'member';
+  /** What was found; by default the value or the name, as far as it may be shown. Holds no text of the file. */
   readonly found?: string;
+  /** Default: `open`. */
+  readonly place?: Place;
+  /** The words that belong there: one that the found word nearly is, is suggested. */
+  readonly known?: readonly string[];
 }
 
 /** The mistakes of one file, at most one for each part: a consequence of a mistake is not reported. */
@@ -55,7 +39,7 @@ export class MistakeList {
   constructor(document: YamlDocument) {
     this.#document = document;
     this.#mistakes = [...document.mistakes];
-    this.#paths = new Set(document.mistakes.map(({ path }) => path));
+    this.#paths = new Set(document.mistakePaths.map(keyOf));
   }
 
   /** In the order of the file. */
@@ -65,10 +49,50 @@ export class MistakeList {
     );
   }
 
-  add(entry: Path, { path, expected, ...options }: Complaint): void {
-    const mistake = mistakeAt(this.#document, [...entry, ...path], expected, options);
-    if (this.#paths.has(mistake.path)) return;
-    this.#paths.add(mistake.path);
-    this.#mistakes.push(mistake);
+  add(entry: Path, complaint: Complaint): void {
+    const path = [...entry, ...complaint.path];
+    const key = keyOf(path);
+    if (this.#paths.has(key) || this.#mistakes.length >= MAX_MISTAKES) return;
+    if (complaint.at === undefined && this.#document.isUnknown(path)) return;
+    this.#paths.add(key);
+    this.#mistakes.push(
+      complaint.at === undefined ? this.#ofValue(path, complaint) : this.#ofName(path, complaint),
+    );
+  }
+
+  #ofValue(path: Path, { expected, found, place = 'open', known = [] }: Complaint): Mistake {
+    const isSecret = path.some((part) => SECRET_NAMES.has(part));
+    const literal = valueAt(this.#document.literal, path);
+    const words = known.filter(isShownName);
+    const hint = typeof literal === 'string' && !isSecret ? nearest(literal, words) : '';
+    return {
+      ...this.#document.position(path, 'value'),
+      path: shownPath(path),
+      found: found ?? foundPhrase({ literal, place, isSecret, known: words }),
+      expected: expected + hint,
+    };
+  }
+
+  #ofName(path: Path, { expected, at, found, known = [] }: Complaint): Mistake {
+    const name = String(path.at(-1) ?? '');
+    const isShown =
+      isShownName(name) && (at === 'key' || /^[A-Za-z_]{1,30}$/.test(name) || nearest(name, known) !== '');
+    return {
+      ...this.#document.position(path, 'key'),
+      path: isShown ? shownPath(path) : `${shownPath(path.slice(0, -1))}.${HIDDEN_NAME}`,
+      found: found ?? quotedName(name, isShown),
+      expected: expected + nearest(name, known),
+    };
   }
 }
+
+const keyOf = (path: Path): string => JSON.stringify(path);
+
+/** Such as `models.gpt-5.2.routes[0].channel`, without names that may be keys. */
+export const shownPath = (path: Path): string =>
+  path
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`;
+      return (index === 0 ? '' : '.') + (isShownName(part) ? part : HIDDEN_NAME);
+    })
+    .join('');

@@ -23,26 +23,13 @@ interface SyntaxMistake {
   readonly expected: string;
 }
 
-const twice = (text: string, offset: number): readonly [found: string, expected: string] => {
-  const name = /^["']?([^\s:"']{1,80})/.exec(text.slice(offset, offset + 90))?.[1] ?? 'a name';
-  return [`"${name}" for the second time`, 'each name once'];
-};
-
 const isUnquotedVariable = (text: string, offset: number): boolean =>
   /[{[,][^\n"']*\$$/.test(text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)) && text[offset] === '{';
 
-/** The text's YAML mistakes: every repeated name, and the first other mistake, which causes the rest. */
-export const syntaxMistakes = (errors: readonly YAMLError[], text: string): readonly SyntaxMistake[] => {
-  const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
-  return errors
-    .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
-    .map(({ code, pos: [offset] }) => {
-      if (code === 'DUPLICATE_KEY') {
-        const [found, expected] = twice(text, offset);
-        return { offset, found, expected };
-      }
-      const words = isUnquotedVariable(text, offset) ? UNQUOTED_VARIABLE : WORDS[code];
-      const [found, expected] = words ?? OTHERWISE;
-      return { offset, found, expected };
-    });
-};
+/** The text's first mistake in YAML, which causes the rest. Names that come twice are found elsewhere. */
+export const syntaxMistakes = (errors: readonly YAMLError[], text: string): readonly SyntaxMistake[] =>
+  errors.slice(0, 1).map(({ code, pos: [offset] }) => {
+    const words = isUnquotedVariable(text, offset) ? UNQUOTED_VARIABLE : WORDS[code];
+    const [found, expected] = words ?? OTHERWISE;
+    return { offset, found, expected };
+  });
