@@ -1,18 +1,21 @@
 # One image for every process of the gateway; docker-compose.yml says which one a container runs.
 
-FROM node:24-bookworm-slim AS manifests
+# Can be pinned by its digest: docs/operations.md says how.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /gateway
 COPY . .
 # Only what decides about dependencies, so that the next stage is made again when that changes and not otherwise.
 RUN find . -type f ! -name package.json ! -name 'pnpm-*.yaml' ! -name .pnpmfile.cjs -delete
 
-FROM node:24-bookworm-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /gateway
 COPY --from=manifests /gateway .
 RUN npm install --global "$(node -p "require('./package.json').packageManager")"
 RUN CI=true pnpm install --frozen-lockfile --prod --filter-prod '{./apps/*}...' --filter-prod '@gateway/simulator...'
 
-FROM node:24-bookworm-slim AS console
+FROM ${NODE_IMAGE} AS console
 WORKDIR /gateway
 COPY --from=manifests /gateway .
 RUN npm install --global "$(node -p "require('./package.json').packageManager")"
@@ -22,7 +25,7 @@ COPY apps/console apps/console
 RUN pnpm --filter @gateway/console build
 
 # The workspace keeps its links: Node runs the packages' .ts files where they really are, and nowhere below node_modules.
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 # A large space for young objects: less processor time goes into collecting them.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=32 HOST=0.0.0.0 GATEWAY_DATA_DIR=/data
 WORKDIR /gateway

@@ -52,19 +52,41 @@ const BESIDE_SETTINGS = [
   'HEALTH_URL',
 ];
 
-const VARIABLE = /\$\{(\w+)(?::([-?])([^}]*))?\}/g;
+/** With a default that may be made of another variable. */
+const VARIABLE = /\$\{(\w+)(?::([-?])((?:[^{}]|\$\{\w+\})*))?\}/g;
+const namesIn = (text: string): string[] =>
+  [...text.matchAll(VARIABLE)].flatMap(([, name = '', , rest = '']) => [name, ...namesIn(rest)]);
 const isRequired = (name: string): boolean => composeText.includes(`\${${name}:?`);
 
 /** A value as Compose passes it on to the container. */
 const filledIn = (value: string, env: Readonly<Record<string, string>>): string =>
   value.replaceAll(VARIABLE, (_, name: string, kind?: string, rest = '') =>
-    env[name] ? env[name] : kind === '-' ? rest : '',
+    env[name] ? env[name] : kind === '-' ? filledIn(rest, env) : '',
   );
 
 const REQUIRED = {
   GATEWAY_SECRET: 'a secret of more than thirty-two characters',
   GATEWAY_ADMIN_TOKEN: 'a token of enough characters',
+  REDIS_PASSWORD: 'pa55word',
 };
+
+test('its Redis has a password, which the processes use and no argument shows', () => {
+  const { redis, edge } = readCompose().services;
+  expect(filledIn(edge?.environment.REDIS_URL ?? '', REQUIRED)).toBe('redis://:pa55word@redis:6379');
+  expect(filledIn(redis?.environment.REDISCLI_AUTH ?? '', REQUIRED)).toBe('pa55word');
+  const [shell, option, script = ''] = redis?.command ?? [];
+  expect([shell, option]).toEqual(['sh', '-c']);
+  expect(filledIn(script, REQUIRED)).not.toContain('pa55word');
+  expect(script).toMatch(/^exec docker-entrypoint\.sh redis-server - <<END\n/);
+  expect(script).toContain('\nrequirepass $$REDISCLI_AUTH\nEND\n');
+});
+
+test('its base images can be pinned by digest', async () => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+  expect(new Set(bases)).toEqual(new Set([`\${NODE_IMAGE}`]));
+  expect(composeText).toContain(`image: \${REDIS_IMAGE:-redis:`);
+});
 
 test('each process of the gateway has its service', () => {
   expect(new Set(Object.keys(readCompose().services))).toEqual(new Set(['redis', ...Object.keys(SETTINGS)]));
@@ -167,7 +189,7 @@ test('every container finds what it imports: its image has production dependenci
 
 test('the variables that it takes are those of .env.example', async () => {
   const example = await readFile(join(ROOT, '.env.example'), 'utf8');
-  const names = new Set([...composeText.matchAll(VARIABLE)].map(([, name]) => name));
+  const names = new Set(namesIn(composeText));
   const explained = new Map([...example.matchAll(/^(#?)(\w+)=/gm)].map(([, mark, name]) => [name, mark]));
   expect(new Set(explained.keys())).toEqual(names);
   for (const name of Object.keys(REQUIRED)) {

@@ -24,6 +24,10 @@ export default defineConfig({
   base: '/console/',
   plugins: [react(), compressFiles()],
   // The admin service replaces it in each answer: apps/admin/src/console/serve-console.ts.
+  // Scripts and styles find each other wherever a proxy has the console; the page's own addresses the admin service completes.
+  experimental: {
+    renderBuiltUrl: (_file, { hostType }) => (hostType === 'html' ? undefined : { relative: true }),
+  },
   html: { cspNonce: 'CONSOLE_NONCE' },
   build: {
     // Everything is a file: the page's policy allows no data URLs for scripts and styles.

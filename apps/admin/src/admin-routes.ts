@@ -61,6 +61,8 @@ export interface AdminRoutesOptions {
   readonly stopping: AbortSignal;
   readonly sessions: SessionStore;
   readonly cookies: SessionCookies;
+  /** The path below which browsers see this service. */
+  readonly basePath: string;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly keys: KeyStore;
@@ -85,6 +87,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     jobs,
     sessions,
     cookies,
+    basePath,
     checkToken,
     keys,
     passes,
@@ -116,11 +119,17 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
     }),
     ...oidcRoutes({
+      basePath,
       oidc: oidc && {
         name: oidc.name,
         provider: createIdentityProvider(oidc, environmentNetwork(env), now),
         mapping: oidc.mapping,
-        flows: createFlowCookies({ gatewaySecret: config.GATEWAY_SECRET, now, isSecure: oidc.isSecure }),
+        flows: createFlowCookies({
+          gatewaySecret: config.GATEWAY_SECRET,
+          basePath,
+          now,
+          isSecure: oidc.isSecure,
+        }),
         isSecure: oidc.isSecure,
       },
       cookies,

@@ -14,6 +14,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { AdminRoute, BodyBounds } from './api/admin-route.ts';
 import { mountInstanceProof } from './api/instance-proof.ts';
 import { writeAdminError } from './api/write-admin-error.ts';
+import { withoutBasePath } from './console/console-address.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
 import { bearerOf, JOB_BOARD_PATH } from './operations/job-board.ts';
 import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
@@ -29,6 +30,10 @@ interface AdminAppOptions extends BodyBounds {
   readonly relay: Relay;
   /** The console's pages. */
   readonly console: RequestHandler;
+  /** The path below which browsers see this service. */
+  readonly basePath: string;
+  /** Throws for a `Host` header that is not this service's. */
+  readonly checkHost: (host: string | undefined) => void;
   readonly readiness: Readiness;
   /** For `/metrics`. */
   readonly page: MetricsPage;
@@ -40,7 +45,7 @@ interface AdminAppOptions extends BodyBounds {
 
 /**
  * The admin API and the console: every path below `/admin` needs the admin token or a session, but for signing in; the console's
- * files, health and metrics are open, on a private port.
+ * files, health and metrics are open, on a private port. All but health and metrics are served under known names only.
  * Malformed requests are refused before Express, which would answer them itself.
  */
 export function createAdminApp(options: AdminAppOptions): RequestListener {
@@ -50,7 +55,11 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   mountHealth(app, options.readiness, { showMissing: true });
   mountMetrics(app, options.page);
   mountInstanceProof(app, options.instanceKey);
-  app.get('/', (_request, response) => response.redirect(CONSOLE_PATH));
+  app.use((request, _response, next) => {
+    options.checkHost(request.headers.host);
+    next();
+  });
+  app.get('/', (_request, response) => response.redirect(options.basePath + CONSOLE_PATH));
   app.use(CONSOLE_PATH, options.console);
   for (const route of options.routes) mountRoute(app, route, options);
   app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
@@ -81,6 +90,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   return (request, response) => {
     try {
       checkRequest(request, response);
+      request.url = withoutBasePath(request.url ?? '/', options.basePath);
     } catch (error) {
       return refuse(error, request, response);
     }

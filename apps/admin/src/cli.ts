@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { ownEnvironment } from '@gateway/contracts/environment';
 import { runCommand } from './cli/run-command.ts';
 
 // `npm run gateway` works in the root of the repository, whose .env `npm start` and `docker compose` read too.
@@ -6,7 +7,7 @@ if (existsSync('.env')) process.loadEnvFile('.env');
 
 process.exitCode = await runCommand({
   argv: process.argv.slice(2),
-  env: process.env,
+  env: ownEnvironment(process.env),
   fetch,
   now: Date.now,
   userName: process.env.USER || 'cli',

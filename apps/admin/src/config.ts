@@ -20,8 +20,10 @@ export const AdminConfig = ProcessSettings.extend({
   /** Where callers reach the gateway: shown with the settings of clients. Default: this machine at `PORT`. */
   PUBLIC_URL: setting.url().optional(),
   PORT: setting.port(8080),
-  /** Where browsers reach this service, to come back to after a sign-in at an identity provider. */
+  /** Where browsers reach this service, with the path below which a proxy has it. */
   CONSOLE_URL: setting.url().optional(),
+  /** Further names under which this service is reached; `*.example.com` for all below one. */
+  ADMIN_ALLOWED_HOSTS: setting.texts(),
   /** The identity provider of OpenID Connect; `sessions/oidc/oidc-settings.ts` checks how these fit together. */
   OIDC_ISSUER: setting.url().optional(),
   OIDC_CLIENT_ID: z.string().optional(),

@@ -10,8 +10,10 @@ import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
 import { adminRoutes } from './admin-routes.ts';
+import { createHostCheck } from './api/known-hosts.ts';
 import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
+import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createJobBoard } from './operations/job-board.ts';
 import { createRelay } from './playground/relay.ts';
@@ -45,7 +47,8 @@ export async function openAdmin({
   });
   const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
-  const cookies = createSessionCookies(config.GATEWAY_SECRET);
+  const { basePath, hostName } = consoleAddress(config.CONSOLE_URL);
+  const cookies = createSessionCookies(config.GATEWAY_SECRET, basePath);
   const oidc = oidcSettings(config);
   const sessions = createSessionStore({
     redis,
@@ -74,6 +77,7 @@ export async function openAdmin({
       stopping: life.stopping,
       sessions,
       cookies,
+      basePath,
       checkToken,
       keys,
       passes,
@@ -85,7 +89,9 @@ export async function openAdmin({
       keys,
       passes,
     }),
-    console: serveConsole(CONSOLE_FOLDER),
+    console: serveConsole(CONSOLE_FOLDER, basePath),
+    basePath,
+    checkHost: createHostCheck([...config.ADMIN_ALLOWED_HOSTS, ...(hostName === null ? [] : [hostName])]),
     authenticate: createAuthenticate({
       checkToken,
       guesses: createSignInAttempts(redis, 'call'),

@@ -34,6 +34,7 @@ const routes = adminRoutes({
   stopping: new AbortController().signal,
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
   cookies: createSessionCookies(NOTHING),
+  basePath: '',
   checkToken: () => undefined,
   oidc: null,
   keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),

@@ -12,6 +12,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
+import { BASE_PATH } from './api/base-path.ts';
 import { ApiError } from './api/client.ts';
 import { sessionQuery } from './api/queries.ts';
 import { isFor, PAGES, type PagePath, pagesFor } from './pages.ts';
@@ -90,7 +91,7 @@ const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([fi
 export const createConsoleRouter = (queries: QueryClient) =>
   createRouter({
     routeTree,
-    basepath: '/console',
+    basepath: `${BASE_PATH}/console`,
     context: { queries },
     defaultPreload: 'intent',
     defaultErrorComponent: PageFailed,

@@ -10,9 +10,7 @@ const MEBIBYTE = 1024 * 1024;
  */
 export const ImageSettings = ModelServiceSettings.extend({
   ...JobQueueSettings.shape,
-  /** Base of the image URLs: where callers reach the edge. Absent: `PORT` on this machine. */
-  PUBLIC_URL: setting.url().optional(),
-  /** The edge's. */
+  /** The edge's, on this machine: image URLs begin with it without `PUBLIC_URL`. */
   PORT: setting.port(8080),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),

@@ -22,6 +22,12 @@ export const WebhookUrl = z.string().superRefine((text, context) => {
 });
 export type WebhookUrl = z.infer<typeof WebhookUrl>;
 
+/** The URL without its query, which often is a token: for lists, logs and the audit log. */
+export function shownWebhookUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
+
 /** A webhook's body, in the form that Standard Webhooks recommends. */
 export const JobWebhook = z.strictObject({
   type: z.enum(['job.completed', 'job.failed', 'job.cancelled']),

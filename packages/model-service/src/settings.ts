@@ -39,6 +39,8 @@ const GIBIBYTE = 1024 ** 3;
 
 /** What every service reads that queues jobs. */
 export const JobQueueSettings = FileSettings.extend({
+  /** Where callers reach the edge, with the path below which a proxy has it: the addresses of images and jobs begin with it. */
+  PUBLIC_URL: setting.url().optional(),
   /** Jobs that may wait before callers are refused. */
   QUEUE_MAX_WAITING: setting.integer(1000, { min: 1 }),
   /** Bytes of results that are kept for a key which has no limit of its own. */

@@ -22,10 +22,23 @@ const mistakes = (env: Record<string, string>): string[] => {
   }
 };
 
-test('what is absent or empty has its default', () => {
-  expect(parseConfig(Settings, { ...GOOD, PORT: '', ZONE: '' })).toEqual({
+test('what is absent or empty has its default, and so has a port that Kubernetes sets for a Service', () => {
+  const SECRET = `${GOOD.SECRET}\r\n`;
+  expect(
+    parseConfig(Settings, { ...GOOD, SECRET, PORT: 'tcp://10.43.0.7:8081', COUNT: '\n', ZONE: '' }),
+  ).toEqual({
     ...{ ...GOOD, PORT: 8080, COUNT: 5, ZONE: 'UTC' },
   });
+});
+
+test('a list of texts may be JSON, and one name of a directory is not taken apart', () => {
+  const Lists = z.object({ GROUPS: setting.texts() });
+  const read = (GROUPS: string) => parseConfig(Lists, { GROUPS }).GROUPS;
+  const name = 'cn=gateway-admins,ou=groups,dc=example,dc=com';
+  expect(read(` ["${name}", "staff"]\n`)).toEqual([name, 'staff']);
+  expect(read('admins, cn=operators')).toEqual(['admins', 'cn=operators']);
+  for (const wrong of [name, '[admins]', '["admins", 3]', '[""]'])
+    expect(() => read(wrong)).toThrow(/GROUPS: must be texts separated by commas, or a JSON list/);
 });
 
 test('settings that are missing or wrong are all named', () => {

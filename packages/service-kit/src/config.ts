@@ -1,9 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
 import { ConfigError } from '@gateway/contracts/config-error';
+import { ownEnvironment } from '@gateway/contracts/environment';
 import { z } from 'zod';
 
 /**
- * Reads a process's settings from its environment, once. An empty variable counts as absent.
+ * Reads a process's settings from its environment, once. An empty variable counts as absent, and white space around a value not at all.
  *
  * @throws {ConfigError} naming every variable that is missing or wrong, never its value
  */
@@ -11,7 +12,7 @@ export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,
   env: Record<string, string | undefined>,
 ): z.infer<Schema> {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const present = Object.fromEntries(Object.entries(ownEnvironment(env)).filter(([, value]) => value !== ''));
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {
@@ -37,6 +38,21 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+const commaTexts = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
+
+function jsonTexts(text: string): string[] | undefined {
+  try {
+    return z.array(z.string().min(1)).safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Such as `ou=groups`: a list of these alone is one name of a directory, taken apart at its commas. */
+const isPartOfName = (text: string): boolean => /^(cn|ou|dc|o|l|st|c|uid)=/i.test(text);
+const TEXTS_EXPECTED =
+  'must be texts separated by commas, or a JSON list where they hold commas: ["cn=admins,ou=groups,dc=example,dc=com"]';
+
 const HEAP_BYTES = getHeapStatistics().heap_size_limit;
 
 /** Builders for the settings that several processes share. */
@@ -56,17 +72,23 @@ export const setting = {
     z
       .string()
       .default('')
-      .transform((text) => text.split(',').flatMap((one) => one.trim() || []))
+      .transform(commaTexts)
       .refine(
         (origins) => origins.every((one) => URL.canParse(one) && new URL(one).origin === one),
         'must be origins such as http://10.0.0.5:9000, separated by commas',
       ),
-  /** Texts, separated by commas. */
+  /** Texts, separated by commas; or a JSON list, for texts that hold commas, such as the names of a directory. */
   texts: () =>
     z
       .string()
       .default('')
-      .transform((text) => text.split(',').flatMap((one) => one.trim() || [])),
+      .transform((text, context) => {
+        const texts = text.startsWith('[') ? jsonTexts(text) : commaTexts(text);
+        if (texts !== undefined && !(texts.length > 1 && !text.startsWith('[') && texts.every(isPartOfName)))
+          return texts;
+        context.addIssue({ code: 'custom', message: TEXTS_EXPECTED });
+        return z.NEVER;
+      }),
   redisUrl: () =>
     z
       .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' })

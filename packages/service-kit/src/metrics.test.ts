@@ -1,4 +1,5 @@
 import perfHooks from 'node:perf_hooks';
+import { Gauge } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics, createPartMetrics, createSharedPage, pageOf } from './metrics.ts';
 
@@ -8,6 +9,16 @@ const pages = {
   'a service': () => pageOf(createMetrics('text')),
   'a process of several parts': () => createSharedPage('gateway', [createPartMetrics('text')]),
 };
+
+test('a value that is no number is written as the format has it', async () => {
+  const metrics = createMetrics('text');
+  new Gauge({ name: 'never_measured', help: 'x', registers: [metrics.registry] }).set(Number.NaN);
+  for (const page of [pageOf(metrics), createSharedPage('gateway', [metrics])]) {
+    const text = await page.text();
+    expect(text).toMatch(/^never_measured(\{.*\})? NaN$/m);
+    expect(text).not.toMatch(/ Nan$/m);
+  }
+});
 
 test.for(Object.entries(pages))(
   "the metrics of %s are read without Node's list of handles",

@@ -112,8 +112,11 @@ export const createPartMetrics = (service: string): Metrics => metricsIn(registr
 
 export const pageOf = ({ registry }: Pick<Metrics, 'registry'>): MetricsPage => ({
   contentType: registry.contentType,
-  text: () => registry.metrics(),
+  text: async () => withNumbers(await registry.metrics()),
 });
+
+/** The library writes `Nan`, which the format does not have. @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
+const withNumbers = (page: string): string => page.replaceAll(/ Nan$/gm, ' NaN');
 
 /** One page for a process of several parts: what the process uses, collected once, and what each part counts. */
 export function createSharedPage(process: string, parts: readonly Pick<Metrics, 'registry'>[]): MetricsPage {
@@ -123,7 +126,7 @@ export function createSharedPage(process: string, parts: readonly Pick<Metrics, 
     // A metric occurs once on a page, with the samples of all parts: the label `service` distinguishes them.
     text: async () => {
       const samples = await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()));
-      return `${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`;
+      return withNumbers(`${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from '@gateway/contracts/config-error';
+import { ownEnvironment, serviceLinksIn } from '@gateway/contracts/environment';
 import type { z } from 'zod';
 import { type ProcessSettings, parseConfig } from './config.ts';
 import { type Life, runService } from './life/life.ts';
@@ -13,6 +14,9 @@ import {
   type MetricsPage,
   pageOf,
 } from './metrics.ts';
+
+/** Files that a process makes are its user's alone: 600, and folders 700. */
+const OWNER_ONLY = 0o077;
 
 interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   /** The name in log lines and metrics. */
@@ -51,7 +55,7 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   const metrics = createMetrics(options.service);
   await run(options, ({ config, life, rootLogger }) => {
     const logger = rootLogger.child({ service: options.service });
-    const { env } = options.process;
+    const env = ownEnvironment(options.process.env);
     const processLoad = createProcessLoad();
     return open({ config, env, life, logger, metrics, page: pageOf(metrics), processLoad });
   });
@@ -64,6 +68,7 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
 ): Promise<void> {
   await run(options, ({ config, life, rootLogger }) => {
     const parts: Metrics[] = [];
+    const env = ownEnvironment(options.process.env);
     const page = createSharedPage(options.service, parts);
     const processLoad = createProcessLoad();
     return open({
@@ -77,7 +82,7 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
         const readiness = readinessOf(service, life.readiness);
         return {
           config,
-          env: options.process.env,
+          env,
           life: { ...life, logger, readiness },
           logger,
           metrics,
@@ -100,10 +105,13 @@ async function run<Schema extends z.ZodType<ProcessSettings>>(
   { service, settings, process }: StartOptions<Schema>,
   build: (running: Running<z.infer<Schema>>) => Promise<void>,
 ): Promise<void> {
+  process.umask(OWNER_ONLY);
   const config = settingsOrExit(settings, process);
   const pretty = config.LOG_FORMAT === undefined ? process.stdout.isTTY : config.LOG_FORMAT === 'pretty';
   const rootLogger = await createLogger({ level: config.LOG_LEVEL, pretty });
   const logger = rootLogger.child({ service });
+  const ignored = serviceLinksIn(process.env);
+  if (ignored.length > 0) logger.info({ ignored }, 'variables for Services of Kubernetes are no settings');
   const { DRAIN_TIMEOUT_MS: drainTimeoutMs, DRAIN_DELAY_MS: drainDelayMs } = config;
   await runService({ logger, drainTimeoutMs, drainDelayMs, process }, (life) =>
     build({ config, life, rootLogger }),

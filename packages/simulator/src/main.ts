@@ -1,16 +1,18 @@
+import { ownEnvironment } from '@gateway/contracts/environment';
 import { startSimulator } from './start-simulator.ts';
 
 const DEFAULT_PORT = 8089;
 
-const port = Number(process.env.SIMULATOR_PORT ?? DEFAULT_PORT);
+const env = ownEnvironment(process.env);
+const port = Number(env.SIMULATOR_PORT || DEFAULT_PORT);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-  console.error(`SIMULATOR_PORT is "${process.env.SIMULATOR_PORT}"; expected a port number.`);
+  console.error(`SIMULATOR_PORT is "${env.SIMULATOR_PORT}"; expected a port number.`);
   process.exit(1);
 }
 
 const simulator = await startSimulator({
   port,
-  host: process.env.SIMULATOR_HOST ?? '127.0.0.1',
+  host: env.SIMULATOR_HOST || '127.0.0.1',
   records: false,
 }).catch((error: unknown) => {
   const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,6 +14,30 @@ beforeEach(async () => {
 afterEach(() => folder.close());
 
 const lock = (content: string) => writeFile(join(folder.path, 'running.pid'), content);
+
+test('a folder that others could read is theirs no longer, with all that is in it', async () => {
+  const paths = ['secrets', 'secrets/admin-token', 'assets', 'assets/picture.png'];
+  for (const path of paths)
+    await (path.includes('.') || path.endsWith('token')
+      ? writeFile(join(folder.path, path), 'x', { mode: 0o644 })
+      : mkdir(join(folder.path, path), { mode: 0o755 }));
+  await chmod(folder.path, 0o755);
+  const held = await openDataFolder(folder.path);
+  const modes = await Promise.all(
+    ['.', ...paths].map(async (path) => (await stat(join(folder.path, path))).mode & 0o777),
+  );
+  expect(modes).toEqual([0o700, 0o700, 0o600, 0o700, 0o600]);
+  await held.release();
+});
+
+test('secrets are closed to others also in a folder that is', async () => {
+  await mkdir(join(folder.path, 'secrets'), { mode: 0o755 });
+  await writeFile(join(folder.path, 'secrets/admin-token'), 'x', { mode: 0o644 });
+  await chmod(folder.path, 0o700);
+  await (await openDataFolder(folder.path)).release();
+  expect((await stat(join(folder.path, 'secrets'))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(folder.path, 'secrets/admin-token'))).mode & 0o777).toBe(0o600);
+});
 
 test('one process holds a folder until it releases it', async () => {
   const held = await openDataFolder(folder.path);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { StartError } from './start-error.ts';
 
@@ -12,6 +13,8 @@ export interface DataFolder {
 
 const LOCK_FILE = 'running.pid';
 const ATTEMPTS = 3;
+/** Permissions of the group and of everybody. */
+const OF_OTHERS = 0o077;
 
 /**
  * The folder with everything that must survive a restart, for one stack at a time.
@@ -23,6 +26,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   const ours = `${process.pid} ${await startTimeOf(process.pid)}`;
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
+    await closeToOthers(path);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       if (await createFile(lockFile, ours)) return { path, release: () => rm(lockFile, { force: true }) };
       const [pid = 0, startTime = ''] = (await readFile(lockFile, 'utf8').catch(() => '')).split(' ');
@@ -41,6 +45,33 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
     );
   }
   throw new StartError(`Several starts use the data folder ${path} at the same moment. Try again.`);
+}
+
+/**
+ * Takes the folder and all that is in it from other users, where it was made with an open mask or by hand. What belongs to somebody
+ * else stays as it is.
+ */
+async function closeToOthers(folder: string): Promise<void> {
+  const { mode } = await stat(folder);
+  await restrict(folder);
+  const secrets = join(folder, 'secrets');
+  // Nobody else reaches what is in a closed folder; the secrets are looked at all the same.
+  const from = isOpen(mode) ? folder : secrets;
+  const names = await readdir(from, { recursive: true }).catch(() => []);
+  for (const name of ['', ...names]) await restrict(join(from, name));
+}
+
+const isOpen = (mode: number): boolean => (mode & OF_OTHERS) !== 0;
+
+async function restrict(path: string): Promise<void> {
+  try {
+    const { mode } = await lstat(path);
+    // A link has no mode of its own: what it leads to may lie elsewhere.
+    if (isOpen(mode) && (mode & constants.S_IFMT) !== constants.S_IFLNK) await chmod(path, mode & 0o700);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EPERM' && code !== 'ENOENT') throw error;
+  }
 }
 
 /** False if there is such a file already. */

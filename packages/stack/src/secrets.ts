@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Environment } from './environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 
 /** Prefixes show people which secret it is. `gwk_` is not among them: it belongs to keys with a checksum. */
 const random = () => randomBytes(32).toString('base64url');
@@ -17,6 +17,17 @@ const SECRETS = {
 
 type SecretName = keyof typeof SECRETS;
 export type Secrets = Readonly<Record<SecretName, string>>;
+
+/** Where a secret is, for messages that do not show it: the variable that sets it, or its file. */
+export function sourceOf(
+  name: 'bootstrapKey' | 'adminToken',
+  dataFolder: string,
+  env: Environment,
+): SecretSource {
+  const { variable, file } = SECRETS[name];
+  return env[variable] ? { variable } : { file: join(dataFolder, 'secrets', file) };
+}
+export type SecretSource = { readonly variable: string } | { readonly file: string };
 
 /** Secrets come from the environment, else from the data folder, else they are made and stored there (mode 600). */
 export async function loadSecrets(dataFolder: string, env: Environment): Promise<Secrets> {

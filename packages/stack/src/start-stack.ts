@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import type { Environment } from '@gateway/contracts/environment';
+import { ownEnvironment } from '@gateway/contracts/environment';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { newInstanceKey, openDataFolder, removeAdminRecord, writeAdminRecord } from './data-folder.ts';
-import type { Environment } from './environment.ts';
 import { chooseAddresses, type KnownAddresses } from './processes/addresses.ts';
 import { createFleet, type Fleet } from './processes/fleet.ts';
 import { createPortChooser, type PortChoice } from './processes/ports.ts';
@@ -98,10 +99,11 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
   await removeAdminRecord(dataFolder.path);
   fleet.last(() => removeAdminRecord(dataFolder.path));
 
-  const portChooser = createPortChooser({ choice: ports, env: options.env, report });
-  const addresses = await chooseAddresses(portChooser, options.env, mode);
+  const given = ownEnvironment(options.env);
+  const portChooser = createPortChooser({ choice: ports, env: given, report });
+  const addresses = await chooseAddresses(portChooser, given, mode);
   const env: Environment = {
-    ...options.env,
+    ...given,
     SIMULATOR_URL: addresses.simulatorUrl,
     ...(options.configurationPath ? { GATEWAY_CONFIG: options.configurationPath } : {}),
   };

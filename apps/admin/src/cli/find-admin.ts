@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Environment } from '@gateway/contracts/environment';
 import { z } from 'zod';
 import { challengeUrl, isProof } from '../api/instance-proof.ts';
 import { CommandError } from './admin-client.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The record that `npm start` keeps in its data folder while it runs. */
 const AdminRecord = z.object({ url: z.url({ protocol: /^https?$/ }), instanceKey: z.string().min(1) });

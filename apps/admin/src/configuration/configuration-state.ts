@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
+import type { Environment } from '@gateway/contracts/environment';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import { type Environment, variablesIn } from '@gateway/upstream/configuration/expand-variables';
+import { variablesIn } from '@gateway/upstream/configuration/expand-variables';
 import {
   configurationFromText,
   readConfigurationText,

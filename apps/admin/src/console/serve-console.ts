@@ -9,6 +9,8 @@ export const CONSOLE_PATH = '/console/';
 
 /** Stands in the built page wherever a nonce belongs; apps/console/vite.config.ts writes it. */
 const NONCE_PLACEHOLDER = 'CONSOLE_NONCE';
+/** How the built page begins the addresses of its files. */
+const BUILT_PATH = `="${CONSOLE_PATH}`;
 const A_YEAR = 'public, max-age=31536000, immutable';
 
 /**
@@ -53,8 +55,10 @@ const NOT_BUILT = `<!doctype html>
 /**
  * Serves the console's files from the folder that its build writes; the build may come while this runs. All paths without a file are
  * the one page, which knows its own paths.
+ *
+ * @param basePath the path below which browsers see this service
  */
-export function serveConsole(folder: string): RequestHandler {
+export function serveConsole(folder: string, basePath: string): RequestHandler {
   // `dev`: files are looked for at each request, because a later build has others.
   const files = sirv(join(folder, 'assets'), { dev: true, brotli: true, gzip: true, setHeaders: keep });
 
@@ -65,8 +69,8 @@ export function serveConsole(folder: string): RequestHandler {
         headers: { allow: 'GET, HEAD' },
       });
     for (const [name, value] of Object.entries(SAFETY)) response.setHeader(name, value);
-    if (!request.originalUrl.startsWith(CONSOLE_PATH)) return response.redirect(CONSOLE_PATH);
-    if (!request.path.startsWith('/assets/')) return sendPage(response, await readPage(folder));
+    if (!request.originalUrl.startsWith(CONSOLE_PATH)) return response.redirect(basePath + CONSOLE_PATH);
+    if (!request.path.startsWith('/assets/')) return sendPage(response, await readPage(folder), basePath);
     request.url = request.url.slice('/assets'.length);
     files(request, response, () => {
       next(new GatewayError('path_not_found', `There is no file ${request.originalUrl}.`));
@@ -86,11 +90,14 @@ async function readPage(folder: string): Promise<string | undefined> {
   }
 }
 
-function sendPage(response: Response, page: string | undefined): void {
+function sendPage(response: Response, page: string | undefined, basePath: string): void {
   const nonce = randomBytes(16).toString('base64');
   response.setHeader('content-security-policy', policyOf(nonce));
   response.setHeader('cache-control', 'no-store');
   response.type('html');
   if (page === undefined) response.status(503).setHeader('retry-after', '3').send(NOT_BUILT);
-  else response.send(page.replaceAll(NONCE_PLACEHOLDER, nonce));
+  else
+    response.send(
+      page.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(BUILT_PATH, `="${basePath}${CONSOLE_PATH}`),
+    );
 }

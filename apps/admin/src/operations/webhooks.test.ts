@@ -55,6 +55,19 @@ async function announced(keyId: string): Promise<string> {
   return id;
 }
 
+test("the query of a key's webhook is in the key alone, not in lists and the audit log", async () => {
+  const webhookUrl = 'https://hooks.example.com/jobs?token=in-the-query';
+  const { id } = await makeKey({ webhookUrl });
+  const read = await call('GET', `/keys/${id}`);
+  expect(read.body).toMatchObject({ webhookUrl });
+  // A change of something else leaves it as it is.
+  expect((await call('PATCH', `/keys/${id}`, { name: 'renamed' })).body).toMatchObject({ webhookUrl });
+  const listed = JSON.stringify([await call('GET', '/keys'), await call('GET', '/audit'), admin.output]);
+  expect(listed).toContain('https://hooks.example.com/jobs?…');
+  expect(listed).not.toContain('in-the-query');
+  await call('DELETE', `/keys/${id}`);
+});
+
 test("a key's webhook secret is shown once, rotated with a grace, and audited without it", async () => {
   const made = await makeKey({ webhookUrl: 'https://hooks.example.com/jobs' });
   expect(made.warnings).toEqual([

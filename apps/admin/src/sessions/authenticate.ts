@@ -23,7 +23,7 @@ interface AuthenticateOptions {
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   /** Counts the wrong ones of an address. */
-  readonly guesses: Pick<SignInAttempts, 'begin'>;
+  readonly guesses: Pick<SignInAttempts, 'fail'>;
   readonly cookies: SessionCookies;
   readonly sessions: SessionStore;
   readonly keys: Pick<KeyStore, 'findKeyByHash'>;
@@ -46,7 +46,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       checkToken(authorization);
     } catch (error) {
       const isGuess = error instanceof GatewayError && error.code === 'invalid_key';
-      if (isGuess) await guesses.begin(socket.remoteAddress ?? 'unknown');
+      if (isGuess) await guesses.fail(socket.remoteAddress ?? 'unknown');
       throw error;
     }
   };

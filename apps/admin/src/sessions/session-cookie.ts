@@ -20,12 +20,16 @@ export interface SessionCookies {
   read(header: string | undefined): string | undefined;
 }
 
-/** Cookies `ID.SIGNATURE`: ids are listed and logged, and nobody can make a cookie of one without the gateway's secret. */
-export function createSessionCookies(gatewaySecret: string): SessionCookies {
+/**
+ * Cookies `ID.SIGNATURE`: ids are listed and logged, and nobody can make a cookie of one without the gateway's secret.
+ *
+ * @param basePath the path below which browsers see this service
+ */
+export function createSessionCookies(gatewaySecret: string, basePath = ''): SessionCookies {
   const key = Buffer.from(hkdfSync('sha256', gatewaySecret, '', 'gateway console session v1', 32));
   const signatureOf = (id: string): string => createHmac('sha256', key).update(id).digest('base64url');
   const attributes = ({ isSecure, maxAgeSeconds }: CookieOptions): string =>
-    `Path=${PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+    `Path=${basePath}${PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
   return {
     create: (id, options) => `${NAME}=${id}.${signatureOf(id)}; ${attributes(options)}`,
     clear: ({ isSecure }) => `${NAME}=; ${attributes({ isSecure, maxAgeSeconds: 0 })}`,

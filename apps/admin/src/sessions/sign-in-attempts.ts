@@ -2,18 +2,15 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Redis } from 'ioredis';
 
-/** Bounds how often somebody can try to sign in, or to guess the admin token, over all replicas. */
+/** Bounds how often somebody is told that a sign-in or a token is wrong, over all replicas. */
 export interface SignInAttempts {
   /**
-   * Counts an attempt before it is checked, so that many at once are bounded too.
+   * Counts an attempt that was refused. What is right is never refused for the failures of others, who may share an address: behind
+   * a company's proxy all people have one.
    *
-   * @throws {GatewayError} `rate_limited` when there were too many that failed
+   * @throws {GatewayError} `rate_limited` when there were too many
    */
-  begin(address: string): Promise<void>;
-  /** The attempt was successful: the address's failures before it are forgotten. */
-  succeed(address: string): Promise<void>;
-  /** The attempt could not be checked, which is not the person's failure. */
-  takeBack(address: string): Promise<void>;
+  fail(address: string): Promise<void>;
 }
 
 const WINDOW_SECONDS = 15 * 60;
@@ -29,7 +26,7 @@ export function createSignInAttempts(redis: Redis, of: keyof typeof PREFIXES): S
     total: () => PREFIXES[of],
   } as const;
   return {
-    async begin(address) {
+    async fail(address) {
       const names = SCOPES.map((scope) => nameOf[scope](address));
       const transaction = redis.multi();
       for (const name of names) transaction.set(name, 0, 'EX', WINDOW_SECONDS, 'NX').incr(name).ttl(name);
@@ -42,14 +39,6 @@ export function createSignInAttempts(redis: Redis, of: keyof typeof PREFIXES): S
         const [, count = 0, ttl = WINDOW_SECONDS] = numbers.slice(at * 3);
         if (count > MAX_FAILURES[scope]) throw tooMany(ttl < 0 ? WINDOW_SECONDS : ttl);
       });
-    },
-    async succeed(address) {
-      const transaction = redis.multi().del(nameOf.address(address)).decr(nameOf.total());
-      await awaitRedis(transaction.exec());
-    },
-    async takeBack(address) {
-      const transaction = redis.multi().decr(nameOf.address(address)).decr(nameOf.total());
-      await awaitRedis(transaction.exec());
     },
   };
 }

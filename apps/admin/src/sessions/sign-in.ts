@@ -20,7 +20,7 @@ interface Attempt {
  * Opens a session for the person that `identify` finds. Attempts of every method are bounded, counted and logged in the
  * same way.
  *
- * @throws {GatewayError} of `identify`; `rate_limited` when too many attempts of the address have failed
+ * @throws {GatewayError} of `identify`; `rate_limited` instead when too many attempts of the address have failed
  */
 export type SignIn = (attempt: Attempt) => Promise<Session>;
 
@@ -53,14 +53,21 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? `${own} ${reasonOf(error.cause)}` : own;
 }
 
-export const createSignIn =
-  ({ sessions, attempts, logger, metrics }: SignInOptions): SignIn =>
-  async ({ method, request, requestId, identify }) => {
+export function createSignIn({ sessions, attempts, logger, metrics }: SignInOptions): SignIn {
+  const identifyOrCount = async (identify: Attempt['identify'], address: string): Promise<Person> => {
+    try {
+      return await identify();
+    } catch (error) {
+      // What could not be checked is nobody's failure.
+      if (error instanceof GatewayError && OUTCOMES[error.code] === 'refused') await attempts.fail(address);
+      throw error;
+    }
+  };
+
+  return async ({ method, request, requestId, identify }) => {
     const address = addressOf(request);
     try {
-      await attempts.begin(address);
-      const person = await identify();
-      await attempts.succeed(address);
+      const person = await identifyOrCount(identify, address);
       const userAgent = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
       const by = { who: person.name, requestId };
       const session = await sessions.open({ ...person, method, address, userAgent }, by);
@@ -72,7 +79,7 @@ export const createSignIn =
       const outcome = (error instanceof GatewayError && OUTCOMES[error.code]) || 'failed';
       metrics.signIn({ method, outcome });
       logger.warn({ address, method, outcome, requestId, reason: reasonOf(error) }, 'sign-in refused');
-      if (outcome === 'failed') await attempts.takeBack(address);
       throw error;
     }
   };
+}

@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './admin-api.gen.ts';
+import { BASE_PATH } from './base-path.ts';
 
 /** What the admin API refused or could not do. `message` is a sentence for the person, which says what to do. */
 export class ApiError extends Error {
@@ -25,7 +26,7 @@ const UNREACHABLE = {
 
 /** The calls of the admin API, typed by its description. Each throws an `ApiError` when it does not succeed. */
 export const api = createClient<paths>({
-  baseUrl: '/',
+  baseUrl: `${BASE_PATH}/`,
   credentials: 'same-origin',
   headers: { accept: 'application/json' },
 });

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import * as z from 'zod/mini';
+import { BASE_PATH } from '../api/base-path.ts';
 import { api, bodyOf } from '../api/client.ts';
 import { sessionQuery, signInQuery } from '../api/queries.ts';
 import { Logo } from './logo.tsx';
@@ -15,9 +16,13 @@ const PROBLEMS = {
   refused: 'The identity provider did not confirm the sign-in. Try again.',
   'no-role':
     'The identity provider knows you, and you have no role here. Ask an admin of the gateway for one.',
+  'too-many-groups':
+    'The identity provider left your groups out, because you are in too many. Ask its admin to send only the groups of this application, or application roles.',
   limited: 'Too many attempts have failed. Try again in some minutes.',
   unreachable:
     'The identity provider does not answer. Try again in a minute, or sign in with a token or a key.',
+  'wrong-issuer':
+    'The gateway knows the identity provider by another address than its own. An admin finds in the log of the admin service what OIDC_ISSUER has to be.',
   failed: 'The sign-in did not work. Try again in a minute.',
 } as const;
 
@@ -72,7 +77,7 @@ export function SignInPage() {
             <>
               <Button
                 component="a"
-                href={`/admin/v1/session/oidc?to=${encodeURIComponent(target)}`}
+                href={`${BASE_PATH}/admin/v1/session/oidc?to=${encodeURIComponent(target)}`}
                 leftSection={<IconLogin2 size={18} aria-hidden />}
                 fullWidth
                 h="auto"

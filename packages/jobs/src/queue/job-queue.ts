@@ -33,6 +33,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly redisUrl: string;
   /** What this process enqueues. */
   readonly kinds: readonly Kind[];
+  /** What stands before a job's path for callers, such as `/ai`; absent: nothing. */
+  readonly publicPath?: string;
   /** Waiting jobs per queue before callers are refused. */
   readonly maxWaiting: number;
   /** Where jobs' inputs and uploads lie; those of a job cancelled before its start are deleted. */
@@ -55,6 +57,8 @@ export interface JobQueueOptions<Kind extends JobKind> {
 export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   /** What it enqueues. */
   readonly kinds: readonly Kinds[];
+  /** What stands before a job's path for callers. */
+  readonly publicPath: string;
   /**
    * Keeps a slot for a job, before its files are read. Refuses when the queue is full, or what is free is kept for other keys.
    *
@@ -116,7 +120,18 @@ const ANSWER_WAIT_MS = 3000;
 export async function createJobQueue<Kinds extends JobKind>(
   options: JobQueueOptions<Kinds>,
 ): Promise<JobQueue<Kinds>> {
-  const { redisUrl, kinds, maxWaiting, maxResultBytes, uploads, assets, settle, announce, now } = options;
+  const {
+    redisUrl,
+    kinds,
+    publicPath = '',
+    maxWaiting,
+    maxResultBytes,
+    uploads,
+    assets,
+    settle,
+    announce,
+    now,
+  } = options;
   const { lookUpMs = LOOK_UP_MS } = options;
   const files: JobFiles = { uploads, assets };
   const onError = oncePerOutage(options.onError);
@@ -192,6 +207,7 @@ export async function createJobQueue<Kinds extends JobKind>(
   return {
     ...known,
     kinds,
+    publicPath,
     reserveSlot,
     submit: async (kind, input, owner) => {
       await using slot = await slotFor(kind, owner);

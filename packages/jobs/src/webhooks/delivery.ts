@@ -59,9 +59,3 @@ function lastEndMs(attempts: readonly WebhookAttempt[], madeAtMs: number): numbe
   const last = attempts.at(-1);
   return last === undefined ? madeAtMs : Date.parse(last.at) + last.durationMs;
 }
-
-/** A URL without what may be a secret in it. */
-export function shownUrl(url: string): string {
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
-}

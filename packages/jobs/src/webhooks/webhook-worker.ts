@@ -1,9 +1,9 @@
-import type { WebhookAttempt } from '@gateway/contracts/webhooks';
+import { shownWebhookUrl, type WebhookAttempt } from '@gateway/contracts/webhooks';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { closeInTime, connectPatiently, GOODBYE_MS } from '../redis/job-connections.ts';
 import { QUEUE_PREFIX } from '../redis/job-keys.ts';
 import { oncePerOutage } from '../redis/once-per-outage.ts';
-import { Delivery, MAX_SHOWN_ATTEMPTS, shownUrl, WEBHOOK_QUEUE } from './delivery.ts';
+import { Delivery, MAX_SHOWN_ATTEMPTS, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 
 /** The result of an attempt. */
@@ -79,7 +79,7 @@ export async function createWebhookWorker(options: WebhookWorkerOptions): Promis
     const made: WebhookAttempt = { at: startedAt.toISOString(), status, error, durationMs };
     await job.updateData({
       ...delivery,
-      sentTo: outcome.url === null ? delivery.sentTo : shownUrl(outcome.url),
+      sentTo: outcome.url === null ? delivery.sentTo : shownWebhookUrl(outcome.url),
       attempts: [...delivery.attempts, made].slice(-MAX_SHOWN_ATTEMPTS),
     } satisfies Delivery);
     onAttempt({ webhookId, jobId, keyId, requestId, attempt: job.attemptsMade + 1, outcome, durationMs });

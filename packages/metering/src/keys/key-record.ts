@@ -7,7 +7,7 @@ import {
   KeyLimits,
   KeyPriority,
 } from '@gateway/contracts/identity';
-import { WebhookUrl } from '@gateway/contracts/webhooks';
+import { shownWebhookUrl, WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
 import { accountOfTeam, type TeamRecord } from '../teams/team-record.ts';
 import {
@@ -108,9 +108,17 @@ const decided = (settings: KeySettings) => ({
   webhookUrl: settings.webhookUrl ?? null,
 });
 
-/** Everything about a key but how its secrets are stored; null is what is not set. Fit for people, replies and logs. */
-export const shownKey = ({ version: _version, secrets, webhookSecrets, budget, ...rest }: KeyRecord) => ({
+/** Everything about a key but how its secrets are stored, and its webhook's query; null is what is not set. Fit for people, lists and logs. */
+export const shownKey = ({
+  version: _version,
+  secrets,
+  webhookSecrets,
+  webhookUrl,
+  budget,
+  ...rest
+}: KeyRecord) => ({
   ...rest,
+  webhookUrl: webhookUrl === null ? null : shownWebhookUrl(webhookUrl),
   budget: budget === null ? null : shownBudget(budget),
   /** Until when the secret before the last rotation works; null: it does not. */
   oldSecretUntil: secrets[1]?.until ?? null,

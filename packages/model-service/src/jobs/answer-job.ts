@@ -14,7 +14,7 @@ import { jobPath, publicJob } from './public-job.ts';
 import type { SubmittedJob } from './submit-job.ts';
 
 interface AnswerOptions<Output> {
-  readonly queue: Pick<JobQueue<JobKind>, 'find' | 'positionOf'>;
+  readonly queue: Pick<JobQueue<JobKind>, 'find' | 'positionOf' | 'publicPath'>;
   readonly submitted: SubmittedJob<Output>;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -110,7 +110,7 @@ async function accept<Output>({
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
-    location: jobPath(record),
+    location: queue.publicPath + jobPath(record),
     'x-request-id': requestId,
     'request-id': requestId,
   });

@@ -20,6 +20,7 @@ export async function openJobQueue<Kind extends JobKind>(
     await createJobQueue({
       redisUrl: config.REDIS_URL,
       kinds,
+      publicPath: pathOf(config.PUBLIC_URL),
       maxWaiting: config.QUEUE_MAX_WAITING,
       maxResultBytes: config.RESULT_BYTES_PER_KEY,
       uploads,
@@ -34,3 +35,7 @@ export async function openJobQueue<Kind extends JobKind>(
   life.readiness.check('queue', () => queue.isReady());
   return { queue, uploads, assets };
 }
+
+/** What a proxy puts before the gateway's paths. */
+const pathOf = (publicUrl: string | undefined): string =>
+  publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');

@@ -1,4 +1,4 @@
-import type { Environment } from '../environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 import type { PortChooser } from './ports.ts';
 import {
   ADMIN_PORT,

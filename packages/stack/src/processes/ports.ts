@@ -1,5 +1,5 @@
+import type { Environment } from '@gateway/contracts/environment';
 import { freePort, isFreePort } from '@gateway/redis-server/free-port';
-import type { Environment } from '../environment.ts';
 import { StartError } from '../start-error.ts';
 
 export interface PortSetting {

@@ -1,4 +1,4 @@
-import type { Environment } from '../environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 import { StartError } from '../start-error.ts';
 import type { PortSetting } from './ports.ts';
 

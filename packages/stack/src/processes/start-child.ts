@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import type { Environment } from '@gateway/contracts/environment';
 import { z } from 'zod';
-import type { Environment } from '../environment.ts';
 import { StartError } from '../start-error.ts';
 import { readLines } from './read-lines.ts';
 import type { Running } from './supervise.ts';

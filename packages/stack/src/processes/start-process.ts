@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 import { localUrl } from './addresses.ts';
 import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';

@@ -1,4 +1,4 @@
-import type { Environment } from '../environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 import { type ProcessRow, SECRET_VARIABLES, STAGES } from './process-table.ts';
 import type { RunningChild } from './start-child.ts';
 import { type ProcessOptions, type StackProcess, startProcess } from './start-process.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '@gateway/contracts/environment';
 
 const MAX_OUTPUT_CHARS = 2_000;
 

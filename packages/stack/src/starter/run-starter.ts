@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
+import { ownEnvironment } from '@gateway/contracts/environment';
 import { releaseMemory } from '@gateway/service-kit/life/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { createLinePrinter, wantsPretty } from '../printing/line-printer.ts';
 import { processModeOf } from '../processes/process-table.ts';
 import { redisAddress } from '../redis/check-redis.ts';
+import { sourceOf } from '../secrets.ts';
 import { StartError } from '../start-error.ts';
 import { type Stack, startStack } from '../start-stack.ts';
 import { buildConsole } from './build-console.ts';
@@ -16,9 +18,12 @@ const root = join(import.meta.dirname, '../../../..');
 
 /** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
 export async function runStarter(starter: NodeJS.Process): Promise<void> {
-  const { env, stdout } = starter;
+  const { stdout } = starter;
   const envFile = join(root, '.env');
   if (existsSync(envFile)) starter.loadEnvFile(envFile);
+  const env = ownEnvironment(starter.env);
+  // What this process and its children make is its user's alone.
+  starter.umask(0o077);
 
   const write = (text: string) => void stdout.write(text);
   // A closed terminal takes no output; the processes are stopped in order all the same.
@@ -76,6 +81,12 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
         redisAddress: redisAddress(stack.redisUrl),
         configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
         dataDir: resolve(dataDir),
+        sources: stdout.isTTY
+          ? null
+          : {
+              key: sourceOf('bootstrapKey', resolve(dataDir), env),
+              adminToken: sourceOf('adminToken', resolve(dataDir), env),
+            },
         examples: join(root, 'examples'),
       }),
     );

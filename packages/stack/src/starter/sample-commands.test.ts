@@ -3,9 +3,13 @@ import { promisify } from 'node:util';
 import { environmentConfiguration } from '@gateway/upstream/configuration/environment-configuration';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { expect, test } from 'vitest';
-import { sampleCommands } from './sample-commands.ts';
+import { quoted, sampleCommands } from './sample-commands.ts';
 
-const options = { edgeUrl: 'http://127.0.0.1:8080', key: "a key's", examples: '/some where' };
+const options = {
+  edgeUrl: 'http://127.0.0.1:8080',
+  authorization: quoted("Authorization: Bearer a key's"),
+  examples: '/some where',
+};
 
 /** The words that a shell makes of a command. */
 async function words(command: string | null | undefined): Promise<string[]> {

@@ -91,7 +91,8 @@ export interface SampleCommand {
 
 interface SampleOptions {
   readonly edgeUrl: string;
-  readonly key: string;
+  /** The header with the key, as one word of a POSIX shell. */
+  readonly authorization: string;
   /** Absolute path of the folder with the example files. */
   readonly examples: string;
 }
@@ -106,7 +107,7 @@ export function sampleCommands(configuration: Configuration, options: SampleOpti
     if (model === undefined) return { title: sample.title, command: null };
     const parts = [
       `curl -sS ${options.edgeUrl}${sample.path}`,
-      `-H ${quoted(`Authorization: Bearer ${options.key}`)}`,
+      `-H ${options.authorization}`,
       ...sample.rest(model, options.examples),
     ];
     return { title: sample.title, command: parts.join(' \\\n  ') };
@@ -131,4 +132,4 @@ const modelFor = (
   });
 
 /** As one word of a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,7 +1,8 @@
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { MODEL_KINDS } from '@gateway/upstream/protocol';
+import type { SecretSource } from '../secrets.ts';
 import type { Stack } from '../start-stack.ts';
-import { sampleCommands } from './sample-commands.ts';
+import { quoted, sampleCommands } from './sample-commands.ts';
 
 interface StartMessageOptions {
   readonly stack: Stack;
@@ -10,6 +11,8 @@ interface StartMessageOptions {
   /** The file that a person would edit. */
   readonly configurationPath: string;
   readonly dataDir: string;
+  /** Null on a terminal, where a person reads the key and the token; else what says where they are. */
+  readonly sources: { readonly key: SecretSource; readonly adminToken: SecretSource } | null;
   /** Absolute path of the folder with the example files. */
   readonly examples: string;
 }
@@ -24,7 +27,9 @@ const SOURCES: Readonly<Record<Configuration['source'], (path: string) => string
 export function startMessage(options: StartMessageOptions): string {
   const { stack, configurationPath, dataDir } = options;
   const { configuration, edgeUrl, key, adminUrl, adminToken } = stack;
-  const commands = sampleCommands(configuration, { edgeUrl, key, examples: options.examples });
+  const { sources, examples } = options;
+  const authorization = authorizationOf(sources?.key ?? null, key);
+  const commands = sampleCommands(configuration, { edgeUrl, authorization, examples });
   return [
     '',
     'The gateway is running.',
@@ -46,10 +51,10 @@ export function startMessage(options: StartMessageOptions): string {
     ),
     '',
     `Base URL     ${edgeUrl}/v1   (clients of the Messages protocol: ${edgeUrl})`,
-    `Key          ${key}`,
+    `Key          ${sources === null ? key : placeOf(sources.key)}`,
     ...(adminUrl
       ? [
-          `Admin token  ${adminToken}   (admin service: ${adminUrl})`,
+          `Admin token  ${sources === null ? adminToken : placeOf(sources.adminToken)}   (admin service: ${adminUrl})`,
           `Console      ${adminUrl}/console/   (sign in with the admin token)`,
         ]
       : []),
@@ -65,6 +70,16 @@ export function startMessage(options: StartMessageOptions): string {
     `Data is kept in ${dataDir}. Ctrl-C stops everything.`,
     '',
   ].join('\n');
+}
+
+/** Output that is no terminal is kept by a service manager or a log, where others read it. */
+const placeOf = (source: SecretSource): string =>
+  'file' in source ? `in ${source.file}` : `the value of ${source.variable}`;
+
+/** The header with the key as a word of a shell, which reads the key itself where it is not shown. */
+function authorizationOf(source: SecretSource | null, key: string): string {
+  if (source === null) return quoted(`Authorization: Bearer ${key}`);
+  return `"Authorization: Bearer ${'file' in source ? `$(cat ${quoted(source.file)})` : `$${source.variable}`}"`;
 }
 
 function processLines({ stack, redisAddress }: StartMessageOptions): string[] {

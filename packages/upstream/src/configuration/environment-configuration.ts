@@ -1,9 +1,9 @@
+import type { Environment } from '@gateway/contracts/environment';
 import { environmentNetwork } from '../connecting/network.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
-import type { Environment } from './expand-variables.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
 
 type ModelFacts = Omit<ModelEntry, 'routes'>;

@@ -1,7 +1,6 @@
+import type { Environment } from '@gateway/contracts/environment';
 import { lookUp } from '@gateway/contracts/look-up';
 import { characters, isShownName } from './mistakes/shown-name.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where `${NAME}` gets its values. */
 export interface Variables {

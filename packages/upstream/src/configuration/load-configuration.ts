@@ -1,8 +1,8 @@
 import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Environment } from '@gateway/contracts/environment';
 import type { Configuration } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
-import type { Environment } from './expand-variables.ts';
 import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
 import { shownPath } from './mistakes/mistake-list.ts';
 import { parseConfiguration } from './parse-configuration.ts';
@@ -77,7 +77,8 @@ export async function withCertificates(
       await certificates.load((file) => readFile(resolve(dirname(path), file)));
     } catch (error) {
       // The system's own words name the file, which may come from the environment.
-      const reason = codeOf(error);
+      const isOfSystem = error instanceof Error && 'code' in error;
+      const reason = isOfSystem ? codeOf(error) : String(error instanceof Error ? error.message : error);
       mistakes.push({
         line: null,
         column: null,

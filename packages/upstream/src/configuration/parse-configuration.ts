@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { Environment } from '@gateway/contracts/environment';
 import { environmentNetwork } from '../connecting/network.ts';
 import type { Protocol } from '../protocol.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
-import type { Environment } from './expand-variables.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
 import { checkChannel } from './mistakes/check-channel.ts';
 import { checkEntry } from './mistakes/check-entry.ts';

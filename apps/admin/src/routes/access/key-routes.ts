@@ -1,6 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { KeyLimits } from '@gateway/contracts/identity';
-import { accountOfKey, KEY_ID, type KeyRecord, shownKey } from '@gateway/metering/keys/key-record';
+import {
+  accountOfKey,
+  KEY_ID,
+  type KeyRecord,
+  type ShownKey,
+  shownKey,
+} from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { KeySettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
@@ -23,6 +29,7 @@ import { findKeys, KeyFilter } from '../../keys/find-keys.ts';
 import { checkLeadsChange, checkLeadsKey } from '../../keys/leads-key.ts';
 import { checkExpiry, checkKeySettings, keySettingsOf } from '../../keys/settings.ts';
 import type { Principal } from '../../sessions/authenticate.ts';
+import type { Role } from '../../sessions/roles.ts';
 import { seesKey } from '../../sessions/scope.ts';
 
 const MAX_GRACE_SECONDS = 90 * 86_400;
@@ -80,7 +87,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
         checkExpiry(settings, now());
         const warned = await warnings.of(settings);
         const { record, secret } = await keys.createKey(settings, by);
-        return { ...shownKey(record), key: secret, warnings: [...warned, ...webhookWarnings(record)] };
+        return { ...editableKey(record), key: secret, warnings: [...warned, ...webhookWarnings(record)] };
       },
     }),
     adminRoute({
@@ -116,7 +123,10 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
       query: NO_QUERY,
       body: NO_BODY,
       reply: KeyReply,
-      handle: async ({ parameter: id, principal }) => shownKey(await getKey(id, principal)),
+      handle: async ({ parameter: id, principal }) => {
+        const record = await getKey(id, principal);
+        return EDITORS.includes(principal.role) ? editableKey(record) : shownKey(record);
+      },
     }),
     adminRoute({
       method: 'PATCH',
@@ -131,7 +141,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
         const changed = await keys.updateKey(
           id,
           (record) => {
-            const before = keySettingsOf(shownKey(record));
+            const before = keySettingsOf(editableKey(record));
             settings = checkKeySettings(mergePatch(before, body));
             checkLeadsChange(record, settings, principal);
             if (settings.expiresAt !== record.expiresAt) checkExpiry(settings, now());
@@ -142,7 +152,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
         );
         const record = found(changed, id);
         const warned = await warnings.of(settings);
-        return { ...shownKey(record), warnings: [...warned, ...webhookWarnings(record)] };
+        return { ...editableKey(record), warnings: [...warned, ...webhookWarnings(record)] };
       },
     }),
     adminRoute({
@@ -196,6 +206,10 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     }),
   ];
 }
+
+/** Who may change keys sees what is to be changed whole. */
+const EDITORS: readonly Role[] = ['admin', 'team-lead'];
+const editableKey = (record: KeyRecord): ShownKey => ({ ...shownKey(record), webhookUrl: record.webhookUrl });
 
 const webhookWarnings = ({ webhookUrl, webhookSecrets }: KeyRecord): string[] =>
   webhookUrl === null || webhookSecrets.length > 0

@@ -8,11 +8,14 @@ import { SignInReply } from '../../api/schemas/access.ts';
 import { type FlowCookies, OIDC_PATH } from '../../sessions/oidc/flow-cookie.ts';
 import type { IdentityProvider } from '../../sessions/oidc/identity-provider.ts';
 import type { RoleMapping } from '../../sessions/oidc/oidc-settings.ts';
-import { type Claims, personOf } from '../../sessions/oidc/person-of-claims.ts';
+import { type Claims, hasTooManyGroups, personOf } from '../../sessions/oidc/person-of-claims.ts';
+import { type SignInProblem, SignInRefusal } from '../../sessions/oidc/sign-in-refusal.ts';
 import type { SessionCookies } from '../../sessions/session-cookie.ts';
 import { addressOf, type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
 
 interface OidcRoutesOptions {
+  /** The path below which browsers see this service. */
+  readonly basePath: string;
   /** Null: no identity provider is set. */
   readonly oidc: {
     readonly name: string;
@@ -39,7 +42,7 @@ interface Refusal {
 type Oidc = NonNullable<OidcRoutesOptions['oidc']>;
 
 /** What the sign-in page says when a person comes back without a session. */
-const PROBLEMS: Readonly<Partial<Record<GatewayError['code'], string>>> = {
+const PROBLEMS: Readonly<Partial<Record<GatewayError['code'], SignInProblem>>> = {
   missing_key: 'expired',
   invalid_key: 'refused',
   endpoint_not_allowed: 'no-role',
@@ -48,18 +51,20 @@ const PROBLEMS: Readonly<Partial<Record<GatewayError['code'], string>>> = {
   service_unavailable: 'failed',
 };
 
-/** A path below `/console`: whatever it is, the browser stays on this origin. */
-const To = z
-  .string()
-  .max(2000)
-  .regex(/^\/[\x21-\x7e]*$/, 'it must be a path of the console')
-  .default('/');
+/**
+ * A path below `/console`, with a query: whatever decodes it on the way, the browser stays there. No part is empty or made of dots,
+ * and nothing stands for a slash, a backslash or a dot.
+ */
+const PAGE =
+  /^(?=\/)(?:(?!\/\/|\/\.\.?(?:[/?#]|$)|\\|%(?:2e|2f|5c|00))[\x21\x22\x24-\x3e\x40-\x7e])*(?:[?#][\x21-\x7e]*)?$/i;
+const To = z.string().max(2000).regex(PAGE, 'it must be a path of the console').default('/');
 
 /**
  * Sign in through the identity provider. The way back comes from another site, so the browser sends the session's cookie, which is
  * Strict, with none of its redirects; it need not: the console's page is open to all, and its own calls send the cookie.
  */
 export function oidcRoutes({
+  basePath,
   oidc,
   cookies,
   signIn,
@@ -72,9 +77,9 @@ export function oidcRoutes({
     try {
       return await attempt();
     } catch (error) {
-      const problem = error instanceof GatewayError ? PROBLEMS[error.code] : undefined;
+      const problem = problemOf(error);
       if (problem === undefined) throw error;
-      return `/console/sign-in?problem=${problem}`;
+      return `${basePath}/console/sign-in?problem=${problem}`;
     }
   };
 
@@ -134,11 +139,16 @@ export function oidcRoutes({
           const session = await signIn({ method: 'oidc', request, requestId, identify });
           const cookie = cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds });
           setHeader('set-cookie', [flows.clear(), cookie]);
-          return `/console${flow.to}`;
+          return `${basePath}/console${flow.to}`;
         });
       },
     }),
   ];
+}
+
+function problemOf(error: unknown): SignInProblem | undefined {
+  if (error instanceof SignInRefusal) return error.problem;
+  return error instanceof GatewayError ? PROBLEMS[error.code] : undefined;
 }
 
 function configured(oidc: Oidc | null): Oidc {
@@ -149,6 +159,12 @@ function configured(oidc: Oidc | null): Oidc {
 function roleOf(claims: Claims, mapping: RoleMapping): Person {
   const person = personOf(claims, mapping);
   if (person !== null) return person;
+  if (hasTooManyGroups(claims, mapping))
+    throw new SignInRefusal(
+      'too-many-groups',
+      'endpoint_not_allowed',
+      'The identity provider left the groups out of the token, because the person is in too many. Let it send only the groups that are assigned to the application, or send application roles and set OIDC_ROLE_CLAIM to roles.',
+    );
   throw new GatewayError(
     'endpoint_not_allowed',
     'The identity provider knows you, and you have no role here.',

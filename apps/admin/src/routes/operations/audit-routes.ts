@@ -1,4 +1,5 @@
-import { readAudit } from '@gateway/metering/audit/audit-log';
+import { shownWebhookUrl } from '@gateway/contracts/webhooks';
+import { type AuditEntry, readAudit } from '@gateway/metering/audit/audit-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
 import type { Redis } from 'ioredis';
 import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
@@ -7,6 +8,10 @@ import { pageQuery } from '../../api/schemas/page.ts';
 import { AuditFilter, findAuditEntries } from '../../operations/find-audit-entries.ts';
 
 const AUDIT_ID = /^\d{1,15}-\d{1,15}$/;
+
+/** Entries of earlier versions have the whole URL of a key's webhook. */
+const withoutQuery = (shown: AuditEntry['before']): AuditEntry['before'] =>
+  typeof shown?.webhookUrl === 'string' ? { ...shown, webhookUrl: shownWebhookUrl(shown.webhookUrl) } : shown;
 
 /** Who changed what. */
 export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: ReportBroken }): AdminRoute[] => [
@@ -24,7 +29,12 @@ export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: Repor
         filter,
         { limit, after: cursor },
       );
-      return { data: entries, next };
+      const data = entries.map((entry) => ({
+        ...entry,
+        before: withoutQuery(entry.before),
+        after: withoutQuery(entry.after),
+      }));
+      return { data, next };
     },
   }),
 ];

@@ -31,17 +31,24 @@ const MAX_AGE_SECONDS = 600;
 
 interface FlowCookieOptions {
   readonly gatewaySecret: string;
+  /** The path below which browsers see this service. */
+  readonly basePath: string;
   readonly now: () => number;
   /** Whether browsers reach this service over TLS. */
   readonly isSecure: boolean;
 }
 
 /** The provider sends the browser back from another site: only a cookie with SameSite=Lax comes with that. */
-export function createFlowCookies({ gatewaySecret, now, isSecure }: FlowCookieOptions): FlowCookies {
+export function createFlowCookies({
+  gatewaySecret,
+  basePath,
+  now,
+  isSecure,
+}: FlowCookieOptions): FlowCookies {
   const key = Buffer.from(hkdfSync('sha256', gatewaySecret, '', 'gateway console oidc flow v1', 32));
   const signatureOf = (text: string): string => createHmac('sha256', key).update(text).digest('base64url');
   const attributes = (maxAgeSeconds: number): string =>
-    `Path=${OIDC_PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    `Path=${basePath}${OIDC_PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     create: (flow) => {
       const full: Flow = { ...flow, expiresAtMs: now() + MAX_AGE_SECONDS * 1000 };

@@ -2,9 +2,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { fetchBy } from '@gateway/upstream/connecting/fetch-by';
 import type { Network } from '@gateway/upstream/connecting/network';
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
+import { z } from 'zod';
 import { type Flow, OIDC_PATH } from './flow-cookie.ts';
 import type { OidcSettings } from './oidc-settings.ts';
 import { type Claims, hasRoleClaim } from './person-of-claims.ts';
+import { SignInRefusal } from './sign-in-refusal.ts';
 
 /** The company's identity provider. */
 export interface IdentityProvider {
@@ -42,7 +44,7 @@ export function createIdentityProvider(
   network: Network,
   now: () => number,
 ): IdentityProvider {
-  const { issuer, clientId, clientSecret, scopes, consoleUrl, mapping } = settings;
+  const { issuer, clientId, clientSecret, scopes, consoleUrl, basePath, mapping } = settings;
   const fetchByProxy = fetchBy(network);
   const customFetch: CustomFetch = (url, { method, headers, body, signal }) =>
     fetchByProxy(url, {
@@ -51,14 +53,17 @@ export function createIdentityProvider(
       body: body instanceof URLSearchParams || typeof body === 'string' ? body : null,
       signal,
     });
-  const redirectUri = new URL(`${OIDC_PATH}/callback`, consoleUrl);
+  const redirectUri = new URL(`${basePath}${OIDC_PATH}/callback`, consoleUrl);
   let discovered: Discovered | undefined;
   let discovering: Promise<Discovered> | undefined;
 
   /** Loads the library with the first use: where no identity provider is set, nobody pays for it. */
   const ask = async (): Promise<Discovered> => {
     const library = await import('openid-client');
-    const execute = issuer.protocol === 'http:' ? [library.allowInsecureRequests] : [];
+    // The token's signature is checked by the provider's keys, though it comes over TLS: what ends TLS on the way is not the provider.
+    const { allowInsecureRequests, enableNonRepudiationChecks } = library;
+    const insecure = issuer.protocol === 'http:' ? [allowInsecureRequests] : [];
+    const execute = [...insecure, enableNonRepudiationChecks];
     const byProxy = network.proxyFor(issuer) === null ? {} : { [library.customFetch]: customFetch };
     const options = { execute, timeout: TIMEOUT_SECONDS, ...byProxy };
     try {
@@ -66,7 +71,7 @@ export function createIdentityProvider(
       const configuration = await library.discovery(issuer, clientId, undefined, proof, options);
       return { library, configuration, atMs: now() };
     } catch (error) {
-      throw unreachable(error);
+      throw issuerMistake(error, issuer) ?? unreachable(error);
     }
   };
 
@@ -149,6 +154,25 @@ const isUnanswered = (error: unknown, { ClientError, ResponseBodyError }: Librar
   error instanceof TypeError ||
   (error instanceof ClientError && UNANSWERED.includes(error.code ?? '')) ||
   (error instanceof ResponseBodyError && error.status >= 500);
+
+const OtherIssuer = z.object({
+  code: z.literal('OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'),
+  cause: z.object({ attribute: z.literal('issuer'), body: z.object({ issuer: z.string() }) }),
+});
+const NotThere = z.object({ cause: z.object({ status: z.literal(404) }) });
+
+/** What is wrong with `OIDC_ISSUER` where the provider does answer: another slash at its end is another issuer. */
+function issuerMistake(error: unknown, issuer: URL): SignInRefusal | undefined {
+  const other = OtherIssuer.safeParse(error).data?.cause.body.issuer;
+  const mistake =
+    other !== undefined
+      ? `The identity provider calls itself '${other}', and OIDC_ISSUER is '${issuer.href}'. Set OIDC_ISSUER to the first, with the same end.`
+      : NotThere.safeParse(error).success
+        ? `There is no identity provider at OIDC_ISSUER '${issuer.href}': its configuration is answered with 404.`
+        : undefined;
+  if (mistake === undefined) return undefined;
+  return new SignInRefusal('wrong-issuer', 'upstream_unreachable', mistake);
+}
 
 const unreachable = (cause: unknown): GatewayError =>
   new GatewayError('upstream_unreachable', { message: 'The identity provider does not answer.', cause });

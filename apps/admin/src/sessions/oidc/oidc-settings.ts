@@ -1,5 +1,6 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import type { AdminConfig } from '../../config.ts';
+import { consoleAddress } from '../../console/console-address.ts';
 
 /** How people sign in through the company's identity provider, by OpenID Connect. */
 export interface OidcSettings {
@@ -11,6 +12,8 @@ export interface OidcSettings {
   readonly scopes: string;
   /** Where the browser reaches this service; the redirect URI begins with it. */
   readonly consoleUrl: URL;
+  /** The path below which the proxy has this service. */
+  readonly basePath: string;
   /** Whether that is over TLS. */
   readonly isSecure: boolean;
   readonly mapping: RoleMapping;
@@ -73,6 +76,7 @@ export function oidcSettings(config: AdminConfig): OidcSettings | null {
     clientSecret: OIDC_CLIENT_SECRET,
     scopes: config.OIDC_SCOPES,
     consoleUrl,
+    basePath: consoleAddress(CONSOLE_URL).basePath,
     isSecure: consoleUrl.protocol === 'https:',
     mapping: {
       roleClaim: OIDC_ROLE_CLAIM,

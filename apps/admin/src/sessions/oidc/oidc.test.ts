@@ -50,7 +50,7 @@ const signInWithToken = () =>
   });
 
 const cookiesAt = (nowMs: number, gatewaySecret = GATEWAY_SECRET) =>
-  createFlowCookies({ gatewaySecret, now: () => nowMs, isSecure: false });
+  createFlowCookies({ gatewaySecret, basePath: '', now: () => nowMs, isSecure: false });
 
 /** The header of a browser that began a sign-in. */
 const begun = (cookies = cookiesAt(Date.now())): Record<string, string> => {
@@ -92,7 +92,26 @@ test.for<[string, () => Record<string, string>]>([
   expect((await signInWithToken()).status).toBe(201);
 });
 
-test.for(['https://evil.example', '//\u0000', 'models', '/a b'])('the page %j is not gone to', async (to) => {
+test.for(['/', '/models?kind=text', '/keys?to=//x&q=%2F#a', '/.well-known', '/a.b'])(
+  'the page %j may be gone to',
+  async (to) => {
+    expect((await go(`/session/oidc?to=${encodeURIComponent(to)}`)).status).toBe(303);
+  },
+);
+
+test.for([
+  ...[
+    'https://evil.example',
+    '//\u0000',
+    'models',
+    '/a b',
+    '/..',
+    '/../admin/v1/keys',
+    '/a/../../admin/',
+    '//evil.example',
+  ],
+  ...['/\\evil.example', '/%2e%2e/admin/', '/..%2fadmin', '/%5cevil', '/a\r\nset-cookie:x', '/a//b', '/%00'],
+])('the page %j is not gone to', async (to) => {
   expect((await go(`/session/oidc?to=${encodeURIComponent(to)}`)).status).toBe(400);
 });
 

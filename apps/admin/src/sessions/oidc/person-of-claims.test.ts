@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RoleMapping } from './oidc-settings.ts';
-import { type Claims, personOf } from './person-of-claims.ts';
+import { type Claims, hasTooManyGroups, personOf } from './person-of-claims.ts';
 
 const MAPPING: RoleMapping = {
   roleClaim: 'groups',
@@ -40,11 +40,28 @@ test.for<[string, Claims, RoleMapping, unknown]>([
 });
 
 test.for<[Claims, string]>([
-  [{ email: 'ann@example.com', name: 'Ann' }, 'ann@example.com'],
-  [{ preferred_username: 'ann', sub: '1' }, 'ann'],
-  [{ name: '\u202eA\u0007nn ', sub: '1' }, 'Ann'],
+  [{ email: 'ann@example.com', email_verified: true, name: 'Ann' }, 'ann@example.com'],
+  [{ email: 'ann@example.com', email_verified: 'true', sub: 'u-1' }, 'ann@example.com (u-1)'],
+  [{ email: 'boss@example.com', sub: 'u-1' }, 'u-1'],
+  [{ email: 'boss@example.com', email_verified: false, name: 'Ann', sub: 'u-1' }, 'Ann (u-1)'],
+  [{ preferred_username: 'ann', sub: '1' }, 'ann (1)'],
+  [{ preferred_username: 'ann', sub: 'ann' }, 'ann'],
+  [{ name: '\u202eA\u0007nn ', sub: '1' }, 'Ann (1)'],
   [{ email: '', sub: 'u-1' }, 'u-1'],
   [{ name: 'é'.repeat(200) }, 'é'.repeat(100)],
 ])('a person is named by %o as %s, fit for terminals', ([claims, name]) => {
   expect(personOf({ ...claims, groups: 'staff' }, MAPPING)?.name).toBe(name);
+});
+
+test.for<[string, Claims, boolean]>([
+  [
+    'a pointer',
+    { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph' } } },
+    true,
+  ],
+  ['a sign', { hasgroups: true }, true],
+  ['its groups beside a pointer', { groups: ['x'], _claim_names: { groups: 'src1' } }, false],
+  ['no groups', {}, false],
+])('a token with %s has its groups left out: %j', ([, claims, left]) => {
+  expect(hasTooManyGroups(claims, MAPPING)).toBe(left);
 });

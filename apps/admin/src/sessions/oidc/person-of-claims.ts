@@ -7,8 +7,8 @@ import type { RoleMapping } from './oidc-settings.ts';
 /** What an identity provider says of a person, by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The most telling name first. */
-const NAME_CLAIMS = ['email', 'preferred_username', 'name', 'sub'];
+/** The most telling name first. An address counts where the provider has verified it: anybody can write another person's. */
+const NAME_CLAIMS = ['email', 'preferred_username', 'name'];
 const MAX_NAME_CHARACTERS = 100;
 /** Control characters, and marks that turn the direction of text. */
 const NOT_PRINTABLE = /\p{C}/gu;
@@ -53,9 +53,29 @@ function lookUpClaim(claims: Claims, name: string): unknown {
   }, claims);
 }
 
+/** The name with the subject, which alone is one person's for ever: people can choose and change names. */
 function nameOf(claims: Claims): string {
-  const names = NAME_CLAIMS.flatMap((claim) => valuesOf(claims, claim))
+  const isVerified = isTrue(claims.email_verified);
+  const [name] = printable(claims, isVerified ? NAME_CLAIMS : NAME_CLAIMS.slice(1));
+  const [subject] = printable(claims, ['sub']);
+  if (name === undefined || name === subject) return subject ?? 'somebody without a name';
+  return subject === undefined ? name : `${name} (${subject})`;
+}
+
+const printable = (claims: Claims, names: readonly string[]): string[] =>
+  names
+    .flatMap((claim) => valuesOf(claims, claim))
     .map((name) => name.replaceAll(NOT_PRINTABLE, '').trim().slice(0, MAX_NAME_CHARACTERS))
     .filter((name) => name !== '');
-  return names[0] ?? 'somebody without a name';
+
+/**
+ * Whether the provider left the groups out because there are too many: Entra ID then points to its directory's API instead.
+ *
+ * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference "Groups overage claim"
+ */
+export function hasTooManyGroups(claims: Claims, mapping: RoleMapping): boolean {
+  const pointers = Members.parse(claims._claim_names);
+  return !hasRoleClaim(claims, mapping) && (Object.keys(pointers).length > 0 || isTrue(claims.hasgroups));
 }
+
+const isTrue = (value: unknown): boolean => value === true || value === 'true';

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { BASE_PATH } from '../../api/base-path.ts';
 import { ApiError } from '../../api/client.ts';
 import type { JobDetail } from '../../api/types.ts';
 
@@ -7,7 +8,7 @@ import type { JobDetail } from '../../api/types.ts';
  * passes them on (docs/admin-api.md, Playground).
  */
 async function fetchUnder(keyId: string, path: string, signal: AbortSignal): Promise<Response> {
-  const response = await fetch(`/admin/v1/playground${path}`, {
+  const response = await fetch(`${BASE_PATH}/admin/v1/playground${path}`, {
     headers: { 'x-playground-key': keyId },
     signal,
   });

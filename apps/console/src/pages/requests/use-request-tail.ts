@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { BASE_PATH } from '../../api/base-path.ts';
 import type { ShownRequest } from '../../api/types.ts';
 
 export interface RequestTail {
@@ -38,7 +39,7 @@ export function useRequestTail({ isOn, query, onOpen }: TailOptions): RequestTai
     setArrived(NOTHING);
     setState('connecting');
     if (!isOn) return;
-    const source = new EventSource(`/admin/v1/requests/tail?${query}`);
+    const source = new EventSource(`${BASE_PATH}/admin/v1/requests/tail?${query}`);
     let pending: ShownRequest[] = [];
     let skipped = 0;
     source.addEventListener('open', () => {

@@ -2,6 +2,7 @@ import { Button, Group, Menu, MultiSelect, Paper, Select, Stack, Text, Title } f
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
+import { BASE_PATH } from '../../api/base-path.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { cost, wholeNumber } from '../../parts/numbers.ts';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
@@ -199,6 +200,6 @@ const FORMATS = ['csv', 'ndjson'] as const;
 function exportLinks(view: Filter & Range): Record<(typeof FORMATS)[number], string> {
   const { fromMs, toMs } = spanOf(view, '30d', Date.now());
   const link = (format: string): string =>
-    `/admin/v1/usage/records?${new URLSearchParams({ format, from: instant(fromMs), to: instant(toMs), ...filterOf(view) })}`;
+    `${BASE_PATH}/admin/v1/usage/records?${new URLSearchParams({ format, from: instant(fromMs), to: instant(toMs), ...filterOf(view) })}`;
   return { csv: link('csv'), ndjson: link('ndjson') };
 }

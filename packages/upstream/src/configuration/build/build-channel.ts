@@ -1,3 +1,4 @@
+import type { Environment } from '@gateway/contracts/environment';
 import { Quirks } from '@gateway/contracts/quirks';
 import { Certificates } from '../../connecting/certificates.ts';
 import { DIRECT, type Network } from '../../connecting/network.ts';
@@ -6,7 +7,6 @@ import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
 import type { ModelKind, Operation } from '../../protocol.ts';
 import { buildTimeLimits } from '../../sending/time-limits.ts';
 import type { Channel } from '../configuration.ts';
-import type { Environment } from '../expand-variables.ts';
 import type { ChannelEntry } from '../file-schema.ts';
 import { presetOf } from '../presets/presets.ts';
 import { buildAccounts } from './build-accounts.ts';

@@ -1,5 +1,5 @@
+import type { Environment } from '@gateway/contracts/environment';
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../../protocol.ts';
-import type { Environment } from '../expand-variables.ts';
 import { type ChannelEntry, SafeName } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
 import { presetOf } from '../presets/presets.ts';

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { BASE_PATH } from '../../../api/base-path.ts';
 import { type Call, headersOf } from './call.ts';
 
 /** An answer that is an error, in whichever protocol's words; or none at all. */
@@ -34,7 +35,7 @@ export interface Sender {
 }
 
 /** Below it the admin service has the edge's paths. */
-const RELAY = '/admin/v1/playground';
+const RELAY = `${BASE_PATH}/admin/v1/playground`;
 
 /**
  * Sends a request of the person's to the gateway, with the key that the admin service looks up.

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { createKey } from './support/admin-keys.ts';
+import { wavFile } from './support/media-files.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+const PASSWORD = 'pa55word';
+
+/** The commands of the Redis user that the documentation recommends. */
+async function documentedUser(): Promise<string[]> {
+  const text = await readFile(join(import.meta.dirname, '../docs/operations.md'), 'utf8');
+  const [, rules = ''] = /^ *ACL SETUSER gateway (.+)$/m.exec(text) ?? [];
+  return rules.replace('PASSWORD', PASSWORD).split(' ');
+}
+
+test('a user of Redis with the documented rights is enough for text, media, limits, webhooks and the admin API', async () => {
+  const server = await startRedis();
+  onTestFinished(server.close);
+  const redis = new Redis(server.url);
+  onTestFinished(() => redis.disconnect());
+  await redis.call('ACL', 'SETUSER', 'gateway', ...(await documentedUser()));
+  const url = new URL(server.url);
+  url.username = 'gateway';
+  url.password = PASSWORD;
+  const gateway = await startGateway({ env: { REDIS_URL: url.href } });
+  onTestFinished(gateway.close);
+
+  const { key } = await createKey(gateway.stack, {
+    name: 'limited',
+    limits: { requestsPerMinute: 100, tokensPerMinute: 1_000_000, concurrentRequests: 5 },
+    budget: { usd: 5, period: 'day' },
+  });
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = async (path: string, init: Parameters<typeof gateway.fetch>[1] = {}) => {
+    const reply = await gateway.fetch(path, { ...init, headers: { ...headers, ...init.headers } });
+    const text = await reply.text();
+    expect(await redis.call('ACL', 'LOG'), path).toEqual([]);
+    expect([reply.status, text], path).toEqual([expect.toSatisfy((status) => status < 300), text]);
+    return text;
+  };
+  const text = { model: 'gpt-5.2', input: 'Hello.' };
+  const { id } = JSON.parse(await ask('/v1/responses', { json: text }));
+  await ask('/v1/responses', { json: { ...text, previous_response_id: id, stream: true } });
+  await ask(`/v1/responses/${id}/input_items`);
+  await ask(`/v1/responses/${id}`, { method: 'DELETE' });
+  await ask('/v1/responses', { json: { ...text, background: true } });
+  await ask('/v1/images/generations', { json: { model: 'dall-e-3', prompt: 'A lighthouse' } });
+  await ask('/v1/audio/speech', { json: { model: 'gpt-4o-mini-tts', voice: 'alloy', input: 'Hello.' } });
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('file', wavFile(1));
+  await ask('/v1/audio/transcriptions', { body: form });
+  const job = await ask('/v1/images/generations', {
+    json: { model: 'dall-e-3', prompt: 'A lighthouse' },
+    headers: { prefer: 'respond-async' },
+  });
+  await gateway.fetch(`/v1/images/jobs/${JSON.parse(job).id}`, { method: 'DELETE', headers });
+
+  const admin = { authorization: `Bearer ${gateway.stack.adminToken}` };
+  for (const path of [
+    'keys',
+    'teams',
+    'usage',
+    'requests',
+    'channels',
+    'models',
+    'audit',
+    'attention',
+    'queues',
+    'jobs',
+    'sessions',
+    'webhooks',
+  ])
+    expect((await fetch(`${gateway.stack.adminUrl}/admin/v1/${path}`, { headers: admin })).status, path).toBe(
+      200,
+    );
+  expect(await redis.call('ACL', 'LOG')).toEqual([]);
+});
