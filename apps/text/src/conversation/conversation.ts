@@ -1,3 +1,4 @@
+import type { ModerationWire } from '@gateway/contracts/openai/moderation-wire';
 import type { Effort } from '@gateway/contracts/quirks';
 import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
@@ -71,6 +72,8 @@ export interface Conversation {
   readonly logprobs?: number | undefined;
   readonly userId?: string | undefined;
   readonly serviceTier?: string | undefined;
+  /** As both of OpenAI's protocols have it. */
+  readonly moderation?: ModerationWire | undefined;
   readonly promptCacheKey?: string | undefined;
   readonly promptCacheRetention?: string | undefined;
   readonly maxToolCalls?: number | undefined;

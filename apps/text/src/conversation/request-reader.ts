@@ -14,6 +14,21 @@ const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
   ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],
 ]);
 
+/**
+ * Members by which servers guard their answers, at the top of a request: an answer without the guard is not what the
+ * caller requested.
+ */
+const GUARDS: ReadonlySet<unknown> = new Set([
+  'content_filter',
+  'guardrail_config',
+  'guardrailConfig',
+  'guardrails',
+  'moderation',
+  'safe_prompt',
+  'safety_settings',
+  'safetySettings',
+]);
+
 /** Reads the parts of a request, and collects what only the caller's own protocol has. */
 export class RequestReader {
   readonly list: Untranslatable[] = [];
@@ -30,9 +45,14 @@ export class RequestReader {
    */
   read<Schema extends z.ZodType>(schema: Schema, value: unknown, at: Path = []): z.output<Schema> {
     const read = validate(schema, value, at);
-    reportLeftOut(value, read, at, (path) =>
-      this.drop(path, REASONS.get(path.at(-1)) ?? `known to the ${this.#protocol} protocol only`),
-    );
+    reportLeftOut(value, read, at, (path, left) => {
+      if (path.length === 1 && GUARDS.has(path[0]) && left !== false)
+        this.refuse(
+          path,
+          `'${path[0]}' is not available for this model. Leave it out to be answered without it.`,
+        );
+      else this.drop(path, REASONS.get(path.at(-1)) ?? `known to the ${this.#protocol} protocol only`);
+    });
     return read;
   }
 
@@ -63,13 +83,14 @@ export function reportUntranslatable(conversation: Conversation, target: TextPro
 
 type Step = string | number;
 type Members = { readonly [name: Step]: unknown };
+type Report = (path: Path, left: unknown) => void;
 
 /**
  * Reports the members that a schema left out, at any depth: `given` has them, `read`, which zod made of it, does not. A
  * `null` is absent, and an empty list is too. A value that zod passed on unchanged (a JSON schema, a tool's input) is the
  * same in both and is skipped. Both are parsed JSON.
  */
-function reportLeftOut(given: unknown, read: unknown, at: Path, report: (path: Path) => void): void {
+function reportLeftOut(given: unknown, read: unknown, at: Path, report: Report): void {
   compare(given, read, [...at], report);
 }
 
@@ -78,7 +99,7 @@ const hasMembers = (value: unknown): value is Members => typeof value === 'objec
 const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
 /** `path` is one list for the whole walk: a path is copied only where something is reported. */
-function compare(given: unknown, read: unknown, path: Step[], report: (path: Path) => void): void {
+function compare(given: unknown, read: unknown, path: Step[], report: Report): void {
   if (!hasMembers(given) || !hasMembers(read)) return;
   if (Array.isArray(given)) {
     for (let index = 0; index < given.length; index += 1) {
@@ -94,7 +115,7 @@ function compare(given: unknown, read: unknown, path: Step[], report: (path: Pat
     if (value === read[name] || isEmpty(value)) continue;
     path.push(name);
     if (Object.hasOwn(read, name)) compare(value, read[name], path, report);
-    else report([...path]);
+    else report([...path], value);
     path.pop();
   }
 }

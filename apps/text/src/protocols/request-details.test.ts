@@ -322,3 +322,169 @@ test.for(['messages', 'chat'] as const)(
       ).toThrow(expect.objectContaining({ code: 'unsupported_parameter' }));
   },
 );
+
+const FOREIGN_ITEMS = [
+  { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
+  {
+    type: 'code_interpreter_call',
+    id: 'ci_1',
+    code: '1',
+    container_id: 'c',
+    outputs: null,
+    status: 'completed',
+  },
+  { type: 'mcp_call', id: 'mcp_1', name: 'n', arguments: '{}', server_label: 's' },
+  { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', queries: [] } },
+  { type: 'multi_agent_call', id: 'ma_1' },
+  { type: 'brand_new_call', id: 'bn_1' },
+];
+const FOREIGN_BLOCKS = [
+  { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: {} },
+  { type: 'code_execution_tool_result', tool_use_id: 'srvtoolu_1', content: {} },
+  { type: 'container_upload', file_id: 'file_1' },
+  { type: 'mcp_tool_listing', tools: [] },
+  { type: 'brand_new', x: 1 },
+];
+const FOREIGN_PARTS = [
+  { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
+  { type: 'brand_new', x: 1 },
+];
+
+/** An earlier answer with what only its maker knows, and a text after it. */
+const HISTORIES: Readonly<Record<TextProtocol, { readonly body: object; readonly lost: readonly string[] }>> =
+  {
+    responses: {
+      body: {
+        input: [
+          { role: 'user', content: 'Draw' },
+          ...FOREIGN_ITEMS,
+          {
+            role: 'assistant',
+            content: [
+              { type: 'brand_new', x: 1 },
+              { type: 'output_text', text: 'Drawn.' },
+            ],
+          },
+          { role: 'user', content: 'And?' },
+        ],
+      },
+      lost: [...FOREIGN_ITEMS.map((_, index) => `input[${index + 1}]`), 'input[7].content[0]'],
+    },
+    messages: {
+      body: {
+        max_tokens: 100,
+        messages: [
+          { role: 'user', content: 'Draw' },
+          { role: 'assistant', content: [...FOREIGN_BLOCKS, { type: 'text', text: 'Drawn.' }] },
+          { role: 'user', content: 'And?' },
+        ],
+      },
+      lost: FOREIGN_BLOCKS.map((_, index) => `messages[1].content[${index}]`),
+    },
+    chat: {
+      body: {
+        messages: [
+          { role: 'user', content: 'Draw' },
+          {
+            role: 'assistant',
+            audio: { id: 'a_1' },
+            content: [...FOREIGN_PARTS, { type: 'text', text: 'Drawn.' }],
+          },
+          { role: 'user', content: 'And?' },
+        ],
+      },
+      lost: ['messages[1].audio', ...FOREIGN_PARTS.map((_, index) => `messages[1].content[${index}]`)],
+    },
+  };
+
+test.for(CROSSINGS)(
+  "$caller to $target: what an earlier answer has of its vendor's own is dropped by name, its text stays",
+  ({ caller, target }) => {
+    const { body, lost } = HISTORIES[caller];
+    const { body: written, dropped } = translate(caller, target, { model: 'm', ...body });
+    expect(dropped.map(({ path }) => formatPath(path))).toEqual(expect.arrayContaining([...lost]));
+    expect(JSON.stringify(written)).toContain('Drawn.');
+    expect(JSON.stringify(written)).not.toContain('brand_new');
+  },
+);
+
+test.for([
+  ['responses', { input: [{ role: 'user', content: [{ type: 'brand_new' }] }] }],
+  ['responses', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
+  [
+    'messages',
+    { max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }] },
+  ],
+  ['chat', { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] }],
+] as const)('%s: what the user shows is not dropped: %j', ([caller, body]) => {
+  for (const target of CALLERS.filter((one) => one !== caller))
+    expect(() => translate(caller, target, { model: 'm', ...body })).toThrow(GatewayError);
+});
+
+test.for(['messages', 'chat'] as const)(
+  'responses to %s: the last update of the configuration replaces the settings of the request',
+  (target) => {
+    const update = (more: object) => ({ type: 'configuration_update', id: 'cu_1', ...more });
+    const format = { type: 'json_schema', name: 'n', schema: SCHEMA };
+    const { body, dropped } = translate('responses', target, {
+      model: 'm',
+      reasoning: { effort: 'low' },
+      input: [
+        update({ reasoning: { effort: 'medium' }, text: { format } }),
+        { role: 'user', content: 'hi' },
+        update({ reasoning: { effort: 'high' } }),
+      ],
+    });
+    expect(dropped).toEqual([]);
+    expect(body).toMatchObject(
+      target === 'chat'
+        ? { reasoning_effort: 'high', response_format: { type: 'json_schema' } }
+        : { output_config: { effort: 'high', format: { type: 'json_schema' } } },
+    );
+  },
+);
+
+const MODERATED = (mode: string) => ({
+  model: 'omni-moderation',
+  policy: { input: { mode: 'score' }, output: { mode } },
+});
+
+test.for(CROSSINGS.filter(({ caller }) => caller !== 'messages'))(
+  '$caller to $target: moderation that blocks is carried or refused, never dropped',
+  ({ caller, target }) => {
+    const request = (mode: string) => ({
+      ...showing(caller, {}),
+      ...HISTORIES[caller].body,
+      moderation: MODERATED(mode),
+    });
+    if (target !== 'messages')
+      return expect(translate(caller, target, request('block')).body).toMatchObject({
+        moderation: MODERATED('block'),
+      });
+    expect(() => translate(caller, target, request('block'))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        options: expect.objectContaining({ path: ['moderation'] }),
+      }),
+    );
+    expect(droppedOf(caller, target, request('score'))).toContain('moderation');
+  },
+);
+
+test.for(['guardrails', 'guardrail_config', 'safe_prompt', 'safety_settings'])(
+  'a guard of answers by another maker is refused where it does not exist: %s',
+  (name) => {
+    const request = (value: unknown) => ({
+      model: 'm',
+      messages: [{ role: 'user', content: 'hi' }],
+      [name]: value,
+    });
+    expect(() => translate('chat', 'messages', request(true))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        options: expect.objectContaining({ path: [name] }),
+      }),
+    );
+    expect(droppedOf('chat', 'messages', request(false))).toEqual([name]);
+  },
+);

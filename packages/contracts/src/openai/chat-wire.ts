@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../json/reply-members.ts';
+import { ModerationWire } from './moderation-wire.ts';
 
 /**
  * Chat Completions in its wire form: OpenAI's own, and for replies everything that compatible servers are seen to send.
@@ -61,7 +62,7 @@ export const ChatMessage = z.discriminatedUnion('role', [
   z.object({ role: z.literal('user'), content }),
   z.object({
     role: z.literal('assistant'),
-    content: content.nullish(),
+    content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
     refusal: optionalText,
     tool_calls: z.array(toolCall).nullish(),
     reasoning_content: optionalText,
@@ -173,6 +174,7 @@ export const ChatRequest = z.object({
     })
     .nullish(),
   service_tier: optionalText,
+  moderation: ModerationWire.nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
   safety_identifier: optionalText,
   user: optionalText,

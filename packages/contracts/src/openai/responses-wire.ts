@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../json/reply-members.ts';
+import { ModerationWire } from './moderation-wire.ts';
 
 /**
  * The parts of the Responses protocol that translation uses, in their wire form. No defaults are filled in, and unknown
@@ -46,7 +47,7 @@ const message = z.object({
   ...identity,
   type: z.literal('message').optional(),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content,
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
 });
 const functionCall = z.object({
   ...identity,
@@ -74,6 +75,14 @@ const reasoning = z.object({
   content: z.array(reasoningText).nullish(),
   encrypted_content: optionalText,
 });
+/** Settings that replace the request's own from here on. */
+const configurationUpdate = z.object({
+  ...identity,
+  type: z.literal('configuration_update'),
+  reasoning: z.object({ effort: optionalText }).nullish(),
+  text: z.object({ format: z.lazy(() => textFormat).nullish() }).nullish(),
+});
+
 const callOutput = <Type extends string>(type: Type) =>
   z.object({
     ...identity,
@@ -93,6 +102,7 @@ export const ResponsesItem = {
   function_call_output: callOutput('function_call_output'),
   custom_tool_call_output: callOutput('custom_tool_call_output'),
   reasoning,
+  configuration_update: configurationUpdate,
   additional_tools: z.object({
     ...identity,
     type: z.literal('additional_tools'),
@@ -191,6 +201,7 @@ export const ResponsesRequestWire = z.object({
   safety_identifier: optionalText,
   user: optionalText,
   service_tier: optionalText,
+  moderation: ModerationWire.nullish(),
 });
 export type ResponsesRequestWire = z.infer<typeof ResponsesRequestWire>;
 

@@ -15,6 +15,7 @@ const MEANINGFUL: ReadonlySet<string> = new Set([
   'text',
   'output_config',
   'web_search_options',
+  'moderation',
 ]);
 
 /** Members that the gateway adds for its own use; nobody misses them. */

@@ -1,4 +1,4 @@
-import type { ChatContentPart, ChatMessage } from '@gateway/contracts/openai/chat-wire';
+import { ChatContentPart, type ChatMessage } from '@gateway/contracts/openai/chat-wire';
 import { type ContentPart, decodeSource, resultContent } from '../../../conversation/content.ts';
 import type { Turn } from '../../../conversation/conversation.ts';
 import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
@@ -12,6 +12,10 @@ type Content = string | readonly ChatContentPart[] | null | undefined;
 type ToolCall = NonNullable<(ChatMessage & { role: 'assistant' })['tool_calls']>[number];
 
 const nameOf = (call: ToolCall): string => (call.type === 'function' ? call.function.name : call.custom.name);
+
+const SHOWN_PARTS: ReadonlySet<string> = new Set(
+  ChatContentPart.options.map(({ shape }) => shape.type.value),
+);
 
 const isText = (part: { type: string }): part is TextPart => part.type === 'text';
 
@@ -109,10 +113,12 @@ function decodeAssistant(
   tokens: OpaqueTokens,
   reader: RequestReader,
 ): Part[] {
-  for (const member of ['audio', 'function_call'] as const) {
-    if (message[member])
-      reader.refuse([...at, member], `'${member}' is not supported by the model that would answer.`);
-  }
+  if (message.audio) reader.drop([...at, 'audio'], 'what a model has spoken is known to its provider only');
+  if (message.function_call)
+    reader.refuse(
+      [...at, 'function_call'],
+      "'function_call' was replaced by 'tool_calls' and is not supported here.",
+    );
   const calls = (message.tool_calls ?? []).map((call, index): Part => {
     const path = { type: 'tool-call', id: call.id, at: [...at, 'tool_calls', index] } as const;
     const name = nameOf(call);
@@ -123,8 +129,24 @@ function decodeAssistant(
   const refusal: Part[] = message.refusal
     ? [{ type: 'refusal', text: message.refusal, at: [...at, 'refusal'] }]
     : [];
-  const content = decodeContent(message.content, [...at, 'content'], reader);
+  const content = decodeAnswer(message.content, [...at, 'content'], reader);
   return [...decodeReasoning(message, at, tokens, reader), ...content, ...refusal, ...calls];
+}
+
+/** What an earlier answer says; a part of its maker's own is left out. */
+function decodeAnswer(
+  content: (ChatMessage & { role: 'assistant' })['content'],
+  at: Path,
+  reader: RequestReader,
+): ContentPart[] {
+  if (!Array.isArray(content)) return decodeContent(content, at, reader);
+  return content.flatMap((part, index) => {
+    const path = [...at, index];
+    if (SHOWN_PARTS.has(part.type))
+      return [decodePart(reader.read(ChatContentPart, part, path), path, reader)];
+    reader.drop(path, 'what only its own provider knows cannot be shown');
+    return [];
+  });
 }
 
 /** Reasoning comes back as the gateway showed it: entries with a seal, or the plain trace of an open-weight model. */

@@ -42,6 +42,7 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
     ...(request.logprobs && { logprobs: request.top_logprobs ?? 0 }),
     ...(userId && { userId }),
     ...(request.service_tier && { serviceTier: request.service_tier }),
+    ...(request.moderation && { moderation: request.moderation }),
     ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     stream: request.stream ?? false,

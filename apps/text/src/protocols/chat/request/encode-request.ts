@@ -42,6 +42,7 @@ export function encodeChatRequest(encoder: Encoder): EncodedRequest {
     ...(promptCacheRetention && { prompt_cache_retention: promptCacheRetention }),
     ...(userId !== undefined && { safety_identifier: userId }),
     ...(serviceTier && serviceTier !== 'auto' && { service_tier: serviceTier }),
+    ...(conversation.moderation && { moderation: conversation.moderation }),
     ...(conversation.stream && { stream: true }),
     ...(conversation.stream && streamOptions && { stream_options: { include_usage: true } }),
   };

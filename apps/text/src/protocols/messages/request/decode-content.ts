@@ -1,5 +1,6 @@
 import { MessagesBlock } from '@gateway/contracts/anthropic/messages-wire';
 import type { z } from 'zod';
+import type { Turn } from '../../../conversation/conversation.ts';
 import { mediaTypeOf } from '../../../conversation/data-url.ts';
 import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
 import type {
@@ -15,6 +16,8 @@ import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 
 export interface ContentReaders {
+  /** Whose message it is. */
+  readonly role: Turn['role'];
   readonly tokens: OpaqueTokens;
   readonly reader: RequestReader;
 }
@@ -25,6 +28,9 @@ type Block = { readonly [member: string]: unknown; readonly type: string };
 const FOREIGN =
   /^(server_tool_use|mcp_tool_use|mcp_tool_result|fallback|.*_tool_result|tool_addition|tool_removal)$/;
 
+/** What can be shown to every model. */
+const SHOWN: ReadonlySet<string> = new Set(['text', 'image', 'document', 'search_result']);
+
 const ONLY_ANTHROPIC = 'known to the messages protocol only';
 
 /** Content of one message: text, or blocks. */
@@ -34,7 +40,7 @@ export function decodeContent(content: string | readonly Block[], at: Path, read
 }
 
 function decodeBlock(block: Block, at: Path, readers: ContentReaders): Part | null {
-  const { tokens, reader } = readers;
+  const { tokens, reader, role } = readers;
   switch (block.type) {
     case 'thinking': {
       const { thinking, signature } = reader.read(MessagesBlock.thinking, block, at);
@@ -55,8 +61,8 @@ function decodeBlock(block: Block, at: Path, readers: ContentReaders): Part | nu
     case 'tool_result':
       return decodeResult(block, at, readers);
     default:
-      if (FOREIGN.test(block.type)) {
-        reader.drop(at, "another provider's tool runs cannot be shown");
+      if (FOREIGN.test(block.type) || (role === 'assistant' && !SHOWN.has(block.type))) {
+        reader.drop(at, 'what only its own provider knows cannot be shown');
         return { type: 'foreign', name: block.type, at };
       }
       return decodeShown(block, at, reader);

@@ -4,14 +4,13 @@ import { readEffort } from '../../../conversation/encoding/effort.ts';
 import type { TextPart } from '../../../conversation/parts.ts';
 import { RequestReader } from '../../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
-import { type ContentReaders, decodeContent } from './decode-content.ts';
+import { decodeContent } from './decode-content.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 
 /** A Messages request, brought into neutral form. @throws GatewayError where it is not one */
 export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
   const reader = new RequestReader('messages');
   const request = reader.read(MessagesRequestWire, body);
-  const readers: ContentReaders = { tokens, reader };
   const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], reader));
   const parallel = request.tool_choice?.disable_parallel_tool_use;
   const conversation: Omit<Conversation, 'untranslatable' | 'otherNames'> = {
@@ -19,7 +18,7 @@ export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conv
     system: decodeSystem(request.system),
     turns: request.messages.map(({ role, content }, index) => {
       const at = ['messages', index];
-      return { role, at, parts: decodeContent(content, [...at, 'content'], readers) };
+      return { role, at, parts: decodeContent(content, [...at, 'content'], { role, tokens, reader }) };
     }),
     tools,
     ...(request.tool_choice && { toolChoice: decodeToolChoice(request.tool_choice, tools) }),

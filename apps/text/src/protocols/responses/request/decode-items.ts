@@ -1,10 +1,11 @@
-import { type ResponsesInputPart, ResponsesItem } from '@gateway/contracts/openai/responses-wire';
+import { ResponsesInputPart, ResponsesItem } from '@gateway/contracts/openai/responses-wire';
 import type { z } from 'zod';
 import { type ContentPart, decodeSource, resultContent } from '../../../conversation/content.ts';
 import type { Turn } from '../../../conversation/conversation.ts';
 import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../../../conversation/parts.ts';
 import type { RequestReader } from '../../../conversation/request-reader.ts';
+import type { OtherNames } from '../../../conversation/scalar-paths.ts';
 import type { Tool } from '../../../conversation/tool.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
@@ -12,20 +13,22 @@ import { decodeTool } from './decode-tools.ts';
 
 type Item = { readonly type?: string | undefined; readonly [member: string]: unknown };
 
-/** Tools that the provider ran itself: elsewhere only the text that followed them counts. */
-const FOREIGN_RUNS: ReadonlySet<string> = new Set([
-  'web_search_call',
-  'file_search_call',
-  'code_interpreter_call',
-  'mcp_list_tools',
-  'mcp_call',
-  'mcp_approval_request',
-  'mcp_approval_response',
-  'tool_search_call',
-  'tool_search_output',
-  'program',
-  'program_output',
+/**
+ * Items whose loss would be that of the conversation itself. Other items of unknown types are what a provider did or
+ * knows by itself: elsewhere only the text that followed them counts.
+ */
+const NEEDED: ReadonlySet<string> = new Set([
+  'item_reference',
+  'compaction',
+  'compaction_summary',
+  'compaction_trigger',
 ]);
+
+const SHOWN_PARTS: ReadonlySet<string> = new Set(
+  ResponsesInputPart.options.map(({ shape }) => shape.type.value),
+);
+
+type Settings = Pick<z.infer<typeof ResponsesItem.configuration_update>, 'reasoning' | 'text'>;
 
 type Call = Omit<z.infer<typeof ResponsesItem.function_call>, 'type' | 'arguments'>;
 
@@ -39,6 +42,10 @@ export class ItemReader {
   /** Instructions before anything else. */
   readonly system: TextPart[] = [];
   readonly tools: Tool[] = [];
+  /** What replaces the request's own settings: the last one of each kind. */
+  settings: Settings = {};
+  /** Where these settings are. */
+  settingNames: OtherNames = {};
   readonly #tokens: OpaqueTokens;
   readonly #reader: RequestReader;
   /** The calls so far, by their ids. */
@@ -74,6 +81,21 @@ export class ItemReader {
       case 'reasoning':
         this.#add('assistant', at, [this.#reasoning(item, at)]);
         break;
+      case 'configuration_update': {
+        const { reasoning, text } = this.#reader.read(ResponsesItem.configuration_update, item, at);
+        this.settings = { ...this.settings, ...(reasoning && { reasoning }), ...(text && { text }) };
+        const format = [...at, 'text', 'format'];
+        this.settingNames = {
+          ...this.settingNames,
+          ...(reasoning && { reasoning: [...at, 'reasoning', 'effort'] }),
+          ...(text && {
+            outputFormat: format,
+            strictFormat: [...format, 'strict'],
+            formatDescription: [...format, 'description'],
+          }),
+        };
+        break;
+      }
       case 'additional_tools': {
         const { tools } = this.#reader.read(ResponsesItem.additional_tools, item, at);
         for (const [index, tool] of tools.entries())
@@ -81,9 +103,9 @@ export class ItemReader {
         break;
       }
       default:
-        if (FOREIGN_RUNS.has(type)) this.#reader.drop(at, "another provider's tool runs cannot be shown");
-        else
+        if (NEEDED.has(type))
           this.#reader.refuse(at, `Items of type '${type}' cannot be shown to the model that would answer.`);
+        else this.#reader.drop(at, 'what only its own provider knows cannot be shown');
     }
   }
 
@@ -100,7 +122,11 @@ export class ItemReader {
 
   #message(item: Item, at: Path): void {
     const { role, content } = this.#reader.read(ResponsesItem.message, { ...item, type: 'message' }, at);
-    const parts: ContentPart[] = decodeContent(content, [...at, 'content'], this.#reader);
+    const path = [...at, 'content'];
+    const parts: ContentPart[] =
+      typeof content === 'string'
+        ? decodeContent(content, path, this.#reader)
+        : content.flatMap((part, index) => this.#part(role, part, [...path, index]));
     if (role === 'user' || role === 'assistant') {
       this.#add(role, at, parts);
       return;
@@ -111,6 +137,13 @@ export class ItemReader {
     const texts = parts.filter(isText);
     if (this.turns.length > 0) this.#add('system', at, texts);
     else for (const text of texts) this.system.push(text);
+  }
+
+  #part(role: string, part: { readonly type: string }, at: Path): ContentPart[] {
+    if (role !== 'assistant' || SHOWN_PARTS.has(part.type))
+      return [decodePart(this.#reader.read(ResponsesInputPart, part, at), at, this.#reader)];
+    this.#reader.drop(at, 'what only its own provider knows cannot be shown');
+    return [];
   }
 
   #call(call: Call, content: Pick<ToolCallPart, 'arguments' | 'custom'>, at: Path): void {

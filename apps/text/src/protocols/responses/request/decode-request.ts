@@ -25,6 +25,11 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
   const { input } = request;
   if (typeof input === 'string') items.read({ role: 'user', content: input }, ['input']);
   else for (const [index, item] of (input ?? []).entries()) items.read(item, ['input', index]);
+  const settled = {
+    ...request,
+    reasoning: { ...request.reasoning, ...items.settings.reasoning },
+    text: { ...request.text, ...items.settings.text },
+  };
   const instructions: TextPart[] = request.instructions
     ? [{ type: 'text', text: request.instructions, at: ['instructions'] }]
     : [];
@@ -43,12 +48,13 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     sampling: decodeSampling(request),
     stopSequences: [],
     ...(request.max_output_tokens && { maxOutputTokens: request.max_output_tokens }),
-    ...(request.text?.format && { outputFormat: decodeFormat(request.text.format) }),
+    ...(settled.text.format && { outputFormat: decodeFormat(settled.text.format) }),
     ...(request.text?.verbosity && { verbosity: request.text.verbosity }),
-    reasoning: decodeReasoning(request),
+    reasoning: decodeReasoning(settled),
     ...decodeLogprobs(request),
     ...(userId && { userId }),
     ...(request.service_tier && { serviceTier: request.service_tier }),
+    ...(request.moderation && { moderation: request.moderation }),
     ...(request.prompt_cache_key && { promptCacheKey: request.prompt_cache_key }),
     ...(request.prompt_cache_retention && { promptCacheRetention: request.prompt_cache_retention }),
     ...(request.max_tool_calls && { maxToolCalls: request.max_tool_calls }),
@@ -57,6 +63,7 @@ export function decodeResponsesRequest(body: unknown, tokens: OpaqueTokens): Con
     otherNames: {
       ...(!request.safety_identifier && { userId: ['user'] }),
       ...(!request.reasoning?.summary && { reasoningSummary: ['reasoning', 'generate_summary'] }),
+      ...items.settingNames,
     },
   };
 }
@@ -91,7 +98,7 @@ function decodeFormat(
 
 const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
 
-function decodeReasoning({ reasoning }: ResponsesRequestWire): ReasoningControl {
+function decodeReasoning({ reasoning }: Pick<ResponsesRequestWire, 'reasoning'>): ReasoningControl {
   const effort = readEffort(reasoning?.effort);
   const wanted = reasoning?.summary ?? reasoning?.generate_summary;
   const summary = SUMMARIES.find((level) => level === wanted);

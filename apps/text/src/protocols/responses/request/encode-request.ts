@@ -43,6 +43,7 @@ export function encodeResponsesRequest(encoder: Encoder): EncodedRequest {
     ...(promptCacheRetention && { prompt_cache_retention: promptCacheRetention }),
     ...(userId !== undefined && { safety_identifier: userId }),
     ...(serviceTier !== undefined && { service_tier: serviceTier }),
+    ...(conversation.moderation && { moderation: conversation.moderation }),
     ...(include.length > 0 && { include }),
     store: false,
     ...(conversation.stream && { stream: true }),
