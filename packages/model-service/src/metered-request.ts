@@ -25,6 +25,8 @@ export interface CostlyRequest {
   /** The most that it can consume and cost. */
   readonly estimate: UsageResult;
   /** See `Demand`. */
+  readonly mostMicroUsd?: number | undefined;
+  /** See `Demand`. */
   readonly isTentative?: boolean;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -71,7 +73,7 @@ export async function reserveJob(
 
 async function reserve(
   { meter, now }: MeteringService,
-  { endpoint, model, estimate, isTentative = false, request, response }: CostlyRequest,
+  { endpoint, model, estimate, mostMicroUsd, isTentative = false, request, response }: CostlyRequest,
   id: string,
   leaseMs?: number,
 ): Promise<ReservedRequest> {
@@ -82,6 +84,7 @@ async function reserve(
     subject,
     accounts,
     estimate,
+    mostMicroUsd,
     isTentative,
     entry: pendingEntryOf(request),
     ...(leaseMs && { leaseMs }),

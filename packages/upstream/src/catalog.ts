@@ -13,6 +13,8 @@ export interface ResolvedModel extends Model {
   readonly price: Model['price'];
   /** From the catalogue, for callers to read; the bound for requests is the configured one. */
   readonly knownContextWindow: number | null;
+  /** The largest of its routes' windows, as the most input of a request; null where the catalogue does not have all of them. */
+  readonly largestContextWindow: number | null;
 }
 
 export type { Affinity };
@@ -109,6 +111,8 @@ const knownFacts = ({ routes }: Model, name: string, known: KnownModels) => {
   return {
     price: found.reduce<Model['price']>((dearest, { price }) => dearer(dearest, price), null),
     contextWindow: windows.length === 0 ? null : Math.min(...windows),
+    largestContextWindow:
+      windows.length === 0 || windows.length < routes.length ? null : Math.max(...windows),
   };
 };
 
@@ -157,7 +161,13 @@ export const createCatalog = (
     if (resolved.size >= MAX_CACHED_NAMES) resolved.clear();
     const facts = knownFacts(model, name, known);
     const price = model.price ?? facts.price;
-    const named = { ...model, name, price, knownContextWindow: facts.contextWindow };
+    const named = {
+      ...model,
+      name,
+      price,
+      knownContextWindow: facts.contextWindow,
+      largestContextWindow: facts.largestContextWindow,
+    };
     resolved.set(name, named);
     return named;
   };

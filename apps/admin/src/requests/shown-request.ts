@@ -54,6 +54,8 @@ export const RequestReply = z.strictObject({
     inputTokens: count,
     cachedInputTokens: count,
     cacheWriteTokens: count,
+    /** Those of them that were written for an hour. Absent: none. */
+    cacheWrite1hTokens: count.optional(),
     outputTokens: count,
     reasoningTokens: count,
     images: count,

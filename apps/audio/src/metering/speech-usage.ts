@@ -1,5 +1,6 @@
 import type { Price } from '@gateway/contracts/models/price';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
@@ -17,7 +18,7 @@ export const paysTokens = (price: Price | null): boolean =>
 const CHARACTERS_PER_SECOND = 10;
 const OUTPUT_TOKENS_PER_SECOND = 25;
 
-const count = z.int().min(0);
+const count = z.unknown().transform(reportedCount);
 const Done = z.object({ usage: z.object({ input_tokens: count, output_tokens: count }) });
 
 type Spoken = Pick<SpeechRequest, 'input' | 'speed'>;
@@ -61,11 +62,16 @@ export function withTokensTold<Usage extends ConsumedUsage>(
   const reported = Done.safeParse(jsonIn(event)).data?.usage;
   if (reported === undefined) return usage;
   const { input_tokens: inputTokens, output_tokens: outputTokens } = reported;
-  const consumption = { ...usage.consumption, inputTokens, outputTokens };
+  // Speech is made of something, and is something: such a count stays estimated.
+  const consumption = {
+    ...usage.consumption,
+    ...(inputTokens > 0 && { inputTokens }),
+    ...(outputTokens > 0 && { outputTokens }),
+  };
   return {
     ...usage,
     consumption,
-    estimated: false,
+    estimated: inputTokens === 0 || outputTokens === 0,
     costMicroUsd: price && costMicroUsd(price, consumption),
     detail: { ...usage.detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
   };

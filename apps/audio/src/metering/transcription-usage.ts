@@ -1,5 +1,6 @@
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { Price } from '@gateway/contracts/models/price';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
@@ -15,9 +16,15 @@ const AUDIO_TOKENS_PER_SECOND = 10;
 /** Fast speech has less than four words a second. */
 const OUTPUT_TOKENS_PER_SECOND = 10;
 
-const count = z.int().min(0);
-const ReportedTokens = z.object({ input_tokens: count, output_tokens: count });
-const ReportedSeconds = z.object({ type: z.literal('duration'), seconds: z.number().min(0) });
+/** Tokens, or seconds, by OpenAI's names or Mistral's. */
+const Reported = z
+  .looseObject({})
+  .catch({})
+  .transform((report) => ({
+    inputTokens: reportedCount(report.input_tokens) || reportedCount(report.prompt_tokens),
+    outputTokens: reportedCount(report.output_tokens) || reportedCount(report.completion_tokens),
+    seconds: reportedCount(report.seconds) || reportedCount(report.prompt_audio_seconds),
+  }));
 
 type Recording = Pick<TranscriptionInput, 'file' | 'fields' | 'durationSeconds'>;
 
@@ -55,15 +62,18 @@ interface Transcribed {
 /** What a transcription consumed that is done. */
 export function usageOfTranscription(options: Transcribed): ConsumedUsage {
   const { price, recording, reported, channel, attempts, detail } = options;
-  const seconds = ReportedSeconds.safeParse(reported).data?.seconds ?? options.durationSeconds;
-  const tokens = ReportedTokens.safeParse(reported).data;
+  const { inputTokens, outputTokens, ...told } = Reported.parse(reported);
+  // No recording has no length, and no sound has no tokens: such a count is no report.
+  const seconds = told.seconds || options.durationSeconds;
   const estimate = estimateTranscription(price, recording).consumption;
   const consumption: Consumption = {
     ...estimate,
     ...(seconds !== null && { audioMs: billedMs(seconds) }),
-    ...(tokens && { inputTokens: tokens.input_tokens, outputTokens: tokens.output_tokens }),
+    ...(inputTokens > 0 && { inputTokens }),
+    // Silence has no words.
+    ...(inputTokens > 0 && { outputTokens }),
   };
-  const estimated = seconds === null || (paysTokens(price) && tokens === undefined);
+  const estimated = seconds === null || (paysTokens(price) && inputTokens === 0);
   return {
     channel,
     attempts,

@@ -1,5 +1,6 @@
 import type { ImageEditInput, ImageGenerationInput } from '@gateway/contracts/jobs';
 import type { Price } from '@gateway/contracts/models/price';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
@@ -22,7 +23,7 @@ export interface ImageOrder {
   readonly inputImages: number;
 }
 
-const count = z.int().min(0);
+const count = z.unknown().transform(reportedCount);
 
 /** A provider's report of its work: of all images together, or with each one of a stream. */
 const Made = z
@@ -86,13 +87,16 @@ export function usageOfImages({
   const made = reported.map((one) => Made.parse(one));
   const sum = (name: 'input_tokens' | 'output_tokens') =>
     made.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0);
-  const estimated = paysTokens(price) && images > 0 && made.every(({ usage }) => !usage);
+  const reportedTokens = { inputTokens: sum('input_tokens'), outputTokens: sum('output_tokens') };
+  // No image is made of nothing, or is nothing: such a count is estimated.
+  const isWhole = reportedTokens.inputTokens > 0 && reportedTokens.outputTokens > 0;
+  const estimated = paysTokens(price) && images > 0 && !isWhole;
+  const most = estimated ? tokensOf(order, images) : reportedTokens;
   const consumption: Consumption = {
     ...NOTHING_CONSUMED,
     images,
-    ...(estimated
-      ? tokensOf(order, images)
-      : { inputTokens: sum('input_tokens'), outputTokens: sum('output_tokens') }),
+    inputTokens: reportedTokens.inputTokens || most.inputTokens,
+    outputTokens: reportedTokens.outputTokens || most.outputTokens,
   };
   const last = made.at(-1);
   const tariff = {

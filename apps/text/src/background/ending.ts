@@ -1,8 +1,9 @@
 import { MAX_CODE_LENGTH, type UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
-import { consumptionOf, costOf, estimatedUsage, pricesOf } from '../metering/consumption.ts';
+import { consumptionOf, costOf, type KnownUsage, knownUsage, pricesOf } from '../metering/consumption.ts';
 import { readUsageAtTier } from '../protocols/responses/reply/usage.ts';
 import type { PendingResponse } from '../stored/pending-responses.ts';
+import { answerLength } from '../wire/answer-length.ts';
 import { type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
@@ -25,8 +26,7 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
   const outcome = OUTCOMES.get(textAt(response, 'status'));
   if (outcome === undefined) return null;
   const { subject, price, origin, estimate } = pending;
-  const reported = readUsageAtTier(response);
-  const usage = reported ?? unreported(outcome, response, estimate);
+  const { usage, estimated } = usedBy(outcome, response, estimate);
   const completedAt = numberAt(response, 'completed_at');
   const endedAtMs = completedAt === null ? nowMs : completedAt * MS_PER_SECOND;
   return {
@@ -36,7 +36,7 @@ export function endingOf(pending: PendingResponse, response: JsonObject, nowMs: 
     durationMs: Math.max(0, Math.round(endedAtMs - subject.startedAtMs)),
     firstByteMs: null,
     consumption: consumptionOf(usage),
-    estimated: reported === null && outcome === 'ok',
+    estimated,
     costMicroUsd: costOf(price, usage),
     detail: { ...estimate.detail, ...detailOf(pending, response, usage) },
   };
@@ -52,16 +52,15 @@ function detailOf({ price }: PendingResponse, response: JsonObject, usage: Usage
   };
 }
 
-/** A response that failed or was cancelled without reported usage used nothing; an answer is estimated. */
-function unreported(
+/** A response that failed or was cancelled used what it reports, if anything; of an answer the rest is estimated. */
+function usedBy(
   outcome: UsageResult['outcome'],
   response: JsonObject,
-  { consumption }: UsageResult,
-): Usage {
-  if (outcome !== 'ok') return NO_USAGE;
-  const outputLength = JSON.stringify(response.output ?? []).length;
-  const output = estimatedUsage(null, { inputLength: 0, outputLength });
-  return { ...output, inputTokens: consumption.inputTokens };
+  { consumption: { inputTokens } }: UsageResult,
+): KnownUsage {
+  const reported = readUsageAtTier(response);
+  if (outcome !== 'ok') return { usage: reported ?? NO_USAGE, estimated: false };
+  return knownUsage(reported, true, { inputTokens, outputLength: () => answerLength(response) });
 }
 
 /** What is booked where the provider does not report how it ended. */

@@ -2,13 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed } from '../call/accounting/call-log.ts';
-import {
-  type Consumed,
-  failedWith,
-  guessedUsage,
-  type ReplyOutcome,
-  reportedUsage,
-} from '../call/accounting/outcome.ts';
+import { type Consumed, consumedOf, failedWith, type ReplyOutcome } from '../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -20,7 +14,7 @@ import type { Finish } from '../conversation/reply/reply.ts';
 import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
 import type { AnswerPlan } from '../conversation/target.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
-import { estimatedUsage } from '../metering/consumption.ts';
+import { estimatedTokens, knownUsage } from '../metering/consumption.ts';
 import { translatedHeaders } from '../translation/headers.ts';
 import { readAnswer } from '../translation/relay-answer.ts';
 import { isObject, objectOf, textAt } from '../wire/json-object.ts';
@@ -87,11 +81,11 @@ export const prepareSummary = (
         try {
           const answer = await readAnswer({ call, reply, plan, goOn: neverPauses });
           const text = summaryIn(answer.body);
-          const lengths = { inputLength: written.length, outputLength: text.length };
-          const { usage } = answer;
-          const consumed = usage.reported
-            ? reportedUsage(usage)
-            : guessedUsage(estimatedUsage(null, lengths));
+          const estimates = {
+            inputTokens: estimatedTokens(written.length),
+            outputLength: () => text.length,
+          };
+          const consumed = consumedOf(knownUsage(answer.usage, true, estimates));
           logConsumed(call, reply, consumed);
           const outcome = await taken({ text, plan, reply, consumed }, answer.finish, attempt);
           logCompaction(call, order, outcome.thrown === undefined ? 'ok' : 'failed');

@@ -1,6 +1,7 @@
 import { collectReply } from '../conversation/reply/collect-reply.ts';
 import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import { atTier } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { TranslatedReply } from './translate-reply.ts';
@@ -41,6 +42,6 @@ export class StreamCollector {
     const reply = collectReply(this.#events);
     const context = { ...this.#context, plan: this.#plan };
     const body = PROTOCOLS[this.#plan.caller].encodeReply(reply, context);
-    return { body, usage: reply.usage, finish: reply.finish };
+    return { body, usage: atTier(reply.usage, reply.serviceTier), finish: reply.finish };
   }
 }

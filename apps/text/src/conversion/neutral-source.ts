@@ -6,7 +6,7 @@ import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
-import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
+import { addUsage, atTier, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';
 import type { StopSequenceStep } from './stop-sequences.ts';
@@ -126,7 +126,7 @@ export class NeutralSource {
 
   #deliver(event: StreamEvent, out: StreamEvent[]): void {
     if (this.ended || (event.type === 'ping' && !this.started)) return;
-    if ('usage' in event && event.usage.reported) this.usage = event.usage;
+    if ('usage' in event && event.usage.reported) this.usage = atTier(event.usage, tierOf(event));
     if (event.type === 'start') {
       if (this.started) return;
       this.started = true;
@@ -139,3 +139,5 @@ export class NeutralSource {
     out.push(event);
   }
 }
+
+const tierOf = (event: StreamEvent) => ('serviceTier' in event ? event.serviceTier : undefined);

@@ -10,20 +10,16 @@ export function consumptionOf({
   reported: _,
   webSearches: __,
   serviceTier: ___,
-  ...tokens
+  ...amounts
 }: Usage): Consumption {
-  return { ...NOTHING_CONSUMED, ...tokens };
+  return { ...NOTHING_CONSUMED, ...amounts };
 }
 
-/** The tokens of a record's consumption. */
-export const usageOfConsumption = (consumption: Consumption): Usage => ({
-  ...NO_USAGE,
-  inputTokens: consumption.inputTokens,
-  cachedInputTokens: consumption.cachedInputTokens,
-  cacheWriteTokens: consumption.cacheWriteTokens,
-  outputTokens: consumption.outputTokens,
-  reasoningTokens: consumption.reasoningTokens,
-});
+/** A record's consumption as a call's usage. */
+export function usageOfConsumption({ images: _, characters: __, ...amounts }: Consumption): Usage {
+  const { audioMs, ...tokens } = amounts;
+  return { ...NO_USAGE, ...tokens, ...(audioMs > 0 && { audioMs }) };
+}
 
 /** In micro-dollars, at the tier that the upstream named; null where the model has no price. */
 export const costOf = (price: Price | null, usage: Usage): number | null =>
@@ -36,16 +32,41 @@ export const pricesOf = (price: Price | null, usage: Usage): UnitPrices | null =
 /** English text has about so many characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** For an upstream that reported no usage, or not to the end: at least what it did report. */
-export function estimatedUsage(
+export const estimatedTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_PER_TOKEN);
+
+/** What is estimated where the upstream reports nothing, or what cannot be true. */
+export interface Estimates {
+  /** Tokens of the request. */
+  readonly inputTokens: number;
+  /** Characters of the answer. It is only called if its tokens are not known. */
+  readonly outputLength: () => number;
+}
+
+export interface KnownUsage {
+  readonly usage: Usage;
+  /** Some part of it is the gateway's own number. */
+  readonly estimated: boolean;
+}
+
+/**
+ * What an answer used: as reported, as far as that can be true. No request has no input, and no answer with text has no
+ * output: such a part is estimated, the other one stays as it is reported.
+ *
+ * @param isFinal whether the report was made at the answer's end; an earlier one is a least
+ */
+export function knownUsage(
   reported: Usage | null,
-  { inputLength, outputLength }: { inputLength: number; outputLength: number },
-): Usage {
+  isFinal: boolean,
+  { inputTokens, outputLength }: Estimates,
+): KnownUsage {
   const known = reported ?? NO_USAGE;
+  const input = known.inputTokens || inputTokens;
+  const isWhole = known.reported && isFinal && known.outputTokens > 0;
+  const output = isWhole ? known.outputTokens : Math.max(known.outputTokens, estimatedTokens(outputLength()));
+  const isTrue = known.reported && isFinal && input === known.inputTokens && output === known.outputTokens;
+  if (isTrue) return { usage: known, estimated: false };
   return {
-    ...known,
-    inputTokens: known.inputTokens || Math.ceil(inputLength / CHARACTERS_PER_TOKEN),
-    outputTokens: Math.max(known.outputTokens, Math.ceil(outputLength / CHARACTERS_PER_TOKEN)),
-    reported: false,
+    usage: { ...known, inputTokens: input, outputTokens: output, reported: false },
+    estimated: true,
   };
 }

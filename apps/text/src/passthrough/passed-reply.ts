@@ -2,8 +2,8 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
-import { inputLengthOf, keepPending } from '../call/accounting/metered-call.ts';
-import { type Consumed, guessedUsage, NOTHING_KNOWN, reportedUsage } from '../call/accounting/outcome.ts';
+import { estimatesFor, keepPending } from '../call/accounting/metered-call.ts';
+import { type Consumed, consumedOf, NOTHING_KNOWN } from '../call/accounting/outcome.ts';
 import {
   type Amendment,
   continuation,
@@ -15,12 +15,13 @@ import type { TextCall } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { newItemId } from '../conversations/kept-conversations.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
-import { estimatedUsage } from '../metering/consumption.ts';
+import { knownUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
+import { answerLength } from '../wire/answer-length.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { namedFrame } from '../wire/stream/sse-frames.ts';
@@ -28,17 +29,26 @@ import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
 
-/** The consumption that a whole reply reports, or an estimate. */
-export function consumedByWhole(call: TextCall, whole: JsonObject, sizeBytes: number): Consumed {
+/** What a whole reply consumed. `parsed` has every member of it. */
+export function consumedByWhole(call: TextCall, whole: JsonObject, parsed: () => JsonObject): Consumed {
   const { endpoint } = call;
   const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
-  if (usage !== null) return reportedUsage(usage);
-  if (!isGenerated(endpoint) || isUnderWay(endpoint, whole)) return NOTHING_KNOWN;
-  return guessedUsage(estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: sizeBytes }));
+  if (!isGenerated(endpoint) || (usage === null && isUnderWay(endpoint, whole))) return NOTHING_KNOWN;
+  return consumedOf(
+    knownUsage(
+      usage,
+      true,
+      estimatesFor(call, () => answerLength(parsed())),
+    ),
+  );
 }
 
 /** Endpoints that only count generate nothing. */
-const isGenerated = ({ operation, protocol }: TextEndpoint): boolean => operation === protocol;
+const isGenerated = ({ operation }: TextEndpoint): boolean => !COUNTING.has(operation);
+const COUNTING: ReadonlySet<TextEndpoint['operation']> = new Set([
+  'messages.count_tokens',
+  'responses.input_tokens',
+]);
 
 const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
   protocol === 'responses' && isPending(whole);
@@ -180,8 +190,14 @@ export function consumedByStream(
 ): Consumed {
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // Usage that a stream reports before its error event is not its final count.
-  if (usage !== null && ended && reportedFailure === null) return reportedUsage(usage);
-  return guessedUsage(estimatedUsage(usage, { inputLength: inputLengthOf(call), outputLength }));
+  const isFinal = ended && reportedFailure === null;
+  return consumedOf(
+    knownUsage(
+      usage,
+      isFinal,
+      estimatesFor(call, () => outputLength),
+    ),
+  );
 }
 
 const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({

@@ -71,8 +71,8 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
-      onBody: (whole, sizeBytes, parsed) => {
-        consumed = consumedByWhole(call, whole, sizeBytes);
+      onBody: (whole, parsed) => {
+        consumed = consumedByWhole(call, whole, parsed);
         logConsumed(call, reply, consumed);
         return keepWholeReply(call, reply, { whole, parsed }, (pending) => {
           consumed = pending;

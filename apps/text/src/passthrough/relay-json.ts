@@ -17,11 +17,7 @@ interface RelayJsonOptions {
   readonly response: ServerResponse;
   readonly context: RequestContext;
   /** Gets the body before the caller does, and returns the members to replace in it; null for none. */
-  readonly onBody: (
-    body: JsonObject,
-    sizeBytes: number,
-    whole: () => JsonObject,
-  ) => Promise<JsonObject | null> | undefined;
+  readonly onBody: (body: JsonObject, whole: () => JsonObject) => Promise<JsonObject | null> | undefined;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => string | null;
 }
@@ -41,7 +37,7 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
     whole ??= wholeOf(bytes, body);
     return whole;
   };
-  const amended = (await onBody(body, bytes.length, readWhole)) ?? null;
+  const amended = (await onBody(body, readWhole)) ?? null;
   const unkept = amended?.store === false ? UNKEPT_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {

@@ -5,15 +5,14 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
-import { inputLengthOf } from '../call/accounting/metered-call.ts';
+import { estimatesFor } from '../call/accounting/metered-call.ts';
 import {
   type Consumed,
+  consumedOf,
   failedWith,
   failureOf,
-  guessedUsage,
   NOTHING_KNOWN,
   type ReplyOutcome,
-  reportedUsage,
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -21,17 +20,19 @@ import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/kee
 import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
+import { PROTOCOLS } from '../conversion/protocols.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
-import { estimatedUsage } from '../metering/consumption.ts';
+import { knownUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { messageIn, threadStream } from '../threads/thread-stream.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { answerLength } from '../wire/answer-length.ts';
+import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
-import type { Usage } from '../wire/usage.ts';
+import { atTier } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
 import { KeptStream, keepLastFrame } from './kept-stream.ts';
 
@@ -88,7 +89,13 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       onEnd: () => {
         const { usage, outputLength, finish } = translator;
         if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-        consumed = consumedBy(call, { usage, isWhole: finish !== null, outputLength });
+        consumed = consumedOf(
+          knownUsage(
+            usage,
+            finish !== null,
+            estimatesFor(call, () => outputLength),
+          ),
+        );
         logConsumed(call, reply, consumed);
       },
     }),
@@ -101,7 +108,7 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, head } = answer;
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
-  const consumed = consumedByWhole(answer, translateReply(plan, body, contextFor(answer)));
+  const consumed = consumedByWhole(answer, translated(answer, body));
   const text = frames.join('');
   await call.thread?.keep(messageIn(text), { request: call.request, candidate: reply.candidate });
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
@@ -113,13 +120,13 @@ async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
 
 async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>): Promise<ReplyOutcome> {
   const { call, reply, head } = answer;
-  const translated = await translating;
-  const consumed = consumedByWhole(answer, translated);
-  const message = recordedMessage({ ...translated.body });
+  const answered = await translating;
+  const consumed = consumedByWhole(answer, answered);
+  const message = recordedMessage({ ...answered.body });
   await call.thread?.keep(message, { request: call.request, candidate: reply.candidate });
-  const amendment = keepsResponse(call) ? await keeping(answer)({ ...translated.body }) : null;
+  const amendment = keepsResponse(call) ? await keeping(answer)({ ...answered.body }) : null;
   const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
-  const body = Buffer.from(JSON.stringify({ ...translated.body, ...amendment }));
+  const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));
   call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
   call.response.end(body);
   return { ...consumed, firstByteMs: logFirstByte(call, reply), thrown: undefined };
@@ -141,7 +148,19 @@ async function whole({ reply, plan, goOn, ...answer }: ReadableAnswer): Promise<
     earlier.push(body);
     body = await readBody(await goOn(paused));
   }
-  return translateReply(plan, body, contextFor({ ...answer, reply }), earlier);
+  return translated({ ...answer, reply, plan }, body, earlier);
+}
+
+/** An upstream's whole answer in the caller's protocol, with the tier that decides its price. */
+function translated(
+  answer: Pick<Answer, 'call' | 'reply' | 'plan'>,
+  body: unknown,
+  earlier: readonly unknown[] = [],
+): TranslatedReply {
+  const { plan } = answer;
+  const reply = translateReply(plan, body, contextFor(answer), earlier);
+  const tier = PROTOCOLS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
+  return { ...reply, usage: atTier(reply.usage, tier) };
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */
@@ -170,20 +189,10 @@ async function readBody(reply: Reply): Promise<unknown> {
 
 function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: TranslatedReply): Consumed {
   if (finish.unknown !== undefined) call.context.line.unknownFinish = finish.unknown;
-  const outputLength = usage.reported ? 0 : JSON.stringify(body).length;
-  const consumed = consumedBy(call, { usage, isWhole: true, outputLength });
+  const estimates = estimatesFor(call, () => answerLength({ ...body }));
+  const consumed = consumedOf(knownUsage(usage, true, estimates));
   logConsumed(call, reply, consumed);
   return consumed;
-}
-
-/** The upstream's own numbers; an estimate from sizes, marked as one, where it gave none or broke off. */
-function consumedBy(
-  call: TextCall,
-  { usage, isWhole, outputLength }: { usage: Usage; isWhole: boolean; outputLength: number },
-): Consumed {
-  if (usage.reported && isWhole) return reportedUsage(usage);
-  const lengths = { inputLength: inputLengthOf(call), outputLength };
-  return guessedUsage(estimatedUsage(usage.reported ? usage : null, lengths));
 }
 
 const MS_PER_SECOND = 1000;

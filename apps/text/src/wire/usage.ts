@@ -3,9 +3,13 @@ export interface Usage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
+  /** Those of them that are kept for an hour; absent: none. */
+  readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly webSearches: number;
+  /** Of sound that a provider counts in time; absent: none. */
+  readonly audioMs?: number;
   /** False while the upstream has reported nothing: the numbers are then zeros or an estimate. */
   readonly reported: boolean;
   /** The tier at which the upstream served the request, in its own words; it decides the price. */
@@ -22,27 +26,56 @@ export const NO_USAGE: Usage = {
   reported: false,
 };
 
-/** What several requests for one answer cost together. */
-export const addUsage = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-  cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-  outputTokens: a.outputTokens + b.outputTokens,
-  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
-  webSearches: a.webSearches + b.webSearches,
-  reported: a.reported || b.reported,
-});
+type Counts = Omit<Usage, 'reported' | 'serviceTier'>;
+type Joining = (a: number, b: number) => number;
 
-/** A count of an upstream's. Absent or null is zero; what is no whole number that JavaScript holds exactly is NaN. */
-export const tokenCount = (value: unknown): number => {
-  if (value === null || value === undefined) return 0;
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
-};
+function joined(a: Usage, b: Usage, join: Joining): Usage {
+  const hour = join(a.cacheWrite1hTokens ?? 0, b.cacheWrite1hTokens ?? 0);
+  const audioMs = join(a.audioMs ?? 0, b.audioMs ?? 0);
+  const serviceTier = b.serviceTier ?? a.serviceTier;
+  return {
+    inputTokens: join(a.inputTokens, b.inputTokens),
+    cachedInputTokens: join(a.cachedInputTokens, b.cachedInputTokens),
+    cacheWriteTokens: join(a.cacheWriteTokens, b.cacheWriteTokens),
+    ...(hour > 0 && { cacheWrite1hTokens: hour }),
+    outputTokens: join(a.outputTokens, b.outputTokens),
+    reasoningTokens: join(a.reasoningTokens, b.reasoningTokens),
+    webSearches: join(a.webSearches, b.webSearches),
+    ...(audioMs > 0 && { audioMs }),
+    reported: a.reported || b.reported,
+    ...(serviceTier !== undefined && { serviceTier }),
+  };
+}
 
-/** The usage that these counts are; null where one of them is no count: a report that is wrong in part is no report. */
-export const usageOf = (counts: Omit<Usage, 'reported' | 'serviceTier'>): Usage | null =>
-  Object.values(counts).every(Number.isSafeInteger) ? { ...counts, reported: true } : null;
+/** What several requests for one answer cost together; the last one's tier. */
+export const addUsage = (a: Usage, b: Usage): Usage => joined(a, b, (one, other) => one + other);
+
+/** Two reports of one answer: counters are cumulative, so a later one is never smaller. */
+export const laterUsage = (earlier: Usage | null, later: Usage | null): Usage | null =>
+  earlier === null || later === null ? (later ?? earlier) : joined(earlier, later, Math.max);
+
+/** The usage that these counts are. No part is larger than what it is a part of. */
+export function usageOf(counts: Counts): Usage {
+  const { inputTokens, outputTokens, cacheWrite1hTokens = 0, audioMs = 0 } = counts;
+  const cachedInputTokens = Math.min(counts.cachedInputTokens, inputTokens);
+  const cacheWriteTokens = Math.min(counts.cacheWriteTokens, inputTokens - cachedInputTokens);
+  const hour = Math.min(cacheWrite1hTokens, cacheWriteTokens);
+  return {
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    ...(hour > 0 && { cacheWrite1hTokens: hour }),
+    outputTokens,
+    reasoningTokens: Math.min(counts.reasoningTokens, outputTokens),
+    webSearches: counts.webSearches,
+    ...(audioMs > 0 && { audioMs }),
+    reported: true,
+  };
+}
 
 /** The same usage with the tier that the upstream named beside it. */
-export const atTier = (usage: Usage | null, serviceTier: unknown): Usage | null =>
-  usage !== null && typeof serviceTier === 'string' ? { ...usage, serviceTier } : usage;
+export function atTier(usage: Usage, serviceTier: unknown): Usage;
+export function atTier(usage: Usage | null, serviceTier: unknown): Usage | null;
+export function atTier(usage: Usage | null, serviceTier: unknown): Usage | null {
+  return usage !== null && typeof serviceTier === 'string' ? { ...usage, serviceTier } : usage;
+}

@@ -11,6 +11,8 @@ const tokenPrices = {
   cachedInputPerMTok: usd.optional(),
   /** Input written to the provider's prompt cache. Absent: as `inputPerMTok`. */
   cacheWritePerMTok: usd.optional(),
+  /** Input written to it for an hour. Absent: 1.6 times `cacheWritePerMTok`, else as `inputPerMTok`. */
+  cacheWrite1hPerMTok: usd.optional(),
   outputPerMTok: usd.optional(),
   /** Output spent on reasoning. Absent: as `outputPerMTok`. */
   reasoningPerMTok: usd.optional(),
@@ -22,8 +24,13 @@ export const Price = z.strictObject({
   ...tokenPrices,
   /** Other token prices for requests whose input is larger than this many tokens. */
   longContext: TokenPrices.extend({ aboveInputTokens: z.int().min(1) }).optional(),
-  /** Other token prices by the service tier that the provider reports, such as `flex` or `priority`. */
-  serviceTiers: z.record(z.string().min(1), TokenPrices).optional(),
+  /**
+   * Other token prices by the service tier that the provider reports, such as `flex` or `priority`. Its own `longContext` is for
+   * input beyond the model's bound; absent: the tier's prices rise there as the model's do.
+   */
+  serviceTiers: z
+    .record(z.string().min(1), TokenPrices.extend({ longContext: TokenPrices.optional() }))
+    .optional(),
   perImage: z
     .union([usd, ImagePrices], {
       error: 'a price in US dollars, or a table of prices by size, by quality, or by size and then quality',
@@ -36,3 +43,5 @@ export const Price = z.strictObject({
   perRequest: usd.optional(),
 });
 export type Price = z.infer<typeof Price>;
+/** The prices of a price that are for tokens. */
+export type TokenPrices = z.infer<typeof TokenPrices>;

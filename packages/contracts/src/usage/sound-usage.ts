@@ -37,6 +37,7 @@ function hasSoundNumbers({
     isCount(consumption.inputTokens) &&
     isCount(consumption.cachedInputTokens) &&
     isCount(consumption.cacheWriteTokens) &&
+    isCount(consumption.cacheWrite1hTokens ?? 0) &&
     isCount(consumption.outputTokens) &&
     isCount(consumption.reasoningTokens) &&
     isCount(consumption.images) &&

@@ -9,6 +9,7 @@ export const UnitPrices = z.object({
   input: usd.optional(),
   cachedInput: usd.optional(),
   cacheWrite: usd.optional(),
+  cacheWrite1h: usd.optional(),
   output: usd.optional(),
   reasoning: usd.optional(),
   image: usd.optional(),

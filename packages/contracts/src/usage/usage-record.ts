@@ -9,6 +9,8 @@ export const Consumption = z.object({
   inputTokens: count,
   cachedInputTokens: count,
   cacheWriteTokens: count,
+  /** Those of them that were written for an hour. Absent: none. */
+  cacheWrite1hTokens: count.optional(),
   /** All output, reasoning included. */
   outputTokens: count,
   reasoningTokens: count,

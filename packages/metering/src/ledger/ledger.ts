@@ -24,8 +24,10 @@ export interface LedgerOptions {
 /** What a request reserves before the upstream is called. */
 export interface Reservation {
   readonly subject: UsageSubject;
-  /** The most that the request can consume; also the charge if its process ends before settling. */
+  /** What limits reserve; also the charge if the request's process ends before settling. */
   readonly estimate: UsageResult;
+  /** What budgets reserve, where that is more than the estimate; see `Demand`. */
+  readonly mostMicroUsd?: number | undefined;
   readonly charges: readonly Charge[];
   /** How long the reservation lasts without being renewed. */
   readonly leaseMs: number;
@@ -93,7 +95,8 @@ export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts =
 /** @throws {TypeError} for a record that the ledger cannot hold, before any of it is written */
 function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
   for (const [name, amount] of Object.entries({ ...consumption, costMicroUsd: costMicroUsd ?? 0 }))
-    if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`invalid amount: ${name}`);
+    if (amount === undefined || !Number.isSafeInteger(amount) || amount < 0)
+      throw new TypeError(`invalid amount: ${name}`);
 }
 
 /** Reserves, settles and records what requests consume. Exact on any number of replicas. */
@@ -168,8 +171,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'abandoned');
   };
 
-  const reserveOperation = ({ subject, estimate, charges, leaseMs }: Reservation) => {
+  const reserveOperation = ({ subject, estimate, mostMicroUsd, charges, leaseMs }: Reservation) => {
     const amounts = amountsOf(estimate);
+    if (mostMicroUsd !== undefined) amounts.microUsd = mostMicroUsd;
     return {
       name: 'reserve',
       keys: [

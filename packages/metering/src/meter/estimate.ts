@@ -1,12 +1,12 @@
 import type { Price } from '@gateway/contracts/models/price';
 import type { Consumption, UsageResult } from '@gateway/contracts/usage/usage-record';
-import { costMicroUsd, type Tariff } from '../price/cost.ts';
+import { mostMicroUsd, type Tariff } from '../price/cost.ts';
 
 /** A request's reservation, before its usage is known. A null price means that there is none. */
 export const estimateOf = (
   price: Price | null,
   consumption: Consumption,
-  tariff: Tariff = {},
+  tariff: Omit<Tariff, 'serviceTier'> = {},
 ): UsageResult => ({
   outcome: 'ok',
   channel: null,
@@ -15,5 +15,5 @@ export const estimateOf = (
   firstByteMs: null,
   consumption,
   estimated: true,
-  costMicroUsd: price && costMicroUsd(price, consumption, tariff),
+  costMicroUsd: price && mostMicroUsd(price, consumption, tariff),
 });

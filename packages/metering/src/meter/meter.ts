@@ -47,6 +47,11 @@ export interface Demand {
   readonly accounts: readonly Account[];
   readonly estimate: UsageResult;
   /**
+   * The most that it can cost, where that is more than the estimate, since it names what nobody knows the size of. Budgets
+   * reserve this; limits on tokens reserve the estimate, and count what was really used when it is known.
+   */
+  readonly mostMicroUsd?: number | undefined;
+  /**
    * For work that another process will settle: how long the reservation lasts without renewal. Absent: this process renews
    * it until it settles.
    */
@@ -199,11 +204,11 @@ export function createMeter(options: MeterOptions): Meter {
   const timer = setInterval(() => void upkeep(), UPKEEP_EVERY_MS).unref();
 
   return {
-    begin: async ({ subject, accounts, estimate, leaseMs, isTentative = false, entry }) => {
+    begin: async ({ subject, accounts, estimate, mostMicroUsd, leaseMs, isTentative = false, entry }) => {
       if (estimate.costMicroUsd === null)
         refuseUnpriced(subject.model, accounts, () => onRefused('unpriced_model', subject));
       const charges = chargesOf(accounts, subject.model, timeZone);
-      const reservation = { subject, estimate, charges, leaseMs: leaseMs ?? LEASE_MS };
+      const reservation = { subject, estimate, mostMicroUsd, charges, leaseMs: leaseMs ?? LEASE_MS };
       const isCounted = entry === undefined || entry.isCounted;
       const reserving = isCounted
         ? ledger.reserve(reservation)

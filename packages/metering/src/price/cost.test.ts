@@ -1,7 +1,8 @@
 import type { Price } from '@gateway/contracts/models/price';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costMicroUsd, type Tariff } from './cost.ts';
+import { costMicroUsd, mostMicroUsd, type Tariff } from './cost.ts';
 
 const tokens = {
   inputTokens: 1000,
@@ -63,6 +64,47 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     { inputTokens: 1000 },
     500,
     { serviceTier: 'flex' },
+  ],
+  [
+    'a service tier whose prices rise with long input as the usual ones do',
+    {
+      inputPerMTok: 1,
+      outputPerMTok: 10,
+      longContext: { aboveInputTokens: 999, inputPerMTok: 2, outputPerMTok: 15 },
+      serviceTiers: { flex: { inputPerMTok: 0.5, outputPerMTok: 5 } },
+    },
+    { inputTokens: 1000, outputTokens: 1000 },
+    1000 + 7500,
+    { serviceTier: 'flex' },
+  ],
+  [
+    'a service tier with its own prices for long input',
+    {
+      inputPerMTok: 1,
+      longContext: { aboveInputTokens: 999, inputPerMTok: 2 },
+      serviceTiers: { priority: { inputPerMTok: 4, longContext: { inputPerMTok: 5 } } },
+    },
+    { inputTokens: 1000 },
+    5000,
+    { serviceTier: 'priority' },
+  ],
+  [
+    'a cache write of an hour at its own price',
+    { inputPerMTok: 1, cacheWritePerMTok: 1.25, cacheWrite1hPerMTok: 3 },
+    { inputTokens: 1000, cacheWriteTokens: 600, cacheWrite1hTokens: 400 },
+    400 + 250 + 1200,
+  ],
+  [
+    "a cache write of an hour at Anthropic's factor, where it has no price of its own",
+    { inputPerMTok: 3, cacheWritePerMTok: 3.75 },
+    { inputTokens: 1000, cacheWriteTokens: 1000, cacheWrite1hTokens: 1000 },
+    6000,
+  ],
+  [
+    'a cache write of an hour as input, where cache writes have no price',
+    { inputPerMTok: 3 },
+    { inputTokens: 1000, cacheWriteTokens: 1000, cacheWrite1hTokens: 1000 },
+    3000,
   ],
   [
     'a service tier without a price',
@@ -145,4 +187,104 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
 
 test.for(CASES)('%s', ([, price, consumed, expected, tariff]) => {
   expect(costMicroUsd(price, { ...NOTHING_CONSUMED, ...consumed }, tariff)).toBe(expected);
+});
+
+const usd = fc.double({ min: 0, max: 100, noNaN: true });
+const tokenPrices = fc.record(
+  {
+    inputPerMTok: usd,
+    cachedInputPerMTok: usd,
+    cacheWritePerMTok: usd,
+    cacheWrite1hPerMTok: usd,
+    outputPerMTok: usd,
+    reasoningPerMTok: usd,
+  },
+  { requiredKeys: [] },
+);
+const TIERS = ['flex', 'priority'] as const;
+const prices: fc.Arbitrary<Price> = fc.record(
+  {
+    inputPerMTok: usd,
+    outputPerMTok: usd,
+    cacheWritePerMTok: usd,
+    reasoningPerMTok: usd,
+    longContext: fc
+      .tuple(tokenPrices, fc.integer({ min: 1, max: 50_000 }))
+      .map(([rates, aboveInputTokens]) => ({ ...rates, aboveInputTokens })),
+    serviceTiers: fc.dictionary(
+      fc.constantFrom(...TIERS),
+      fc
+        .tuple(tokenPrices, fc.option(tokenPrices, { nil: undefined }))
+        .map(([rates, longContext]) => ({ ...rates, ...(longContext && { longContext }) })),
+    ),
+    perImage: fc.oneof(
+      usd,
+      fc.dictionary(
+        fc.constantFrom('default', '1024x1024', 'hd'),
+        fc.oneof(usd, fc.dictionary(fc.constantFrom('default', 'hd', 'low'), usd, { minKeys: 1 })),
+        { minKeys: 1 },
+      ),
+    ),
+    perMinute: usd,
+    perMillionChars: usd,
+    perRequest: usd,
+  },
+  { requiredKeys: [] },
+);
+/** The most of a request, and shares of it that are used. */
+const uses = fc.record({
+  input: fc.integer({ min: 0, max: 100_000 }),
+  output: fc.integer({ min: 0, max: 100_000 }),
+  shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+  images: fc.integer({ min: 0, max: 4 }),
+});
+const words = fc.constantFrom(undefined, '1024x1024', 'hd', 'low', 'other');
+
+test('no usage within what is reserved costs more than what is reserved, for any price', () => {
+  const given = {
+    prices,
+    uses,
+    tier: fc.constantFrom(undefined, ...TIERS, 'other'),
+    size: words,
+    quality: words,
+  };
+  fc.assert(
+    fc.property(fc.record({ ...given, asksSize: fc.boolean() }), (run) => {
+      const { input, output, shares, images } = run.uses;
+      const [used = 0, cached = 0, written = 0, hour = 0, said = 0, thought = 0] = shares;
+      const inputTokens = Math.floor(input * used);
+      const cachedInputTokens = Math.floor(inputTokens * cached);
+      const cacheWriteTokens = Math.floor((inputTokens - cachedInputTokens) * written);
+      const outputTokens = Math.floor(output * said);
+      const consumption = {
+        ...NOTHING_CONSUMED,
+        inputTokens,
+        cachedInputTokens,
+        cacheWriteTokens,
+        cacheWrite1hTokens: Math.floor(cacheWriteTokens * hour),
+        outputTokens,
+        reasoningTokens: Math.floor(outputTokens * thought),
+        images,
+        characters: input,
+        audioMs: output,
+      };
+      const made = { imageSize: run.size, imageQuality: run.quality };
+      const most = { ...consumption, inputTokens: input, outputTokens: output };
+      const reserved = mostMicroUsd(run.prices, most, run.asksSize ? made : {});
+      expect(costMicroUsd(run.prices, consumption, { ...made, serviceTier: run.tier })).toBeLessThanOrEqual(
+        reserved,
+      );
+    }),
+  );
+});
+
+test('a tier that a request rules out is not reserved', () => {
+  const price: Price = {
+    inputPerMTok: 1,
+    serviceTiers: { priority: { inputPerMTok: 1000 }, flex: { inputPerMTok: 0.5 } },
+  };
+  const consumption = { ...NOTHING_CONSUMED, inputTokens: 1000 };
+  expect(mostMicroUsd(price, consumption, {}, ['flex'])).toBe(1000);
+  expect(mostMicroUsd(price, consumption, {}, ['priority'])).toBe(1_000_000);
+  expect(mostMicroUsd(price, consumption)).toBe(1_000_000);
 });

@@ -1,6 +1,7 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Price } from '@gateway/contracts/models/price';
 import type { Consumption } from '@gateway/contracts/usage/usage-record';
+import { ratesOf, type TokenRates } from './token-prices.ts';
 
 /** What decides a request's price, apart from its consumption. */
 export interface Tariff {
@@ -15,6 +16,7 @@ const PICO_PER_MICRO = 1e6;
 const TOKENS_PER_MTOK = 1e6;
 const CHARACTERS_PER_MILLION = 1e6;
 const MS_PER_MINUTE = 60_000;
+const TOKEN_KINDS = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
 
 const pico = (usd: number | undefined, amount: number, unit: number): number =>
   usd === undefined ? 0 : Math.round((usd * PICO_PER_USD * amount) / unit);
@@ -24,41 +26,90 @@ const pico = (usd: number | undefined, amount: number, unit: number): number =>
  * The same numbers always give the same cost, so a ledger can be checked against the provider's to the micro-dollar.
  */
 export function costMicroUsd(price: Price, consumption: Consumption, tariff: Tariff = {}): number {
-  const total =
-    tokensPico(price, consumption, tariff) +
-    consumption.images * pico(imagePrice(price.perImage, tariff), 1, 1) +
-    pico(price.perMillionChars, consumption.characters, CHARACTERS_PER_MILLION) +
-    pico(price.perMinute, consumption.audioMs, MS_PER_MINUTE) +
-    pico(price.perRequest, 1, 1);
-  return Math.round(total / PICO_PER_MICRO);
+  const images = consumption.images * pico(imagePrice(price.perImage, tariff), 1, 1);
+  return Math.round(
+    (tokensPico(price, consumption, tariff) + images + othersPico(price, consumption)) / PICO_PER_MICRO,
+  );
 }
 
-/** The token prices for a request with this input, at this tier. */
-export function tokenPrices(
+/**
+ * The most that a request can cost which consumes no more than this, in whole micro-dollars: each token counts as the most
+ * expensive one that it may be, at the most expensive tier that the provider may report.
+ *
+ * @param tiers the tiers that it may report beside the usual one; null: any
+ */
+export function mostMicroUsd(
   price: Price,
-  { inputTokens }: Pick<Consumption, 'inputTokens'>,
-  { serviceTier }: Tariff,
-): Price {
-  const { longContext } = price;
-  const isLong = longContext !== undefined && inputTokens > longContext.aboveInputTokens;
-  const tier = price.serviceTiers && lookUp(price.serviceTiers, serviceTier);
-  if (!isLong && tier === undefined) return price;
-  return { ...price, ...(isLong ? longContext : {}), ...tier };
+  consumption: Consumption,
+  tariff: Omit<Tariff, 'serviceTier'> = {},
+  tiers: readonly string[] | null = null,
+): number {
+  const { perImage } = price;
+  const images = consumption.images * pico(mostPerImage(perImage, tariff), 1, 1);
+  const others = othersPico(price, consumption);
+  const tokens = mostForTokens(price, consumption, tiers ?? Object.keys(price.serviceTiers ?? {}));
+  return Math.ceil((tokens + images + others) / PICO_PER_MICRO);
+}
+
+function mostForTokens(
+  price: Price,
+  { inputTokens, outputTokens }: Consumption,
+  tiers: readonly string[],
+): number {
+  const cases = isLongInput(price, inputTokens) ? [false, true] : [false];
+  const costs = [undefined, ...tiers].flatMap((serviceTier) =>
+    cases.map((isLong) => {
+      const { input, cachedInput, cacheWrite, cacheWrite1h, output, reasoning } = ratesOf(price, {
+        serviceTier,
+        isLong,
+      });
+      const perInput = Math.max(input ?? 0, cachedInput ?? 0, cacheWrite ?? 0, cacheWrite1h ?? 0);
+      return (
+        tokenPico(perInput, inputTokens) + tokenPico(Math.max(output ?? 0, reasoning ?? 0), outputTokens)
+      );
+    }),
+  );
+  return Math.max(...costs);
+}
+
+const othersPico = (price: Price, { characters, audioMs }: Consumption): number =>
+  pico(price.perMillionChars, characters, CHARACTERS_PER_MILLION) +
+  pico(price.perMinute, audioMs, MS_PER_MINUTE) +
+  pico(price.perRequest, 1, 1);
+
+/** Whether an input has the prices of `longContext`, where there are some. */
+export const isLongInput = ({ longContext }: Price, inputTokens: number): boolean =>
+  longContext !== undefined && inputTokens > longContext.aboveInputTokens;
+
+/** The token prices of a consumption. */
+export const ratesFor = (price: Price, { inputTokens }: Consumption, { serviceTier }: Tariff): TokenRates =>
+  ratesOf(price, { serviceTier, isLong: isLongInput(price, inputTokens) });
+
+/** Tokens by the kind that decides their price: each one is of one kind. */
+export function tokensByKind(consumption: Consumption): Readonly<Record<keyof TokenRates, number>> {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens = 0 } = consumption;
+  const { outputTokens, reasoningTokens } = consumption;
+  return {
+    input: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens),
+    cachedInput: cachedInputTokens,
+    cacheWrite: Math.max(0, cacheWriteTokens - cacheWrite1hTokens),
+    cacheWrite1h: cacheWrite1hTokens,
+    output: Math.max(0, outputTokens - reasoningTokens),
+    reasoning: reasoningTokens,
+  };
 }
 
 function tokensPico(price: Price, consumption: Consumption, tariff: Tariff): number {
-  const rates = tokenPrices(price, consumption, tariff);
-  const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = consumption;
-  const plainInput = Math.max(0, consumption.inputTokens - cachedInputTokens - cacheWriteTokens);
-  const plainOutput = Math.max(0, consumption.outputTokens - reasoningTokens);
-  return (
-    pico(rates.inputPerMTok, plainInput, TOKENS_PER_MTOK) +
-    pico(rates.cachedInputPerMTok ?? rates.inputPerMTok, cachedInputTokens, TOKENS_PER_MTOK) +
-    pico(rates.cacheWritePerMTok ?? rates.inputPerMTok, cacheWriteTokens, TOKENS_PER_MTOK) +
-    pico(rates.outputPerMTok, plainOutput, TOKENS_PER_MTOK) +
-    pico(rates.reasoningPerMTok ?? rates.outputPerMTok, reasoningTokens, TOKENS_PER_MTOK)
-  );
+  const rates = ratesFor(price, consumption, tariff);
+  const tokens = tokensByKind(consumption);
+  let sum = 0;
+  for (const kind of TOKEN_KINDS) sum += tokenPico(rates[kind], tokens[kind]);
+  return sum;
 }
+
+/** For a million tokens. */
+const tokenPico = (usd: number | null, tokens: number): number =>
+  pico(usd ?? undefined, tokens, TOKENS_PER_MTOK);
 
 /** The entry for a value that the request does not give, such as its size. */
 const UNNAMED = 'default';
@@ -76,6 +127,20 @@ export function imagePrice(
   if (typeof entry === 'number') return entry;
   return lookUp(entry, imageQuality ?? UNNAMED) ?? dearest(Object.values(entry));
 }
+
+/** The same where the provider may report any value that the request leaves open. */
+function mostPerImage(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
+  if (typeof prices !== 'object') return prices;
+  const of = (entry: number | Record<string, number>): number =>
+    typeof entry === 'number' ? entry : imagePriceIn(entry, imageQuality);
+  const [bySize, byQuality] = [lookUp(prices, imageSize), lookUp(prices, imageQuality)];
+  if (bySize !== undefined) return of(bySize);
+  if (byQuality !== undefined) return of(byQuality);
+  return Math.max(0, ...Object.values(prices).map(of));
+}
+
+const imagePriceIn = (entry: Record<string, number>, quality: string | undefined): number =>
+  lookUp(entry, quality) ?? dearest(Object.values(entry));
 
 const dearest = (entries: readonly (number | Record<string, number>)[]): number =>
   Math.max(0, ...entries.flatMap((entry) => (typeof entry === 'number' ? [entry] : Object.values(entry))));

@@ -6,13 +6,22 @@ import { costParts, unitPricesOf } from './unit-prices.ts';
 
 const count = fc.integer({ min: 0, max: 1_000_000 });
 const consumptions = fc
-  .record({ plain: count, cached: count, written: count, said: count, thought: count, images: count })
+  .record({
+    plain: count,
+    cached: count,
+    written: count,
+    hour: count,
+    said: count,
+    thought: count,
+    images: count,
+  })
   .map(
-    ({ plain, cached, written, said, thought, images }): Consumption => ({
+    ({ plain, cached, written, hour, said, thought, images }): Consumption => ({
       ...NOTHING_CONSUMED,
-      inputTokens: plain + cached + written,
+      inputTokens: plain + cached + written + hour,
       cachedInputTokens: cached,
-      cacheWriteTokens: written,
+      cacheWriteTokens: written + hour,
+      cacheWrite1hTokens: hour,
       outputTokens: said + thought,
       reasoningTokens: thought,
       images: images % 11,
@@ -26,7 +35,12 @@ test('the parts of a cost add up to it, for any consumption and prices', () => {
   fc.assert(
     fc.property(consumptions, usd, usd, usd, fc.boolean(), (consumption, first, second, third, isFlex) => {
       const price = {
-        ...{ inputPerMTok: first, cachedInputPerMTok: second, outputPerMTok: third },
+        ...{
+          inputPerMTok: first,
+          cachedInputPerMTok: second,
+          cacheWritePerMTok: second,
+          outputPerMTok: third,
+        },
         ...{
           perImage: { hd: first, default: second },
           perMinute: third,

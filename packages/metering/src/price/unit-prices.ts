@@ -1,51 +1,40 @@
 import type { Price } from '@gateway/contracts/models/price';
 import { UnitPrices } from '@gateway/contracts/usage/usage-detail';
 import type { Consumption } from '@gateway/contracts/usage/usage-record';
-import { imagePrice, type Tariff, tokenPrices } from './cost.ts';
+import { imagePrice, ratesFor, type Tariff, tokensByKind } from './cost.ts';
 
 type PriceKind = keyof UnitPrices;
 
-/** What of a consumption each unit price is for, and how much of it makes one unit. */
-const PARTS: Readonly<Record<PriceKind, { amount: (used: Consumption) => number; unit: number }>> = {
-  input: {
-    amount: ({ inputTokens, cachedInputTokens, cacheWriteTokens }) =>
-      Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens),
-    unit: 1e6,
-  },
-  cachedInput: { amount: ({ cachedInputTokens }) => cachedInputTokens, unit: 1e6 },
-  cacheWrite: { amount: ({ cacheWriteTokens }) => cacheWriteTokens, unit: 1e6 },
-  output: {
-    amount: ({ outputTokens, reasoningTokens }) => Math.max(0, outputTokens - reasoningTokens),
-    unit: 1e6,
-  },
-  reasoning: { amount: ({ reasoningTokens }) => reasoningTokens, unit: 1e6 },
-  image: { amount: ({ images }) => images, unit: 1 },
-  characters: { amount: ({ characters }) => characters, unit: 1e6 },
-  minute: { amount: ({ audioMs }) => audioMs, unit: 60_000 },
-  request: { amount: () => 1, unit: 1 },
-};
+/** How much of each kind a consumption has. */
+const amountsOf = (used: Consumption): Readonly<Record<PriceKind, number>> => ({
+  ...tokensByKind(used),
+  image: used.images,
+  characters: used.characters,
+  minute: used.audioMs,
+  request: 1,
+});
+
+const MILLION = 1e6;
+/** How much of a kind makes one unit, where that is not a million. */
+const UNITS: Readonly<Partial<Record<PriceKind, number>>> = { image: 1, minute: 60_000, request: 1 };
 
 const KINDS = UnitPrices.keyof().options;
 const MICRO_PER_USD = 1e6;
 
 /** The unit prices by which `costMicroUsd` prices a consumption: of what it has, and only those that are not 0. */
 export function unitPricesOf(price: Price, consumption: Consumption, tariff: Tariff = {}): UnitPrices {
-  const tokens = tokenPrices(price, consumption, tariff);
-  const prices: Record<PriceKind, number | undefined> = {
-    input: tokens.inputPerMTok,
-    cachedInput: tokens.cachedInputPerMTok ?? tokens.inputPerMTok,
-    cacheWrite: tokens.cacheWritePerMTok ?? tokens.inputPerMTok,
-    output: tokens.outputPerMTok,
-    reasoning: tokens.reasoningPerMTok ?? tokens.outputPerMTok,
+  const prices: Record<PriceKind, number | null | undefined> = {
+    ...ratesFor(price, consumption, tariff),
     image: consumption.images === 0 ? undefined : imagePrice(price.perImage, tariff),
     characters: price.perMillionChars,
     minute: price.perMinute,
     request: price.perRequest,
   };
+  const amounts = amountsOf(consumption);
   const paid: UnitPrices = {};
   for (const kind of KINDS) {
     const usd = prices[kind];
-    if (usd && PARTS[kind].amount(consumption) > 0) paid[kind] = usd;
+    if (usd && amounts[kind] > 0) paid[kind] = usd;
   }
   return paid;
 }
@@ -63,11 +52,12 @@ export interface CostPart {
 }
 
 /** How a cost came about: each kind of consumption by its unit price. */
-export const costParts = (consumption: Consumption, unitPrices: UnitPrices): CostPart[] =>
-  KINDS.flatMap((kind) => {
+export function costParts(consumption: Consumption, unitPrices: UnitPrices): CostPart[] {
+  const amounts = amountsOf(consumption);
+  return KINDS.flatMap((kind) => {
     const unitUsd = unitPrices[kind];
     if (unitUsd === undefined) return [];
-    const { unit } = PARTS[kind];
-    const amount = PARTS[kind].amount(consumption);
+    const [amount, unit] = [amounts[kind], UNITS[kind] ?? MILLION];
     return [{ kind, amount, unitUsd, unit, microUsd: (amount * unitUsd * MICRO_PER_USD) / unit }];
   });
+}

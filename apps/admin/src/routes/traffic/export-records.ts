@@ -11,7 +11,8 @@ type Row = Record<string, string | number | boolean | null>;
 
 /** One flat row for each record; the same members in both formats. */
 const rowOf = ({ startedAtMs, consumption, team, costMicroUsd, ...record }: UsageRecord): Row => {
-  const { audioMs, ...counts } = consumption;
+  // A column that only some records have would shift the others.
+  const { audioMs, cacheWrite1hTokens: _, ...counts } = consumption;
   return {
     id: record.id,
     startedAt: new Date(startedAtMs).toISOString(),

@@ -7,6 +7,7 @@ const MEMBERS = [
   ['inputPerMTok', 'Input', 'a million tokens'],
   ['cachedInputPerMTok', 'Input from the cache', 'a million tokens'],
   ['cacheWritePerMTok', 'Input written to the cache', 'a million tokens'],
+  ['cacheWrite1hPerMTok', 'Input written to the cache for an hour', 'a million tokens'],
   ['outputPerMTok', 'Output', 'a million tokens'],
   ['reasoningPerMTok', 'Reasoning', 'a million tokens'],
   ['perMinute', 'Audio', 'a minute'],

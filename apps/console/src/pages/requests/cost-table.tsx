@@ -11,6 +11,7 @@ const LABELS: Readonly<Record<string, string>> = {
   input: 'Input',
   cachedInput: 'Input from the cache',
   cacheWrite: 'Input written to the cache',
+  cacheWrite1h: 'Input written to the cache for an hour',
   output: 'Output',
   reasoning: 'Reasoning',
   image: 'Images',
@@ -80,11 +81,13 @@ const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: numbe
 /** What a request used, by kind. Only kinds above zero are shown. */
 export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
+  const { cacheWrite1hTokens = 0 } = consumption;
   const { images, characters, audioSeconds } = consumption;
   const counts: (readonly [string, number])[] = [
     ['Input tokens', inputTokens],
     ['of them from the cache', cachedInputTokens],
     ['of them written to the cache', cacheWriteTokens],
+    ['of these for an hour', cacheWrite1hTokens],
     ['Output tokens', outputTokens],
     ['of them reasoning', reasoningTokens],
     ['Images', images],

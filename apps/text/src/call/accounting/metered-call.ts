@@ -8,7 +8,7 @@ import {
   type UsageResult,
 } from '@gateway/contracts/usage/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
-import { costMicroUsd } from '@gateway/metering/price/cost';
+import { mostMicroUsd } from '@gateway/metering/price/cost';
 import {
   type CostlyRequest,
   type ReservedJob,
@@ -21,15 +21,17 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import {
   consumptionOf,
   costOf,
-  estimatedUsage,
+  type Estimates,
+  estimatedTokens,
   pricesOf,
   usageOfConsumption,
 } from '../../metering/consumption.ts';
 import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
+import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { Reservation, TextCall } from '../request/text-call.ts';
-import { type CallOutcome, type Consumed, guessedUsage, NOTHING_KNOWN } from './outcome.ts';
+import { type CallOutcome, type Consumed, consumedOf, NOTHING_KNOWN } from './outcome.ts';
 
 /**
  * Bytes of request per token of input, on the high side: English text has about four, source code three, and a request
@@ -41,20 +43,47 @@ const MAX_INPUT_TOKENS = 1_000_000;
 /** For models whose bound nobody has configured, where the request sets none. */
 const MAX_OUTPUT_TOKENS = 32_768;
 
-/** The most that a request can consume: reserved before the upstream is called. */
-function largestConsumption(call: TextCall): Consumption {
+/** The lowest rate of a recording that anybody sends, and the fewest tokens of a second of it. */
+const BYTES_PER_SECOND = 1000;
+const TOKENS_PER_SECOND = 10;
+const MS_PER_SECOND = 1000;
+
+/** The most that a call can consume: reserved before the upstream is called. */
+interface Largest {
+  /** The requests that it takes, by what their bytes and bounds tell: its answer, and the summary of its conversation. */
+  readonly requests: readonly Consumption[];
+  /** What its answer can consume, where it names input of unknown size; null where it names none. */
+  readonly unsized: Consumption | null;
+}
+
+function largestOf(call: TextCall): Largest {
   const { request, model } = call;
+  const { output } = request;
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
   const inputTokens = Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN));
-  const outputTokens = request.maxOutputTokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS;
+  const outputTokens = output.answers * (output.tokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS);
+  const answer = { ...NOTHING_CONSUMED, inputTokens, outputTokens: Math.min(outputTokens, MAX_COUNT) };
   // Its summary is a request of its own.
   const order = request.compaction?.order ?? null;
   const mayCompact = order !== null && inputTokens > (order.aboveTokens ?? 0);
-  return {
-    ...NOTHING_CONSUMED,
-    inputTokens: inputTokens * (mayCompact ? 2 : 1),
-    outputTokens: outputTokens + (mayCompact ? MAX_SUMMARY_TOKENS : 0),
-  };
+  const summary = { ...answer, outputTokens: MAX_SUMMARY_TOKENS };
+  return { requests: mayCompact ? [answer, summary] : [answer], unsized: unsizedOf(call, answer) };
+}
+
+/** More tokens than that are more than any budget and limit covers. */
+const MAX_COUNT = 1e12;
+
+function unsizedOf(call: TextCall, answer: Consumption): Consumption | null {
+  const { request, history, model } = call;
+  const { tokens, hearsSound } = request.unsized;
+  const named = tokens + unsizedHistory(history);
+  if (named === 0 && !hearsSound) return null;
+  const bound = model.contextWindow ?? model.largestContextWindow ?? MAX_INPUT_TOKENS;
+  const inputTokens = Math.max(answer.inputTokens, Math.min(bound, answer.inputTokens + named));
+  const seconds = hearsSound
+    ? Math.max(inputLengthOf(call) / BYTES_PER_SECOND, inputTokens / TOKENS_PER_SECOND)
+    : 0;
+  return { ...answer, inputTokens, audioMs: Math.ceil(seconds) * MS_PER_SECOND };
 }
 
 /**
@@ -91,25 +120,38 @@ export const reserveForJob = (call: TextCall, jobId: string): Promise<ReservedJo
 
 function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
   const { endpoint, request, model, message, response } = call;
-  const largest = largestConsumption(call);
+  const { requests, unsized } = largestOf(call);
   const { price } = model;
-  const cost = price && costMicroUsd(price, largest);
-  const consumption = {
-    ...largest,
-    inputTokens: attempts * largest.inputTokens,
-    outputTokens: attempts * largest.outputTokens,
+  const most = (all: readonly Consumption[]): number | null => {
+    if (price === null) return null;
+    const once = all.reduce((sum, one) => sum + mostMicroUsd(price, one, {}, request.tiers), 0);
+    return Math.min(attempts * once, Number.MAX_SAFE_INTEGER);
   };
+  const total = (name: 'inputTokens' | 'outputTokens') =>
+    attempts * requests.reduce((sum, consumption) => sum + consumption[name], 0);
   const estimate: UsageResult = {
     outcome: 'ok',
     channel: null,
     attempts: 0,
     durationMs: 0,
     firstByteMs: null,
-    consumption,
+    consumption: {
+      ...NOTHING_CONSUMED,
+      inputTokens: total('inputTokens'),
+      outputTokens: total('outputTokens'),
+    },
     estimated: true,
-    costMicroUsd: cost && attempts * cost,
+    costMicroUsd: most(requests),
   };
-  return { endpoint: endpoint.protocol, model: request.model, request: message, response, estimate };
+  const mostOfAll = unsized === null ? null : most([unsized, ...requests.slice(1)]);
+  return {
+    endpoint: endpoint.protocol,
+    model: request.model,
+    request: message,
+    response,
+    estimate,
+    ...(mostOfAll !== null && { mostMicroUsd: mostOfAll }),
+  };
 }
 
 /** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
@@ -173,8 +215,16 @@ export function resultOf(
   };
 }
 
-const inputOf = (call: TextCall): Usage =>
-  estimatedUsage(null, { inputLength: inputLengthOf(call), outputLength: 0 });
+const inputOf = (call: TextCall): Usage => ({
+  ...NO_USAGE,
+  inputTokens: estimatedTokens(inputLengthOf(call)),
+});
+
+/** What is estimated for a call whose upstream reports nothing, or what cannot be true. */
+export const estimatesFor = (call: TextCall, outputLength: () => number): Estimates => ({
+  inputTokens: estimatedTokens(inputLengthOf(call)),
+  outputLength,
+});
 
 /** The bytes of a request with those of what it names. */
 export const inputLengthOf = ({ request, history, compacted }: TextCall): number =>
@@ -204,6 +254,6 @@ export async function keepPending(call: TextCall, reply: Reply, id: string): Pro
     context.line.usagePending = true;
     return { ...NOTHING_KNOWN, pendingId: id };
   } catch {
-    return guessedUsage(usageOfConsumption(estimate.consumption));
+    return consumedOf({ usage: usageOfConsumption(estimate.consumption), estimated: true });
   }
 }

@@ -1,5 +1,6 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Attempt } from '@gateway/upstream/replies/reply';
+import type { KnownUsage } from '../../metering/consumption.ts';
 import type { Usage } from '../../wire/usage.ts';
 
 /** What a reply consumed, as far as it is known. */
@@ -13,10 +14,12 @@ export interface Consumed {
 
 export const NOTHING_KNOWN: Consumed = { usage: null, estimated: false, pendingId: null };
 
-export const reportedUsage = (usage: Usage): Consumed => ({ ...NOTHING_KNOWN, usage });
-
-/** For an upstream that reported no usage, or not all of it. */
-export const guessedUsage = (usage: Usage): Consumed => ({ ...NOTHING_KNOWN, usage, estimated: true });
+/** What is known of a reply that has ended. */
+export const consumedOf = ({ usage, estimated }: KnownUsage): Consumed => ({
+  ...NOTHING_KNOWN,
+  usage,
+  estimated,
+});
 
 /** The outcome of one reply. */
 export interface ReplyOutcome extends Consumed {

@@ -17,6 +17,8 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'completed_at',
   'service_tier',
   'usage',
+  'x_groq',
+  'timings',
   'conversation',
   'container',
   'output',

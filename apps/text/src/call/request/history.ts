@@ -18,6 +18,8 @@ export interface RememberedResponse {
   readonly id: string;
   /** The approximate size of its items. */
   readonly bytes: number;
+  /** The tokens of its items, as its provider reported them; 0: not known. */
+  readonly tokens: number;
   /** The maker of its newest answer; null: it has no answer yet. */
   readonly servedBy: Maker | null;
   /** The items that led to it, and its output. @throws {GatewayError} if an earlier stored part is gone */

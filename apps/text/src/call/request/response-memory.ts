@@ -2,6 +2,7 @@ import type { StoredItem } from '../../stored/conversations/conversation-store.t
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import type { Maker } from '../../stored/origins/maker.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
+import { contextTokens } from './earlier-input.ts';
 import type { History, RememberedResponse } from './history.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -36,7 +37,8 @@ export function remember(
   const madeBytes = made.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
   const load = async () => [...(await history.window()), ...[...input(), ...made].map(stored)];
   const bytes = history.bytes + request.inputLength + madeBytes;
-  memory.keep(new LateItems({ id, bytes, servedBy }, load));
+  const tokens = contextTokens(response);
+  memory.keep(new LateItems({ id, bytes, tokens, servedBy }, load));
 }
 
 const stored = ({ id, json, maker = null }: NewItem): StoredItem => ({ id: id ?? '', json, maker });
@@ -45,16 +47,18 @@ const stored = ({ id, json, maker = null }: NewItem): StoredItem => ({ id: id ??
 class LateItems implements RememberedResponse {
   readonly id: string;
   readonly bytes: number;
+  readonly tokens: number;
   readonly servedBy: Maker | null;
   #load: (() => Promise<readonly StoredItem[]>) | null;
   #items: Promise<readonly StoredItem[]> | null = null;
 
   constructor(
-    { id, bytes, servedBy }: Omit<RememberedResponse, 'items'>,
+    { id, bytes, tokens, servedBy }: Omit<RememberedResponse, 'items'>,
     load: () => Promise<readonly StoredItem[]>,
   ) {
     this.id = id;
     this.bytes = bytes;
+    this.tokens = tokens;
     this.servedBy = servedBy;
     this.#load = load;
   }

@@ -17,9 +17,6 @@ export interface TextBody {
   readonly background?: unknown;
   readonly thread?: { readonly type: 'create' | 'continue' } | null | undefined;
   readonly diagnostics?: unknown;
-  readonly max_output_tokens?: unknown;
-  readonly max_completion_tokens?: unknown;
-  readonly max_tokens?: unknown;
 }
 
 /** An endpoint that takes a conversation for a model. */

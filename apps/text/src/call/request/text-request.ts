@@ -7,10 +7,13 @@ import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
 import { conversationKeyIn } from './conversation-key.ts';
+import { type OutputBound, outputBound } from './output-bound.ts';
 import { checkBounds } from './request-bounds.ts';
 import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
+import { requestedTiers } from './requested-tiers.ts';
 import { type RequestedTool, requestedTools } from './requested-tools.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
+import { type UnsizedInput, unsizedInput } from './unsized-input.ts';
 
 /**
  * A validated request: its bytes, and what the gateway itself uses. The parsed content is not kept beyond its first
@@ -46,8 +49,10 @@ export interface TextRequest {
   readonly keepsMessage: boolean;
   /** The key of its conversation, for `affinityOf`. */
   readonly conversationKey: string | null;
-  /** Null where the request leaves it to the model. */
-  readonly maxOutputTokens: number | null;
+  readonly output: OutputBound;
+  readonly unsized: UnsizedInput;
+  /** See `requestedTiers`. */
+  readonly tiers: readonly string[] | null;
   /** Null where no member concerns compactions. */
   readonly compaction: RequestedCompaction | null;
   readonly builtInTools: readonly RequestedTool[];
@@ -77,7 +82,7 @@ export function describeRequest(
   if (isObject(value)) checkBounds(value);
   const body = validate(schema, value);
   const { thread, diagnostics } = body;
-  const bound = body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens;
+  const members = isObject(value) ? value : {};
   return {
     bytes,
     inputLength: bytes.length,
@@ -93,7 +98,9 @@ export function describeRequest(
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,
     keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
-    maxOutputTokens: typeof bound === 'number' ? bound : null,
+    output: outputBound(protocol, members),
+    unsized: unsizedInput(protocol, members),
+    tiers: requestedTiers(members),
     compaction: isObject(value) ? requestedCompaction(operation, value) : null,
     // Chat Completions has no built-in tools: its web search is a member.
     builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),

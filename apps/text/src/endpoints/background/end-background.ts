@@ -8,13 +8,13 @@ import {
   isFinal,
 } from '../../background/background-responses.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { consumptionOf, costOf, pricesOf } from '../../metering/consumption.ts';
+import { consumptionOf, costOf, knownUsage, pricesOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';
 import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
+import { answerLength } from '../../wire/answer-length.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { NO_USAGE } from '../../wire/usage.ts';
 import { findOwned, readKept } from '../stored/kept-response.ts';
 import { keepEnd } from './keep-background.ts';
 import type { RecordedEnd } from './record-events.ts';
@@ -91,7 +91,9 @@ function usageOfKept(
   response: JsonObject,
   { channel, requestedModel }: ResponseOrigin,
 ): UsageResult {
-  const usage = readUsageAtTier(response) ?? NO_USAGE;
+  // Its request is not known any more.
+  const estimates = { inputTokens: 0, outputLength: () => answerLength(response) };
+  const { usage, estimated } = knownUsage(readUsageAtTier(response), true, estimates);
   const price = upstream.resolveModel(requestedModel)?.price ?? null;
   const unitPrices = pricesOf(price, usage);
   return {
@@ -101,7 +103,7 @@ function usageOfKept(
     durationMs: 0,
     firstByteMs: null,
     consumption: consumptionOf(usage),
-    estimated: false,
+    estimated,
     costMicroUsd: costOf(price, usage),
     ...(unitPrices !== null && { detail: { unitPrices } }),
   };

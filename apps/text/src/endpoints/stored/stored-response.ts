@@ -160,7 +160,7 @@ async function askProvider(request: StoredRequest): Promise<void> {
     });
     return;
   }
-  await relayJson({ reply, response, context, onBody: (body, _, whole) => onReply(request, body, whole) });
+  await relayJson({ reply, response, context, onBody: (body, whole) => onReply(request, body, whole) });
   if (isDeletion) await lookAtPending();
 }
 

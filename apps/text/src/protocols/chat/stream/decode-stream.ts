@@ -9,13 +9,13 @@ import type { Target } from '../../../conversation/target.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
-import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
+import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { decodeChatError } from '../reply/errors.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { callsOf, contentPieces, exactCalls, reasoningOf } from '../reply/output.ts';
 import { ThinkTags, type ThoughtPiece, type UntaggedHead } from '../reply/think-tags.ts';
-import { readUsage } from '../reply/usage.ts';
+import { createUsageReport } from '../reply/usage.ts';
 import { CallStream } from './call-stream.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning';
@@ -42,7 +42,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   #started = false;
   #ended = false;
   #finishWord: string | null = null;
-  #usage: Usage = NO_USAGE;
+  readonly #report = createUsageReport();
   #tier: string | undefined;
 
   constructor(target: Target, clean: (text: string) => string) {
@@ -60,11 +60,15 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     const chunk = readUpstream(ChatChunk, JSON.parse(data));
     if (chunk.error) {
       this.#ended = true;
-      yield { type: 'error', error: decodeChatError(chunk.error, this.#clean), usage: this.#usage };
+      yield {
+        type: 'error',
+        error: decodeChatError(chunk.error, this.#clean),
+        usage: this.#report.usage ?? NO_USAGE,
+      };
       return;
     }
     if (chunk.service_tier) this.#tier = chunk.service_tier;
-    this.#usage = readUsage(chunk) ?? this.#usage;
+    this.#report.add(chunk);
     const choice = chunk.choices?.find(isFirst);
     if (choice === undefined) return;
     if (!this.#started) {
@@ -86,7 +90,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     if (this.#finishWord !== null) yield* this.#finish();
     else {
       this.#ended = true;
-      yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+      yield { type: 'error', error: upstreamCutOff(), usage: this.#report.usage ?? NO_USAGE };
     }
   }
 
@@ -97,7 +101,12 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   *#finish(): Generator<StreamEvent> {
     yield* this.#closeAll();
     this.#ended = true;
-    yield { type: 'finish', finish: this.#decodedFinish, usage: this.#usage, serviceTier: this.#tier };
+    yield {
+      type: 'finish',
+      finish: this.#decodedFinish,
+      usage: this.#report.usage ?? NO_USAGE,
+      serviceTier: this.#tier,
+    };
   }
 
   /** What a whole message has that no delta had: servers send it instead of deltas, or beside the last one. */

@@ -7,9 +7,8 @@ import {
   readEvent,
   type StreamReader,
 } from '../../../wire/stream/stream-reader.ts';
-import type { Usage } from '../../../wire/usage.ts';
 import { errorFrame, errorWordOf } from '../reply/errors.ts';
-import { readUsageAtTier } from '../reply/usage.ts';
+import { createUsageReport } from '../reply/usage.ts';
 
 /**
  * A chunk that adds text to one answer and has nothing else. Most chunks of a stream differ from the one before in that
@@ -37,7 +36,7 @@ interface ChatStreamOptions {
  */
 export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions = {}): StreamReader {
   let id: string | null = null;
-  let usage: Usage | null = null;
+  const report = createUsageReport();
   let outputLength = 0;
   let ended = false;
   /** Answers that have begun and not ended; there may be several (`n`). */
@@ -72,7 +71,7 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
   /** Whether the caller is to see it. */
   const onChunk = (chunk: JsonObject): boolean => {
     id ??= textAt(chunk, 'id');
-    usage = readUsageAtTier(chunk) ?? usage;
+    report.add(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
     for (const choice of choices) if (isObject(choice)) onChoice(choice);
@@ -101,7 +100,7 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
       return id;
     },
     get usage() {
-      return usage;
+      return report.usageAtTier;
     },
     get outputLength() {
       return outputLength;

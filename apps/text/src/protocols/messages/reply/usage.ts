@@ -1,48 +1,62 @@
 import { lookUp } from '@gateway/contracts/look-up';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { AnswerPlan } from '../../../conversation/target.ts';
 import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
-import { addUsage, atTier, tokenCount, type Usage, usageOf } from '../../../wire/usage.ts';
+import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';
+import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
 
 /**
- * The usage that the `usage` object of a message reports; null where it is no object. `input_tokens` excludes what was read
- * from and written to the cache; the neutral number includes it.
+ * The usage that the `usage` object of a message reports; null where it reports none. `input_tokens` excludes what was read from
+ * and written to the cache; the neutral number includes it.
  */
 export function readUsage(usage: unknown): Usage | null {
   if (!isJsonObject(usage)) return null;
-  if ((usage.input_tokens ?? usage.output_tokens ?? null) === null) return null;
-  const cachedInputTokens = tokenCount(usage.cache_read_input_tokens);
-  const cacheWriteTokens = tokenCount(usage.cache_creation_input_tokens);
-  const counts = {
-    inputTokens: tokenCount(usage.input_tokens) + cachedInputTokens + cacheWriteTokens,
-    cachedInputTokens,
-    cacheWriteTokens,
-    outputTokens: tokenCount(usage.output_tokens),
-    reasoningTokens: tokenCount(objectOf(usage.output_tokens_details).thinking_tokens),
-    webSearches: tokenCount(objectOf(usage.server_tool_use).web_search_requests),
-  };
-  const answered = usageOf(counts);
+  const webSearches = reportedCount(objectOf(usage.server_tool_use).web_search_requests);
+  const answered = readReport(usage, MESSAGES_PLACES, { excludesCache: true, webSearches });
   return Array.isArray(usage.iterations) ? withCompactions(answered, usage.iterations) : answered;
 }
+
+/** The same with the tier that the object names; the fast mode has prices of its own, as a tier has. */
+export const readUsageAtTier = (usage: unknown): Usage | null =>
+  isJsonObject(usage) ? atTier(readUsage(usage), usage.speed === 'fast' ? 'fast' : usage.service_tier) : null;
 
 /** The other counters do not have what compactions used. */
 function withCompactions(answered: Usage | null, iterations: readonly unknown[]): Usage | null {
   const compactions = iterations.filter(isJsonObject).filter(({ type }) => type === 'compaction');
   return compactions.reduce<Usage | null>((sum, { iterations: _, ...compaction }) => {
     const used = readUsage(compaction);
-    return sum && used && addUsage(sum, used);
+    return sum && used ? addUsage(sum, used) : sum;
   }, answered);
 }
 
-/** The same with the tier that the object names. */
-export const readUsageAtTier = (usage: unknown): Usage | null =>
-  atTier(readUsage(usage), isJsonObject(usage) && usage.service_tier);
+/** The counters of input, each token in one of them. */
+const INPUT_COUNTERS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 
-/** The `usage` objects of one stream as one: counters are cumulative, so a later report replaces what it names. */
+/**
+ * The `usage` objects of one stream as one. Counters are cumulative, so a later one that is smaller says nothing; a later report
+ * may name other counters, and split the same input anew.
+ */
 export function mergeUsage(earlier: JsonObject | null, later: unknown): JsonObject | null {
   if (!isJsonObject(later)) return earlier;
-  const named = Object.entries(later).filter(([, value]) => value !== null);
-  return { ...earlier, ...Object.fromEntries(named) };
+  if (earlier === null) return later;
+  const merged = mergedCounters(earlier, later);
+  const namesAll = INPUT_COUNTERS.every((name) => (later[name] ?? null) !== null);
+  if (!namesAll || inputIn(later) < inputIn(earlier)) return merged;
+  return { ...merged, ...Object.fromEntries(INPUT_COUNTERS.map((name) => [name, later[name]])) };
+}
+
+const inputIn = (usage: JsonObject): number =>
+  INPUT_COUNTERS.reduce((sum, name) => sum + reportedCount(usage[name]), 0);
+
+function mergedCounters(earlier: JsonObject, later: JsonObject): JsonObject {
+  const merged = { ...earlier };
+  for (const [name, value] of Object.entries(later)) {
+    const known = earlier[name];
+    if (isJsonObject(known) && isJsonObject(value)) merged[name] = mergedCounters(known, value);
+    else if (value !== null && !(reportedCount(known) > reportedCount(value))) merged[name] = value;
+  }
+  return merged;
 }
 
 /** Every counter that clients read, complete, as in `message_delta`. */
@@ -89,12 +103,17 @@ export const decodeTier = (tier: unknown): string | undefined =>
 
 export const encodeTier = (tier: string | undefined): string => lookUp(TIER_FROM_NEUTRAL, tier) ?? 'standard';
 
+const encodeCacheCreation = ({ cacheWriteTokens, cacheWrite1hTokens = 0 }: Usage) => ({
+  ephemeral_5m_input_tokens: cacheWriteTokens - cacheWrite1hTokens,
+  ephemeral_1h_input_tokens: cacheWrite1hTokens,
+});
+
 /** The usage object of a whole message. */
 export const encodeMessageUsage = (usage: Usage, serviceTier: string | undefined) => {
   const { output_tokens, output_tokens_details, server_tool_use, ...input } = encodeUsage(usage);
   return {
     ...input,
-    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    cache_creation: encodeCacheCreation(usage),
     output_tokens,
     output_tokens_details,
     server_tool_use,

@@ -1,25 +1,13 @@
-import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
-import { isJsonObject } from '../../../wire/raw-json.ts';
-import { atTier, tokenCount, type Usage, usageOf } from '../../../wire/usage.ts';
+import type { JsonObject } from '../../../wire/json-object.ts';
+import { atTier, type Usage } from '../../../wire/usage.ts';
+import { OPENAI_PLACES, readReport } from '../../../wire/usage-places.ts';
 
 /**
- * The usage that a response reports; null where it reports none. `input_tokens` includes cached tokens, as the
- * neutral number does.
+ * The usage that a response reports; null where it reports none. `input_tokens` includes cached tokens, as the neutral
+ * number does.
  */
-export function readUsage({ usage }: JsonObject, webSearches = 0): Usage | null {
-  if (!isJsonObject(usage)) return null;
-  if ((usage.input_tokens ?? usage.output_tokens ?? null) === null) return null;
-  const input = objectOf(usage.input_tokens_details);
-  const counts = {
-    inputTokens: tokenCount(usage.input_tokens),
-    cachedInputTokens: tokenCount(input.cached_tokens),
-    cacheWriteTokens: tokenCount(input.cache_write_tokens),
-    outputTokens: tokenCount(usage.output_tokens),
-    reasoningTokens: tokenCount(objectOf(usage.output_tokens_details).reasoning_tokens),
-    webSearches,
-  };
-  return usageOf(counts);
-}
+export const readUsage = ({ usage }: JsonObject, webSearches = 0): Usage | null =>
+  readReport(usage, OPENAI_PLACES, { webSearches });
 
 /** The same with the tier that the response names. */
 export const readUsageAtTier = (response: JsonObject): Usage | null =>

@@ -1,7 +1,7 @@
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 import { numberAfter, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
-import type { Usage } from '../../../wire/usage.ts';
+import { laterUsage, type Usage } from '../../../wire/usage.ts';
 import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
 import { readUsageAtTier } from '../reply/usage.ts';
 import { missingMembers } from '../reply/whole-output.ts';
@@ -35,7 +35,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     id ??= textAt(response, 'id');
     lifecycle = data;
     isBackground = response.background === true;
-    usage = readUsageAtTier(response) ?? usage;
+    usage = laterUsage(usage, readUsageAtTier(response));
     ended = LAST_EVENTS.has(type);
     if (type !== 'response.failed') return;
     const error = objectAt(response, 'error');

@@ -1,0 +1,28 @@
+import { readUsage } from '../../protocols/responses/reply/usage.ts';
+import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import type { History } from './history.ts';
+import { unsizedItem } from './unsized-input.ts';
+
+/** The tokens of all that led to a response, and of its output, as its provider reported them; 0: not known. */
+export function contextTokens(response: JsonObject): number {
+  const usage = readUsage(response);
+  return usage === null ? 0 : usage.inputTokens + usage.outputTokens;
+}
+
+/**
+ * The most tokens of what a request continues and names by ids, beyond what its bytes tell: it may hold files. Infinite: as many
+ * as the model takes.
+ */
+export function unsizedHistory({
+  isWhole,
+  previous,
+  remembered,
+  conversation,
+  items,
+  bytes,
+}: History): number {
+  if (!isWhole || (conversation !== null && bytes > 0)) return Number.POSITIVE_INFINITY;
+  const continued = previous === null ? (remembered?.tokens ?? 0) : contextTokens(previous.data);
+  const named = [...items.values()].map(({ json }) => unsizedItem(parseObject(json)).tokens);
+  return named.reduce((sum, tokens) => sum + tokens, continued);
+}

@@ -1,0 +1,76 @@
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import type { TextProtocol } from '../../wire/text-protocol.ts';
+
+type Path = readonly string[];
+
+/** The members by which servers let a request bound, or raise, the output of one answer. Which of them holds is the server's to decide. */
+const BOUNDS: readonly Path[] = [
+  ['max_output_tokens'],
+  ['max_completion_tokens'],
+  ['max_tokens'],
+  ['max_new_tokens'],
+  ['max_length'],
+  ['max_gen_len'],
+  ['n_predict'],
+  ['num_predict'],
+  ['options', 'num_predict'],
+  ['min_tokens'],
+  ['min_new_tokens'],
+  ['min_output_tokens'],
+];
+
+/** The members by which they bound reasoning, which may come on top of it. */
+const REASONING_BOUNDS: readonly Path[] = [
+  ['thinking', 'budget_tokens'],
+  ['thinking_budget'],
+  ['thinking_token_budget'],
+  ['reasoning', 'max_tokens'],
+  ['extra_body', 'google', 'thinking_config', 'thinking_budget'],
+];
+
+/** The members that request several answers to one prompt. */
+const ANSWERS: readonly Path[] = [
+  ['n'],
+  ['best_of'],
+  ['candidate_count'],
+  ['num_return_sequences'],
+  ['beam_width'],
+];
+
+/** Beyond it a number is no number of tokens; no budget covers it. */
+const MAX_TOKENS = 1e9;
+const MAX_ANSWERS = 1e6;
+
+/** The most output that a request demands. */
+export interface OutputBound {
+  /** Of one answer; null where the request leaves it to the model. */
+  readonly tokens: number | null;
+  readonly answers: number;
+}
+
+export function outputBound(protocol: TextProtocol, body: JsonObject): OutputBound {
+  const bounds = BOUNDS.flatMap((path) => valueAt(body, path) ?? []);
+  // 0 of a Messages request generates nothing; elsewhere it stands for no bound, as a negative number does.
+  const isUnbounded = bounds.some(
+    (bound) => typeof bound === 'number' && (bound < 0 || (bound === 0 && protocol !== 'messages')),
+  );
+  const tokens = Math.max(0, ...bounds.map(reportedCount));
+  // In Messages it is a part of `max_tokens`.
+  const reasoning =
+    protocol === 'messages'
+      ? 0
+      : Math.max(0, ...REASONING_BOUNDS.map((path) => reportedCount(valueAt(body, path))));
+  const isBounded = bounds.length > 0 && !isUnbounded;
+  return {
+    tokens: isBounded ? Math.min(MAX_TOKENS, tokens + reasoning) : null,
+    answers: Math.min(MAX_ANSWERS, Math.max(1, ...ANSWERS.map((path) => reportedCount(valueAt(body, path))))),
+  };
+}
+
+/** Null counts as absent. */
+function valueAt(body: JsonObject, path: Path): unknown {
+  let value: unknown = body;
+  for (const member of path) value = isObject(value) ? value[member] : undefined;
+  return value ?? undefined;
+}

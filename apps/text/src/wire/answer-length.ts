@@ -1,0 +1,36 @@
+import { isObject, type JsonObject } from './json-object.ts';
+
+/** The members of a whole reply that hold the answer, of every protocol. */
+const ANSWERS = ['choices', 'output', 'content'] as const;
+
+/** The members within it that hold what the model wrote. */
+const TEXTS: ReadonlySet<string> = new Set([
+  'content',
+  'text',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'thinking',
+  'arguments',
+  'input',
+  'transcript',
+]);
+
+/** About how many characters of text, reasoning and arguments a whole reply has, for an estimate of its tokens. */
+export const answerLength = (reply: JsonObject): number =>
+  ANSWERS.reduce((sum, name) => sum + lengthOf(reply[name], name === 'content'), 0);
+
+function lengthOf(value: unknown, isText: boolean): number {
+  if (typeof value === 'string') return isText ? value.length : 0;
+  if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + lengthOf(one, isText), 0);
+  if (!isObject(value)) return 0;
+  let length = 0;
+  for (const [name, member] of Object.entries(value))
+    length +=
+      name === 'input' && isObject(member) ? writtenLength(member) : lengthOf(member, TEXTS.has(name));
+  return length;
+}
+
+/** Of arguments that are an object; none is as if nothing were written. */
+const writtenLength = (value: JsonObject): number =>
+  Object.keys(value).length === 0 ? 0 : JSON.stringify(value).length;
