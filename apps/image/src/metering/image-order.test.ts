@@ -36,14 +36,21 @@ test.for([
   expect(estimate.costMicroUsd).toBeLessThan(4 * (actual.costMicroUsd ?? Number.NaN));
 });
 
+const NOTHING = { usage: { input_tokens: 0, output_tokens: 0 } };
+
 test('tokens that are paid and not reported are charged as estimated, never as nothing', () => {
   const { costMicroUsd } = estimateImages({ price: tokens }, order);
-  for (const reported of [undefined, null, 'text', { usage: { input_tokens: -1 } }, { size: 5 }])
+  for (const reported of [undefined, null, 'text', { usage: { input_tokens: -1 } }, NOTHING, { size: 5 }])
     expect(made(tokens, [reported])).toMatchObject({
       consumption: { images: 1 },
       estimated: true,
       costMicroUsd,
     });
+  const { consumption } = estimateImages({ price: tokens }, order);
+  expect(made(tokens, [{ usage: { input_tokens: 0, output_tokens: 99.5 } }])).toMatchObject({
+    consumption: { inputTokens: consumption.inputTokens, outputTokens: 100 },
+    estimated: true,
+  });
   expect(made(tokens, [])).toMatchObject({ consumption: { images: 0 }, estimated: false, costMicroUsd: 0 });
   expect(made(table, [{}])).toMatchObject({ estimated: false, costMicroUsd: 200_000 });
   expect(made(null, [{}])).toMatchObject({ costMicroUsd: null });
