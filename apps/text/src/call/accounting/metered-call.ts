@@ -52,7 +52,7 @@ const MS_PER_SECOND = 1000;
 interface Largest {
   /** The requests that it takes, by what their bytes and bounds tell: its answer, and the summary of its conversation. */
   readonly requests: readonly Consumption[];
-  /** What its answer can consume, where it names input of unknown size; null where it names none. */
+  /** What its answer can consume, where it names input of unknown size; null where it names none, or has no budget. */
   readonly unsized: Consumption | null;
 }
 
@@ -74,7 +74,8 @@ function largestOf(call: TextCall): Largest {
 const MAX_COUNT = 1e12;
 
 function unsizedOf(call: TextCall, answer: Consumption): Consumption | null {
-  const { request, history, model } = call;
+  const { request, history, model, identity } = call;
+  if (identity.accounts.every(({ budget }) => budget === null)) return null;
   const { tokens, hearsSound } = request.unsized;
   const named = tokens + unsizedHistory(history);
   if (named === 0 && !hearsSound) return null;

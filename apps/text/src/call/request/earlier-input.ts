@@ -1,7 +1,7 @@
 import { readUsage } from '../../protocols/responses/reply/usage.ts';
-import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import type { History } from './history.ts';
-import { unsizedItem } from './unsized-input.ts';
+import { unsizedTokensOf } from './unsized-input.ts';
 
 /** The tokens of all that led to a response, and of its output, as its provider reported them; 0: not known. */
 export function contextTokens(response: JsonObject): number {
@@ -23,6 +23,6 @@ export function unsizedHistory({
 }: History): number {
   if (!isWhole || (conversation !== null && bytes > 0)) return Number.POSITIVE_INFINITY;
   const continued = previous === null ? (remembered?.tokens ?? 0) : contextTokens(previous.data);
-  const named = [...items.values()].map(({ json }) => unsizedItem(parseObject(json)).tokens);
+  const named = [...items.values()].map(({ json }) => unsizedTokensOf(json));
   return named.reduce((sum, tokens) => sum + tokens, continued);
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { outputBound } from './output-bound.ts';
 import { requestedTiers } from './requested-tiers.ts';
-import { unsizedInput } from './unsized-input.ts';
+import { unsizedInput, unsizedTokensOf } from './unsized-input.ts';
 
 const OUTPUTS: readonly [body: object, tokens: number | null, answers?: number, protocol?: TextProtocol][] = [
   [{}, null],
@@ -144,4 +144,11 @@ test('a request that leaves its tier to the provider may be served at any; one t
   expect(requestedTiers({ service_tier: 'fast' })).toContain('priority');
   for (const tier of ['default', 'standard_only', 'flex'])
     expect(requestedTiers({ service_tier: tier })).not.toContain('priority');
+});
+
+test('a stored item is as large as what it names, not as what its text says', () => {
+  const item = (part: object) => JSON.stringify({ type: 'message', content: [part] });
+  expect(unsizedTokensOf(item({ type: 'input_file', file_id: 'file_1' }))).toBe(ALL);
+  expect(unsizedTokensOf(item({ type: 'input_image', file_id: 'file_1' }))).toBe(IMAGE);
+  expect(unsizedTokensOf(item({ type: 'input_text', text: '{"type":"input_file"}' }))).toBe(0);
 });
