@@ -21,6 +21,7 @@ const env = {
   AZURE_OPENAI_API_KEY: 'azure-0000',
   ELEVENLABS_API_KEY: 'eleven-0000',
   BFL_API_KEY: 'bfl-0000',
+  PROXY_PASSWORD: 'proxy-0000',
 };
 
 test('the example is a valid configuration', async () => {
