@@ -2,7 +2,17 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { FileBlocks, type OpenFile } from '@gateway/forms/file-blocks';
 
 /** The content types that images have here, by their first bytes. */
-export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif' | 'image/svg+xml';
+export type ImageType =
+  | 'image/png'
+  | 'image/jpeg'
+  | 'image/webp'
+  | 'image/gif'
+  | 'image/avif'
+  | 'image/heic'
+  | 'image/jxl'
+  | 'image/bmp'
+  | 'image/tiff'
+  | 'image/svg+xml';
 
 const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
@@ -12,6 +22,11 @@ const TESTS: readonly (readonly [ImageType, (bytes: Uint8Array) => boolean])[] =
   ['image/jpeg', (bytes) => latin1(bytes, 0, 3) === '\xff\xd8\xff'],
   ['image/webp', (bytes) => latin1(bytes, 0, 4) === 'RIFF' && latin1(bytes, 8, 12) === 'WEBP'],
   ['image/gif', (bytes) => /^GIF8[79]a/.test(latin1(bytes, 0, 6))],
+  ['image/avif', (bytes) => /^ftypavi[fs]/.test(latin1(bytes, 4, 12))],
+  ['image/heic', (bytes) => /^ftyp(?:hei[cxms]|hev[cx]|mif1|msf1)/.test(latin1(bytes, 4, 12))],
+  ['image/jxl', (bytes) => latin1(bytes, 0, 2) === '\xff\n' || latin1(bytes, 4, 8) === 'JXL '],
+  ['image/bmp', (bytes) => /^BM[\s\S]{4}\0{4}/.test(latin1(bytes, 0, 10))],
+  ['image/tiff', (bytes) => /^(?:II\*\0|MM\0\*)/.test(latin1(bytes, 0, 4))],
   [
     'image/svg+xml',
     (bytes) =>

@@ -115,7 +115,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     );
 
   if (!isEventStream(reply.headers)) {
-    const whole = await readStreamable(reply).catch((thrown: unknown) => {
+    const whole = await readStreamable(reply, service.upstream).catch((thrown: unknown) => {
       const error = endedRequest(context) ?? toGatewayError(thrown);
       settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
       job.fail(error);

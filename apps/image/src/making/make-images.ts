@@ -144,7 +144,7 @@ async function collectImages({
     costMicroUsd = charge(events.completed);
   } else {
     const events = eventsOfReply(
-      await readStreamable(reply),
+      await readStreamable(reply, maker.upstream),
       order.inputImages > 0 ? 'image_edit' : 'image_generation',
     );
     for (const { data } of events) collector.take(data);

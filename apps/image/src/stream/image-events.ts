@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { openaiError } from '@gateway/service-kit/error-response';
+import { shownError } from '@gateway/service-kit/error-response';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 
 /** How an upstream itself reports that it broke, at the head of a frame. */
@@ -62,14 +62,15 @@ class ImageEvents implements EventMapper {
     this.#onEvent = onEvent;
   }
 
-  frame(frame: Frame): typeof PASS {
+  frame(frame: Frame): typeof PASS | string {
     const kind = kindOf(frame.latin1);
-    const data = frame.data ?? '';
+    const sent = frame.data ?? '';
+    const data = withBase64(sent);
     if (kind !== 'error') this.#onEvent(data);
     if (kind === 'completed') this.completed.push(withoutImage(data));
     if (kind === 'error')
       this.failure = broken('The upstream reported an error in the middle of the stream.');
-    return PASS;
+    return data === sent ? PASS : `event: ${TYPE.exec(data)?.[1] ?? 'message'}\ndata: ${data}\n\n`;
   }
 
   end(): string | GatewayError {
@@ -98,6 +99,24 @@ function kindOf(frame: string): 'completed' | 'error' | 'other' {
   return type === 'error' ? 'error' : 'other';
 }
 
+/** Where a data URL stands in the place of an image, or in that of its URL. */
+const DATA_URLS = [
+  ['"b64_json"', /"b64_json"\s*:\s*"\s*data:[^,"]*,/iy],
+  ['"url"', /"url"\s*:\s*"\s*data:[^,"]*,/iy],
+] as const;
+
+/** An event's data with its image in base64, as the protocol has it. */
+function withBase64(data: string): string {
+  for (const [name, pattern] of DATA_URLS) {
+    const at = data.indexOf(name);
+    if (at === -1) continue;
+    pattern.lastIndex = at;
+    const head = pattern.exec(data)?.[0];
+    return head === undefined ? data : `${data.slice(0, at)}"b64_json":"${data.slice(at + head.length)}`;
+  }
+  return data;
+}
+
 /** What is kept of a completed image: the members of its event. */
 const withoutImage = (data: string): string =>
   data.replace(/"b64_json"\s*:\s*"[^"]*"/, () => '"b64_json":""');
@@ -107,4 +126,4 @@ const broken = (message: string): GatewayError =>
 
 /** The last frame of a stream that broke. */
 export const errorFrame = (error: GatewayError): string =>
-  `event: error\ndata: ${JSON.stringify({ type: 'error', error: openaiError(error) })}\n\n`;
+  `event: error\ndata: ${JSON.stringify({ type: 'error', error: shownError(error) })}\n\n`;

@@ -1,12 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Channel } from '../configuration/configuration.ts';
+import type { Account, Channel } from '../configuration/configuration.ts';
 import { type FetchedBody, FetchUrlError, fetchUrl } from './fetch-url.ts';
 
 export interface AssetOptions {
-  /** From a provider's result. */
+  /** From a provider's result; a path is one on the channel's origin. */
   readonly url: string;
   /** The channel of the result. Its own address was configured and is trusted; no other private one is. */
   readonly channel: Channel;
+  /** The account that made the result. Without one, no credentials are sent. */
+  readonly account?: Pick<Account, 'secrets'>;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }
@@ -24,8 +26,8 @@ const failed = (
   });
 
 /**
- * Fetches what a provider's result links to, over http(s) and without the channel's credentials, and passes
- * it to `read`. Only public addresses and the channel's own origin are connected to, also after redirects.
+ * Fetches what a provider's result links to, over http(s), and passes it to `read`. Only public addresses and the channel's own
+ * origin are connected to, also after redirects; the account's credentials go to that origin alone, and only where it demands them.
  * Size and time are bounded. Throws `upstream_failed`, `upstream_timeout`, or `client_closed_request` when
  * the signal fires, and whatever `read` throws.
  */
@@ -33,15 +35,18 @@ export const fetchAsset = async <Result>(
   options: AssetOptions,
   read: (body: FetchedBody) => Promise<Result>,
 ): Promise<Result> => {
-  const { url, channel, maxBytes } = options;
-  const { connectMs, timeLimits, network } = channel;
+  const { channel, account, maxBytes } = options;
+  const { connectMs, timeLimits, network, origin } = channel;
   const { totalMs } = timeLimits.image;
+  const url = URL.canParse(options.url) ? options.url : new URL(options.url, origin).href;
+  const credentials = account && { origin, headers: account.secrets.headers };
   const timeLimit = AbortSignal.timeout(Math.min(totalMs, MAX_FETCH_MS));
   const signal = options.signal ? AbortSignal.any([options.signal, timeLimit]) : timeLimit;
   try {
-    const trustedOrigins = [channel.origin];
+    const trustedOrigins = [origin];
+    const networks = { network, trustedNetwork: network };
     return await fetchUrl(
-      { url, trustedOrigins, network, trustedNetwork: network, maxBytes, connectMs, signal },
+      { url, trustedOrigins, ...networks, ...(credentials && { credentials }), maxBytes, connectMs, signal },
       read,
     );
   } catch (error) {

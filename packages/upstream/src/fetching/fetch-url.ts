@@ -14,6 +14,11 @@ export interface FetchUrlOptions {
   readonly trustedNetwork?: Network;
   /** Bounds the whole. */
   readonly signal: AbortSignal;
+  /** Sent to this origin only, where it does not answer without them; a redirect elsewhere never carries them. */
+  readonly credentials?: {
+    readonly origin: string;
+    readonly headers: readonly (readonly [string, string])[];
+  };
 }
 
 /** Why nothing was fetched. `private`: the address is one that may not be connected to. */
@@ -37,10 +42,11 @@ export interface FetchedBody {
 }
 
 const MAX_REDIRECTS = 3;
+const WANTS_CREDENTIALS: ReadonlySet<number> = new Set([401, 403]);
 const REQUEST_HEADERS = { accept: '*/*', 'accept-encoding': 'identity' };
 
 /**
- * Fetches over http(s) without credentials and passes the answer to `read`. Only public addresses and trusted
+ * Fetches over http(s) and passes the answer to `read`. Only public addresses and trusted
  * origins are connected to, also after redirects.
  *
  * @throws {FetchUrlError} and whatever `read` throws
@@ -64,17 +70,23 @@ export async function fetchUrl<Result>(
 }
 
 async function follow(
-  { url: first, signal }: FetchUrlOptions,
+  { url: first, signal, credentials }: FetchUrlOptions,
   dispatcherFor: (url: URL) => Dispatcher,
 ): Promise<Dispatcher.ResponseData> {
   let url = parseUrl(first);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const { origin, pathname, search } = url;
-    const reply = await dispatcherFor(url)
-      .request({ origin, path: pathname + search, method: 'GET', signal, headers: REQUEST_HEADERS })
-      .catch((error: unknown) => {
-        throw connectionError(error);
-      });
+    const request = (headers: Readonly<Record<string, string>>) =>
+      dispatcherFor(url)
+        .request({ origin, path: pathname + search, method: 'GET', signal, headers })
+        .catch((error: unknown) => {
+          throw connectionError(error);
+        });
+    let reply = await request(REQUEST_HEADERS);
+    if (WANTS_CREDENTIALS.has(reply.statusCode) && credentials?.origin === origin) {
+      await reply.body.dump();
+      reply = await request({ ...REQUEST_HEADERS, ...Object.fromEntries(credentials.headers) });
+    }
     if (reply.statusCode === 200) return reply;
     await reply.body.dump();
     const location = header(reply.headers, 'location');

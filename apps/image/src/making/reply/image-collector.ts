@@ -5,6 +5,7 @@ import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { ProviderTime } from '@gateway/contracts/openai/images';
 import { z } from 'zod';
 import { imageTypeOf } from '../../files/image-header.ts';
+import { sourceOf } from '../../files/image-source.ts';
 import { storedEvent } from '../../stream/job-events.ts';
 import { badReply } from '../request/call-upstream.ts';
 
@@ -13,6 +14,9 @@ const ImageEvent = z.looseObject({
   b64_json: z.string(),
   created_at: ProviderTime,
 });
+
+/** A data URL's head is shorter. */
+const HEAD_CHARACTERS = 256;
 
 /** The members of an event about all images of a reply, as the whole reply has them. */
 const REPLY_MEMBERS = new Set(['background', 'output_format', 'quality', 'size', 'usage']);
@@ -55,7 +59,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
     const { type, b64_json: base64, ...rest } = event.data;
     const isPartial = type.endsWith('.partial_image');
     if (!isPartial && !type.endsWith('.completed')) return;
-    const bytes = Buffer.from(base64, 'base64');
+    const bytes = Buffer.from(base64.slice(sourceOf(base64.slice(0, HEAD_CHARACTERS)).from), 'base64');
     const contentType = imageTypeOf(bytes);
     if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
     const index = isPartial ? `partial-${partialImages.length}` : images.length;

@@ -3,6 +3,7 @@ import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { decodeBase64 } from '../../files/base64.ts';
+import { sourceOf } from '../../files/image-source.ts';
 import { badReply, MAX_REPLY_BYTES } from '../request/call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
 
@@ -19,6 +20,8 @@ export interface ReceivedImages<Kept> {
   readonly images: ImagesReply;
   /** What was kept, by its index in the reply. */
   readonly kept: ReadonlyMap<number, Kept>;
+  /** What turned out to be no image, by its index in the reply. */
+  readonly unusable: ReadonlyMap<number, UnreadableReply>;
   /** Why something could not be kept. The reply was read to its end all the same, since it reports what has been consumed. */
   readonly failure: { readonly reason: unknown } | undefined;
 }
@@ -34,15 +37,22 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
   let jsonBytes = 0;
   const kept = new Map<number, Kept>();
   const urls = new Map<number, string>();
+  const unusable = new Map<number, UnreadableReply>();
   let failure: ReceivedImages<Kept>['failure'];
-  const begin = async ([, index = 0, member]: JsonPath) => {
-    const found = member === 'url' ? await readUrl(pieces) : { base64: stringParts(pieces) };
-    if ('url' in found) {
-      urls.set(Number(index), found.url);
-      return;
+  const begin = async ([, at = 0, member]: JsonPath) => {
+    const index = Number(at);
+    const parts = stringParts(pieces);
+    try {
+      const found = await sourceIn(parts, member === 'url');
+      if ('url' in found) urls.set(index, found.url);
+      else {
+        const image = await keep(index, found.bytes);
+        if (image !== undefined) kept.set(index, image);
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadableReply)) throw error;
+      unusable.set(index, error);
     }
-    const image = await keep(Number(index), decodeBase64(found.base64));
-    if (image !== undefined) kept.set(Number(index), image);
   };
   try {
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
@@ -57,7 +67,7 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
         });
     }
     const images = parseReply(Buffer.concat(json).toString(), urls);
-    return { images, kept, failure };
+    return { images, kept, unusable, failure };
   } catch (error) {
     // A reply that breaks in the middle of an image breaks its keeping first.
     const thrown = failure?.reason ?? (error instanceof SyntaxError ? noImages(error) : error);
@@ -91,21 +101,26 @@ async function* stringParts(pieces: AsyncGenerator<JsonPiece>): AsyncGenerator<B
   }
 }
 
-const DATA_URL = /^data:[^,]*;base64,/;
-
-/** A string that is the URL of an image, or the image. */
-async function readUrl(
-  pieces: AsyncGenerator<JsonPiece>,
-): Promise<{ readonly url: string } | { readonly base64: AsyncIterable<Buffer> }> {
-  const parts = stringParts(pieces);
+/** A string that names or holds an image: its URL, a data URL, or base64 itself. */
+async function sourceIn(
+  parts: AsyncGenerator<Buffer>,
+  isNamedUrl: boolean,
+): Promise<{ readonly url: string } | { readonly bytes: AsyncIterable<Buffer> }> {
   let first = Buffer.alloc(0);
   for (let next = await parts.next(); !next.done; next = await parts.next()) {
     first = Buffer.concat([first, next.value]);
-    const head = DATA_URL.exec(first.toString('latin1', 0, MAX_URL_BYTES))?.[0];
-    if (head !== undefined) return { base64: after(first.subarray(head.length), parts) };
-    if (first.length > MAX_URL_BYTES) throw badReply('The upstream sent a URL that is too long.');
+    const head = first.toString('latin1', 0, MAX_URL_BYTES);
+    const source = sourceOf(head);
+    // Of a data URL its head must be whole.
+    if (source.kind === 'data') return { bytes: decodeBase64(after(first.subarray(source.from), parts)) };
+    const isLong = first.length > MAX_URL_BYTES;
+    if (source.kind === 'base64' && (!isNamedUrl || isLong))
+      return { bytes: decodeBase64(after(first, parts)) };
+    if (isLong) throw badReply('The upstream sent a URL that is too long.');
   }
-  return { url: first.toString() };
+  const text = first.toString().trim();
+  const isUrl = text !== '' && (isNamedUrl || sourceOf(text).kind === 'url');
+  return isUrl ? { url: text } : { bytes: decodeBase64(after(first, parts)) };
 }
 
 async function* after(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

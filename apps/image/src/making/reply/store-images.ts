@@ -4,8 +4,8 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
-import type { Channel } from '@gateway/upstream/configuration/configuration';
-import type { Reply } from '@gateway/upstream/replies/reply';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { imageTypeOf } from '../../files/image-header.ts';
 import { badReply } from '../request/call-upstream.ts';
@@ -98,29 +98,41 @@ async function store({
 }: StoreOptions): Promise<ImageOutput> {
   if (received.failure !== undefined) throw received.failure.reason;
   const { data, created, ...members } = received.images;
-  const { channel } = reply.candidate;
+  const { candidate } = reply;
   const stored: ImageOutput['images'] = [];
+  const missing: { readonly index: number; readonly reason: GatewayError }[] = [];
   for (const [index, { url, ...rest }] of data.entries()) {
-    const image =
-      received.kept.get(index) ?? (url ? await fetchImage(maker, { url, channel, jobId, index }) : undefined);
-    if (image === undefined) throw badReply('The upstream sent an entry without an image.');
-    stored.push({ ...image, members: rest });
+    try {
+      const image =
+        received.kept.get(index) ??
+        (url ? await fetchImage(maker, { url, candidate, jobId, index }) : undefined);
+      if (image === undefined) throw received.unusable.get(index) ?? withoutImage();
+      stored.push({ ...image, members: rest });
+    } catch (error) {
+      // The others have been paid for, so they are delivered; what cannot be stored here is another matter.
+      if (!(error instanceof GatewayError && error.source === 'upstream')) throw error;
+      missing.push({ index, reason: error });
+    }
   }
+  const [first] = missing;
+  if (first !== undefined && stored.length === 0) throw first.reason;
   return {
     created: Math.floor(created ?? maker.now() / 1000),
     images: stored,
     members,
-    dropped: [...dropped],
-    channel: channel.name,
+    dropped: [...dropped, ...missing.map(({ index }) => `data[${index}]`)],
+    channel: candidate.channel.name,
     upstreamAttempts: reply.attempts.length,
     costMicroUsd: more.costMicroUsd,
     responseFormat: more.responseFormat,
   };
 }
 
+const withoutImage = (): UnreadableReply => badReply('The upstream sent an entry without an image.');
+
 interface FetchOptions {
   readonly url: string;
-  readonly channel: Channel;
+  readonly candidate: Candidate;
   readonly jobId: string;
   readonly index: number;
 }
@@ -128,12 +140,15 @@ interface FetchOptions {
 /** Fetching costs nothing, unlike making, so it is tried more than once. */
 async function fetchImage(
   { upstream, assets }: Pick<ImageMaker, 'upstream' | 'assets'>,
-  { url, channel, ...position }: FetchOptions,
+  { url, candidate, ...position }: FetchOptions,
 ): Promise<StoredImage | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, position, chunks);
-      return await upstream.fetchAsset({ url, channel, maxBytes: MAX_IMAGE_BYTES }, read);
+      return await upstream.fetchAsset(
+        { url, channel: candidate.channel, account: candidate.account, maxBytes: MAX_IMAGE_BYTES },
+        read,
+      );
     } catch (error) {
       const isFetching = error instanceof GatewayError && error.source === 'upstream' && error.retry;
       if (attempt === FETCH_ATTEMPTS || !isFetching) throw error;

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { ImagesReply } from '@gateway/contracts/openai/images';
@@ -5,6 +6,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Attempt, type Reply, readCounted, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
+import { sourceOf } from '../../files/image-source.ts';
 import type { Prepared } from './generation-request.ts';
 
 /** Ten images of the largest size, in base64. */
@@ -69,14 +71,38 @@ export async function readImagesReply(reply: Reply): Promise<ImagesReply> {
   });
 }
 
-/** An upstream that does not stream answers with all images at once: their bytes, since a URL cannot be streamed. */
-export async function readStreamable(reply: Reply): Promise<ImagesReply> {
-  const whole = await readImagesReply(reply);
-  if (whole.data.every(({ b64_json }) => typeof b64_json === 'string')) return whole;
+/** An upstream that does not stream answers with all images at once. A URL cannot be streamed, so what it leads to is. */
+export async function readStreamable(
+  reply: Reply,
+  upstream: Pick<Upstream, 'fetchAsset'>,
+): Promise<ImagesReply> {
+  const { data, ...whole } = await readImagesReply(reply);
+  const images: ImagesReply['data'] = [];
+  for (const { b64_json, url, ...entry } of data) {
+    const text = b64_json || url || '';
+    const { kind, from } = sourceOf(text.slice(0, MAX_HEAD_CHARACTERS));
+    const isLink = kind === 'url' || (!b64_json && kind === 'base64');
+    if (text === '') continue;
+    images.push({ ...entry, b64_json: isLink ? await fetchBase64(reply, upstream, text) : text.slice(from) });
+  }
+  if (images.length > 0) return { ...whole, data: images };
   const failure = badReply('The upstream answered with something that holds no images.');
   reply.unreadable(failure.message);
   throw failure;
 }
+
+/** A data URL's head is shorter. */
+const MAX_HEAD_CHARACTERS = 256;
+const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
+
+const fetchBase64 = (
+  { candidate: { channel, account } }: Reply,
+  upstream: Pick<Upstream, 'fetchAsset'>,
+  url: string,
+): Promise<string> =>
+  upstream.fetchAsset({ url, channel, account, maxBytes: MAX_IMAGE_BYTES }, async ({ chunks }) =>
+    (await buffer(chunks)).toString('base64'),
+  );
 
 /** The images were probably made and billed, but cannot be had. */
 export const badReply = (message: string, cause?: unknown): UnreadableReply =>
