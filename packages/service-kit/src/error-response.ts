@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { nestedTooDeeply } from '@gateway/contracts/json/json-depth';
+import { z } from 'zod';
 import type { RequestContext } from './request/request-context.ts';
 
 export interface ErrorResponse {
@@ -49,11 +50,42 @@ export const openaiPath = (path: readonly (string | number)[]): string =>
     '',
   );
 
-/** The OpenAI error object, also used inside events and jobs. */
-export function openaiError(error: GatewayError) {
+/** The OpenAI error object, also used inside events. */
+export function openaiError(error: GatewayError): {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+} {
   const { type, code } = ERRORS[error.code].openai;
   const { path } = error.options;
   return { message: messageFor(error, 'openai'), type, param: path ? openaiPath(path) : null, code };
+}
+
+const RelayedBody = z.object({
+  type: z.undefined().optional(),
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullish(),
+    code: z.union([z.string(), z.number()]).nullish(),
+  }),
+});
+
+/** The error object in the body that a caller of OpenAI's protocol gets: the provider's own where that is relayed. */
+export function shownError(error: GatewayError): ReturnType<typeof openaiError> {
+  const relayed = RelayedBody.safeParse(jsonIn(error.options.relay?.body)).data?.error;
+  if (relayed === undefined) return openaiError(error);
+  const { message, type, param = null, code } = relayed;
+  return { message, type, param, code: code === null || code === undefined ? null : String(code) };
+}
+
+function jsonIn(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The Anthropic error object; its message begins with the path of what is wrong. */

@@ -97,9 +97,9 @@ async function resultOf<Kinds extends JobKind>(
   const isThere = hasEnded(record) && (expiresAtMs === null || expiresAtMs > now());
   const lines = isThere && isBatch(record.kind) ? await batches.open(record) : undefined;
   if (lines !== undefined) return lines;
+  if (error !== null) throw GatewayError.deserialize(error);
   if (status === 'cancelled')
     throw new GatewayError('job_cancelled', 'The job was cancelled, so it has no result.');
-  if (error !== null) throw GatewayError.deserialize(error);
   if (!hasEnded(record)) throw await notFinished(queue, record);
   if (expiresAtMs === null || expiresAtMs <= now()) throw expired();
   const kind = queue.kinds.filter(isSingle).find((known) => known === record.kind);

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JobKind, jobAreaOf, type PublicJob } from '@gateway/contracts/jobs';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
-import { openaiError } from '@gateway/service-kit/error-response';
+import { shownError } from '@gateway/service-kit/error-response';
 
 const toSeconds = (ms: number): number => Math.floor(ms / 1000);
 const toSecondsOrNull = (ms: number | null): number | null => (ms === null ? null : toSeconds(ms));
@@ -30,7 +30,7 @@ export async function publicJob(
     expires_at: toSecondsOrNull(expiresAtMs),
     progress: status === 'completed' ? 1 : counts ? (counts.completed + counts.failed) / counts.total : 0,
     position: status === 'queued' ? ((await queue.positionOf(id, record.keyId))?.position ?? null) : null,
-    error: error && openaiError(GatewayError.deserialize(error)),
+    error: error && shownError(GatewayError.deserialize(error)),
     ...(counts && { counts }),
   };
 }
