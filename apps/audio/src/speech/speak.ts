@@ -13,7 +13,6 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
-import { speechContentType } from './speech-stream.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
@@ -77,13 +76,13 @@ async function makeSpeech(
     usage = withTokensTold(usage, model.price, event);
     consumed(usage);
   };
-  const stream = speechStreamFor(wanted, reply)(onDone);
+  const { stream, contentType } = speechStreamFor(speech, reply, onDone);
   const id = assetId(jobId, 'speech', 'application/octet-stream');
   try {
     const { sizeBytes } = await assets.put(id, bounded(readStream(reply, stream)));
     return {
       assetId: id,
-      contentType: speechContentType(speech),
+      contentType: contentType(),
       sizeBytes,
       characters: estimate.consumption.characters,
       dropped: [...reply.dropped],

@@ -32,7 +32,6 @@ import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speec
 import { writeSpeech } from './answer-job.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
-import { speechContentType } from './speech-stream.ts';
 
 const KIND = 'audio.speech';
 
@@ -123,19 +122,20 @@ export const speechHandler =
       usage = withTokensTold(usage, model.price, event);
       context.line.costMicroUsd = usage.costMicroUsd;
     };
+    const { stream, contentType } = speechStreamFor(speech, reply, onDone);
     await relayStream({
       reply,
       response,
       context,
-      stream: speechStreamFor(wanted, reply)(onDone),
-      headers: {
-        'content-type': speechContentType(speech),
+      stream,
+      headers: () => ({
+        'content-type': contentType(),
         'cache-control': 'no-store',
         'x-request-id': context.requestId,
         'request-id': context.requestId,
         'x-gateway-channel': channel,
         ...(dropped !== '' && { 'x-gateway-dropped': dropped }),
-      },
+      }),
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage, failure),
     });
   };

@@ -1,12 +1,20 @@
-import type { SpeechRequest } from '@gateway/contracts/openai/speech';
+import { DEFAULT_SPEECH_FORMAT, type SpeechRequest } from '@gateway/contracts/openai/speech';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { audioTypeOf } from './audio-signature.ts';
 import { AudioAsEvents, EventsAsAudio } from './converted-speech.ts';
+import { LabelledAudio } from './labelled-audio.ts';
 import type { StreamFormat } from './speech-candidates.ts';
 import { audioStream, speechEventStream } from './speech-stream.ts';
+
+/** The caller's stream, and the content type that it is found to have when its first bytes come out. */
+export interface SpeechStream {
+  readonly stream: RelayedStream;
+  contentType(): string;
+}
 
 type MakeStream = (onDone: (event: string) => void) => RelayedStream;
 
@@ -16,8 +24,22 @@ const SPEECH_STREAMS: Readonly<Record<StreamFormat, Readonly<Record<StreamFormat
   sse: { audio: () => new AudioAsEvents(), sse: speechEventStream },
 };
 
-export const speechStreamFor = (wanted: StreamFormat, reply: Pick<Reply, 'headers'>): MakeStream =>
-  SPEECH_STREAMS[wanted][isEventStream(reply.headers) ? 'sse' : 'audio'];
+/** `onDone` gets the data of the upstream's last event. */
+export function speechStreamFor(
+  {
+    response_format: format,
+    stream_format: wanted,
+  }: Pick<SpeechRequest, 'response_format' | 'stream_format'>,
+  { headers }: Pick<Reply, 'headers'>,
+  onDone: (event: string) => void,
+): SpeechStream {
+  const source = isEventStream(headers) ? 'sse' : 'audio';
+  const stream = SPEECH_STREAMS[wanted ?? 'audio'][source](onDone);
+  if (wanted === 'sse') return { stream, contentType: () => 'text/event-stream; charset=utf-8' };
+  const providerType = source === 'audio' ? headers['content-type'] : undefined;
+  const audio = new LabelledAudio(stream, { format: format ?? DEFAULT_SPEECH_FORMAT, providerType });
+  return { stream: audio, contentType: () => audio.contentType };
+}
 
 /** A request for speech as a candidate gets it that streams in this way. */
 export function inStreamFormat(
@@ -32,12 +54,29 @@ export function inStreamFormat(
   return { ...rest, model, ...(isKept ? { stream_format: requested } : member) };
 }
 
-/** What calls itself text or JSON is not audio; audio itself often comes under a wrong type. */
+/** What calls itself text or JSON, and does not begin as audio does. */
 const NOT_AUDIO = /^(?:text\/|application\/(?:json|problem|xml))/;
 const BROKEN = { broken: 'the reply is no audio' };
 
-/** Finds replies that are no speech before any of it is passed on, so that another channel can be called. */
+const LOOKED_AT_BYTES = 64;
+/** An object with a member of words, or its begin. Samples do not look like that. */
+const JSON_BODY = /^\s*\{\s*(?:"(?:[a-z_]*$|[a-z_]+"\s*:)|$)/i;
+const PAGE = /^\s*<(?:!doctype|html)/i;
+
+/** Finds replies that are no speech before any of it is passed on, so that another channel can be called. Types are hints. */
 export const checkAudio: OutputCheck = (first) => {
+  const known = first.bytes.length > 0 ? audioTypeOf(first.bytes) : null;
+  if (known !== null && known !== 'undecided') return 'accept';
+  const start = first.bytes.toString('latin1', 0, LOOKED_AT_BYTES);
+  if (PAGE.test(start)) return BROKEN;
+  if (JSON_BODY.test(start) && !isEventStream(first.headers)) {
+    const verdict = checkFirstOutput({
+      ...first,
+      headers: { ...first.headers, 'content-type': 'application/json' },
+    });
+    if (verdict !== 'accept') return verdict;
+    return first.ended || first.bytes.length > LOOKED_AT_BYTES ? BROKEN : 'wait';
+  }
   const verdict = checkFirstOutput(first);
   if (verdict !== 'accept') return verdict;
   if (first.ended && first.bytes.length === 0) return BROKEN;

@@ -1,9 +1,4 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import {
-  DEFAULT_SPEECH_FORMAT,
-  SPEECH_CONTENT_TYPES,
-  type SpeechRequest,
-} from '@gateway/contracts/openai/speech';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
@@ -11,15 +6,6 @@ import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** The last event of a complete answer. */
 const DONE = 'speech.audio.done';
-
-/** The content type follows the format, whatever the provider calls its bytes. */
-export const speechContentType = ({
-  response_format: format,
-  stream_format: wanted,
-}: Pick<SpeechRequest, 'response_format' | 'stream_format'>): string =>
-  wanted === 'sse'
-    ? 'text/event-stream; charset=utf-8'
-    : SPEECH_CONTENT_TYPES[format ?? DEFAULT_SPEECH_FORMAT];
 
 /** Audio itself. It has no words for an error: a broken recording breaks its connection, so that no half is taken for a whole. */
 export const audioStream = (): RelayedStream => ({

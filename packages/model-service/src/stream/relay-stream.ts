@@ -12,7 +12,8 @@ interface RelayOptions {
   readonly stream: RelayedStream;
   /** Written with the first output. */
   readonly status?: number;
-  readonly headers: OutgoingHttpHeaders;
+  /** A function is called when the first output is there. */
+  readonly headers: OutgoingHttpHeaders | (() => OutgoingHttpHeaders);
   /** Silence after which an empty frame is sent; 0 for never. */
   readonly keepAliveMs?: number;
   /** Gets the provider's id before the caller does; the stream waits for what this returns. */
@@ -131,7 +132,8 @@ class Relay {
     const { response, status = 200, headers, onFirstByte } = this.#options;
     // The caller has left, and the rest is read only to learn how it ends.
     if (output === null || output.length === 0 || response.destroyed) return true;
-    if (!response.headersSent) response.writeHead(status, headers);
+    if (!response.headersSent)
+      response.writeHead(status, typeof headers === 'function' ? headers() : headers);
     if (!this.#hasWritten) onFirstByte?.();
     this.#hasWritten = true;
     this.#hasSpoken = true;
