@@ -171,6 +171,32 @@ test.for([
   await audio.nothingLeft();
 });
 
+const DELTA = 'data: {"type":"transcript.text.delta","delta":"Good morning."}\n\n';
+const DONE = 'data: {"type":"transcript.text.done","text":"Good morning."}\n\n';
+
+test.for([
+  ['only its last event', DONE],
+  ['a mark in the place of its last event', `${DELTA}data: [DONE]\n\n`],
+  ['a last event without the text', `${DELTA}data: {"type":"transcript.text.done","usage":"odd"}\n\n`],
+  [
+    'chunks of chat',
+    'data: {"object":"transcription.chunk","choices":[{"delta":{"content":"Good morning."}}]}\n\ndata: [DONE]\n\n',
+  ],
+] as const)('a stream of %s gives its text as deltas, at its end and as the result', async ([, sse]) => {
+  audio.simulator.script(PATH, { sse });
+  const answer = await post([
+    ['model', 'gpt-4o-transcribe'],
+    ['stream', 'true'],
+    ['file', silence(1)],
+  ]);
+  const events = (await collectSse(answer)).map(({ json }) => json);
+  expect(events).toContainEqual({ type: 'transcript.text.delta', delta: 'Good morning.' });
+  expect(events.at(-1)).toMatchObject({ type: 'transcript.text.done' });
+  const jobId = (await audio.lastLine()).jobId;
+  const job = await waitFor(() => audio.jobs.find((finished) => finished.jobId === jobId));
+  expect(job.output).toMatchObject({ body: expect.stringContaining('Good morning.') });
+});
+
 test('a stream that fails before its first event is an HTTP error', async () => {
   audio.simulator.script(PATH, {
     status: 400,

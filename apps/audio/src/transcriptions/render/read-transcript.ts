@@ -1,17 +1,19 @@
 import { parseJson } from '@gateway/contracts/json/json-depth';
-import {
+import type {
   Transcript,
-  type TranscriptFormat,
+  TranscriptFormat,
   TranscriptSegment,
 } from '@gateway/contracts/openai/transcriptions';
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
-import { z } from 'zod';
+import { repairedTranscript } from './repair-transcript.ts';
 
 /** A transcript that came, in whatever format it was requested. */
 export interface ReceivedTranscript {
   /** The formats that the body has without rendering. */
   readonly formats: readonly TranscriptFormat[];
   readonly transcript: Transcript;
+  /** Its JSON, where the one that came was repaired. */
+  readonly body?: string;
 }
 
 const JSON_FORMATS: readonly TranscriptFormat[] = ['json', 'verbose_json', 'diarized_json'];
@@ -27,7 +29,7 @@ export function readTranscript(body: string, requested: TranscriptFormat): Recei
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '' && JSON_FORMATS.includes(requested)) throw unreadable({});
   if (text === '') return { formats: ['text', 'srt', 'vtt'], transcript: { text, segments: [] } };
-  if (text.startsWith('{')) return { formats: JSON_FORMATS, transcript: jsonTranscript(text) };
+  if (text.startsWith('{')) return jsonTranscript(text);
   const quoted = quotedText(text);
   if (quoted !== null) return { formats: [], transcript: { text: quoted } };
   const segments = segmentsOfCues(text);
@@ -36,19 +38,20 @@ export function readTranscript(body: string, requested: TranscriptFormat): Recei
   return { formats: [/^WEBVTT\b/.test(text) ? 'vtt' : 'srt'], transcript: { text: words, segments } };
 }
 
-/** Some servers leave `text` out beside segments. */
-const Segmented = z.looseObject({ segments: z.array(TranscriptSegment) }).transform(
-  (transcript): Transcript => ({
-    ...transcript,
-    text: transcript.segments.map(({ text }) => text.trim()).join(' '),
-  }),
-);
-
-function jsonTranscript(text: string): Transcript {
-  const whole = Transcript.or(Segmented).safeParse(jsonIn(text));
-  if (whole.success) return whole.data;
-  throw unreadable({ retry: false, cause: whole.error });
+function jsonTranscript(text: string): ReceivedTranscript {
+  const strict = jsonIn(text);
+  const repaired = repairedTranscript(strict ?? jsonIn(withoutNaN(text)));
+  if (repaired === undefined) throw unreadable({ retry: false });
+  const { transcript, isAsSent } = repaired;
+  const isSent = isAsSent && strict !== undefined;
+  return { formats: JSON_FORMATS, transcript, ...(!isSent && { body: JSON.stringify(transcript) }) };
 }
+
+const TEXT_OR_NAN = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+
+/** Python writes numbers that are none into its JSON. */
+const withoutNaN = (text: string): string =>
+  text.replace(TEXT_OR_NAN, (found) => (found.startsWith('"') ? found : 'null'));
 
 const unreadable = (more: ConstructorParameters<typeof UnreadableReply>[1]) =>
   new UnreadableReply('The provider returned a transcript that cannot be read.', more);

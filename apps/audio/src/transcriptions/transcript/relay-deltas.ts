@@ -4,8 +4,10 @@ import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { z } from 'zod';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-frames.ts';
 import { piecesOf, type StreamHead } from './stream-message.ts';
+import { deltaFrames, doneFrame } from './transcript-events.ts';
 
 const DONE = 'transcript.text.done';
 
@@ -25,6 +27,12 @@ export async function relayDeltas(
   };
   await emit(JSON.stringify(head));
   let done: TranscriptDone | undefined;
+  let isMarkedEnded = false;
+  /** What may hold the text, if the last event does not. */
+  const deltas: string[] = [];
+  const emitFrames = async (made: Iterable<string>) => {
+    for (const frame of made) for (const piece of piecesOf(frame)) await emit(piece);
+  };
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
 
   /** Emits frames in one piece, as far as they are no error. */
@@ -32,8 +40,20 @@ export async function relayDeltas(
     const [first] = frames;
     if (first === undefined) return;
     const failed = frames.find(({ latin1 }) => isErrorEvent(latin1));
-    const end = failed?.start ?? frames.at(-1)?.end;
-    for (const { data } of frames) done = doneEvent(data ?? '') ?? done;
+    for (const { data } of frames) {
+      if (data === null) continue;
+      isMarkedEnded ||= data === MARK;
+      if (data.includes(DELTA)) deltas.push(data);
+      done ??= doneEvent(data, deltas);
+    }
+    // A text that came in the last event only is heard by those who follow the deltas too.
+    if (done !== undefined && !deltas.some(isDelta)) {
+      await emitFrames(deltaFrames({ text: done.text }, 'json'));
+      deltas.push(HEARD);
+    }
+    // Clients read no further than the mark, so that what is missing comes in its place.
+    const mark = done === undefined ? frames.find(({ data }) => data === MARK) : undefined;
+    const end = failed?.start ?? mark?.start ?? frames.at(-1)?.end;
     for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
     if (failed)
       throw new GatewayError('upstream_failed', {
@@ -46,19 +66,53 @@ export async function relayDeltas(
     for await (const chunk of reply.body) await pass(reader.push(chunk));
     // A last frame without its blank line counts if it can be read.
     const last = reader.end();
-    if (last !== null && doneEvent(last.data ?? '') !== undefined) await pass([last]);
+    if (last !== null && isEnd(last.data ?? '', deltas)) await pass([last]);
   } catch (error) {
     if (!(error instanceof FrameTooLarge)) throw error;
     throw new UnreadableReply('The upstream sent an event that is too large to pass on.', { cause: error });
+  }
+  // Some servers mark the end without saying the whole text again.
+  if (done === undefined && isMarkedEnded && deltas.length > 0) {
+    done = { type: DONE, text: textOf(deltas) };
+    await emitFrames([...(deltas.some(isDelta) ? [] : deltaFrames(done, 'json')), doneFrame(done)]);
   }
   if (done === undefined) throw new UnreadableReply('The upstream ended its transcript too early.');
   return done;
 }
 
-function doneEvent(data: string): TranscriptDone | undefined {
+const MARK = '[DONE]';
+
+const isEnd = (data: string, deltas: readonly string[]): boolean =>
+  data === MARK || doneEvent(data, deltas) !== undefined;
+
+/** What is looked for in events that may hold a part of the text. */
+const DELTA = '"delta"';
+const isDelta = (data: string): boolean => data.includes('transcript.text.delta');
+/** Stands for a delta of our own. */
+const HEARD = '"transcript.text.delta"';
+
+/** An event's part of the text, in the words of the protocol or in those of chat, which some servers use. */
+const Delta = z.union([
+  z.object({ delta: z.string() }).transform(({ delta }) => delta),
+  z
+    .object({ choices: z.array(z.object({ delta: z.object({ content: z.string() }) })).min(1) })
+    .transform(({ choices }) => choices.map(({ delta }) => delta.content).join('')),
+]);
+
+const textOf = (deltas: readonly string[]): string =>
+  deltas.map((data) => Delta.safeParse(jsonIn(data)).data ?? '').join('');
+
+/** The last event; its text is that of the deltas where it has none. */
+function doneEvent(data: string, deltas: readonly string[]): TranscriptDone | undefined {
   if (!data.includes(DONE)) return undefined;
-  return TranscriptDone.safeParse(jsonIn(data)).data;
+  const event = Done.safeParse(jsonIn(data)).data;
+  return event && { ...event, text: event.text ?? textOf(deltas) };
 }
+
+const Done = TranscriptDone.extend({
+  text: TranscriptDone.shape.text.optional().catch(undefined),
+  usage: TranscriptDone.shape.usage.catch(undefined),
+});
 
 function jsonIn(text: string): unknown {
   try {
