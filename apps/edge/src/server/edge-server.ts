@@ -1,6 +1,6 @@
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { endAfterAnswer } from '@gateway/service-kit/life/serving';
+import { endAfterAnswer, isBehindLast } from '@gateway/service-kit/life/serving';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
@@ -58,6 +58,7 @@ export function configureEdgeServer(
   server.on('checkContinue', app);
   listenForUpgrades(server, app);
   server.on('clientError', (error: ParserError, socket: Duplex) => {
+    if (isBehindLast(error)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const failure = parserFailure(error);
     if (forwarder.failOn(socket, failure)) return endSoon(socket);

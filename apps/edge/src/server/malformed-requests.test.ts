@@ -137,6 +137,22 @@ test('a good request before a malformed one on its connection has its own answer
   expect(answers?.map((line) => line.trim())).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
 });
 
+test.for<[string, string]>([
+  ['HTTP/1.0', 'GET /v1/models HTTP/1.0\r\n\r\n'],
+  ['a coding in HTTP/1.0', `POST /v1/responses HTTP/1.0\r\n${CHUNKED}\r\n\r\n0\r\n\r\n`],
+  ['a connection to be closed', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+])(
+  '%s: what comes behind the last request of a connection is neither answered nor its answer',
+  async ([, text]) => {
+    for (const key of ['', `Authorization: Bearer ${KEY}\r\n`]) {
+      const connection = openRaw(edge.port, text.replace('\r\n', `\r\n${key}`) + NEXT);
+      await connection.closed;
+      expect(connection.received.match(/HTTP\/1\.1 \d\d\d /g)).toHaveLength(1);
+      expect(connection.received.startsWith('HTTP/1.1 200')).toBe(key !== '' && text.startsWith('GET'));
+    }
+  },
+);
+
 test('a body without an end is read on after its refusal for a while only, by its bytes', async () => {
   const piece = `${(1024 * 1024).toString(16)}\r\n${'x'.repeat(1024 * 1024)}\r\n`;
   for (const head of ['POST /v1/responses', 'POST /v1/images/edits', 'POST /healthz']) {

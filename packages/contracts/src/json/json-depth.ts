@@ -52,22 +52,26 @@ export const isDeeperThan = (text: string, maxDepth: number): boolean =>
   // Each bracket needs a closing one.
   text.length > 2 * maxDepth && outlineOf(Buffer.from(text), maxDepth).isTooDeep;
 
-/** Strings that end within this many bytes are read byte by byte: a search costs more to begin. */
+/** This many bytes of a string, and after each escaped quote in it, are read byte by byte: a search costs more to begin. */
 const NEAR_BYTES = 48;
 
 /** The index of the closing quote of the string that begins at `start`; -1 if it has none. */
 export function endOfString(json: Buffer, start: number): number {
-  const near = Math.min(start + NEAR_BYTES, json.length);
+  const { length } = json;
   let at = start + 1;
-  for (; at < near; at += 1) {
-    const code = json[at];
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at += 1;
-  }
-  for (let end = json.indexOf(QUOTE, at); end !== -1; end = json.indexOf(QUOTE, end + 1)) {
+  while (at < length) {
+    const near = Math.min(at + NEAR_BYTES, length);
+    for (; at < near; at += 1) {
+      const code = json[at];
+      if (code === QUOTE) return at;
+      if (code === BACKSLASH) at += 1;
+    }
+    const end = json.indexOf(QUOTE, at);
+    if (end === -1) return -1;
     let first = end;
     while (first > at && json[first - 1] === BACKSLASH) first -= 1;
     if ((end - first) % 2 === 0) return end;
+    at = end + 1;
   }
   return -1;
 }

@@ -144,6 +144,24 @@ test('a client that waits for 100 Continue gets it, and its answer', async () =>
   expect(await text(reply)).toBe('begun ended');
 });
 
+test('a body without an end that nobody reads ends its connection, by its bytes', async () => {
+  const { url } = await ready();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+  socket.resume();
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n');
+  const piece = Buffer.alloc(1024 * 1024);
+  const limit = 200 * piece.length;
+  const send = () => {
+    while (!socket.destroyed && socket.bytesWritten < limit && socket.write(piece));
+    if (socket.bytesWritten >= limit) socket.destroy();
+  };
+  socket.on('drain', send);
+  send();
+  await closed;
+  expect(socket.bytesWritten).toBeLessThan(limit / 2);
+});
+
 test('a process whose parent is gone stops', async () => {
   const { child, exited } = await ready();
   child.disconnect();

@@ -41,8 +41,16 @@ export function endAfterAnswer(socket: Duplex): boolean {
   return true;
 }
 
+/**
+ * Whether bytes came behind a request with which its connection ends. Nothing of them is read (RFC 9112 §9.6): that request
+ * has its answer, or gets it, and no other follows.
+ */
+export const isBehindLast = ({ code }: { readonly code?: string | undefined }): boolean =>
+  code === 'HPE_CLOSED_CONNECTION';
+
 /** What Node does where nobody listens, but for a second answer. */
 function refuseBroken(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (isBehindLast(error)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   if (endAfterAnswer(socket)) return;
   if (socket instanceof Socket && socket[openResponse]?.headersSent === true) return void socket.destroy();
@@ -70,6 +78,10 @@ export function serveBy(server: Server): Serving {
   onRequest((request, response) => {
     const { socket } = request;
     socket[openResponse] = response;
+    // Before Node's own listener, which drops unseen whatever of a body nobody has begun to read.
+    response.prependOnceListener('finish', () => {
+      if (!request.complete) discardRest(request);
+    });
     response.once('close', () => {
       if (!request.complete) discardRest(request);
       // A connection that kept its last response would keep all of that request in memory for as long as it is idle.
