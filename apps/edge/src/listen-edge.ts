@@ -133,6 +133,8 @@ function createMetricsApp(page: MetricsPage): Express {
   const app = express();
   app.disable('x-powered-by');
   mountMetrics(app, page);
+  // Express's own answer waits for the end of the body, which may have none.
+  app.use((_request, response) => void response.writeHead(404).end());
   return app;
 }
 

@@ -155,8 +155,14 @@ test.for<[string, string]>([
 
 test('a body without an end is read on after its refusal for a while only, by its bytes', async () => {
   const piece = `${(1024 * 1024).toString(16)}\r\n${'x'.repeat(1024 * 1024)}\r\n`;
-  for (const head of ['POST /v1/responses', 'POST /v1/images/edits', 'POST /healthz']) {
-    const connection = openRaw(edge.port, `${head} HTTP/1.1\r\nHost: x\r\n${CHUNKED}\r\n\r\n`);
+  const metricsPort = Number(new URL(edge.metricsUrl).port);
+  for (const [port, head] of [
+    [edge.port, 'POST /v1/responses'],
+    [edge.port, 'POST /v1/images/edits'],
+    [edge.port, 'POST /healthz'],
+    [metricsPort, 'POST /nothing'],
+  ] as const) {
+    const connection = openRaw(port, `${head} HTTP/1.1\r\nHost: x\r\n${CHUNKED}\r\n\r\n`);
     const { socket } = connection;
     const send = () => {
       while (!socket.destroyed && socket.write(piece));

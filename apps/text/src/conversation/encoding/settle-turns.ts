@@ -20,12 +20,16 @@ export function settleTurns(
   { source, turns }: Conversation,
   { countsOnly = false }: Pick<Target, 'countsOnly'>,
 ): Turn[] {
-  const waiting = new ResultQueues(turns.flatMap((turn) => turn.parts).filter(isResult));
+  const parts = turns.flatMap((turn) => turn.parts);
+  const results = parts.filter(isResult);
+  const calls = parts.filter(isCall);
+  if (results.length === 0 && calls.length === 0) return turns.filter((turn) => turn.parts.length > 0);
 
-  const ids = new HistoryIds(turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id)));
+  const waiting = new ResultQueues(results);
+  const ids = new HistoryIds(calls.map(({ id }) => id));
   const settled: Turn[] = [];
   for (const turn of turns) {
-    const results: ToolResultPart[] = [];
+    const resultsOfTurn: ToolResultPart[] = [];
     const rest = turn.parts.flatMap((part): Part[] => {
       if (isResult(part)) return [];
       if (!isCall(part)) return [part];
@@ -33,11 +37,12 @@ export function settleTurns(
       const result = waiting.take(part.id) ?? (mayWait ? noResult(part) : null);
       if (result === null) return missingResult(source, part, turn);
       const id = ids.of(part.id);
-      results.push({ ...result, callId: id, ...(part.custom && { custom: true }) });
+      resultsOfTurn.push({ ...result, callId: id, ...(part.custom && { custom: true }) });
       return [id === part.id ? part : { ...part, id }];
     });
     if (rest.length > 0) settled.push({ ...turn, parts: rest });
-    if (results.length > 0) settled.push({ role: 'user', parts: results, at: results[0]?.at ?? turn.at });
+    const [first] = resultsOfTurn;
+    if (first !== undefined) settled.push({ role: 'user', parts: resultsOfTurn, at: first.at ?? turn.at });
   }
   const unclaimed = waiting.first();
   if (unclaimed !== undefined) unexpectedResult(source, unclaimed);
