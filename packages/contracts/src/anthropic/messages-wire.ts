@@ -59,12 +59,26 @@ export const MessagesBlock = {
     name: z.string(),
     input: z.unknown(),
     caller,
+    toolset_name: optionalText,
   }),
   tool_result: z.object({
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
+    toolset_name: optionalText,
     content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
     is_error: z.boolean().nullish(),
+  }),
+  browser_state: z.object({
+    type: z.literal('browser_state'),
+    tabs: z.array(
+      z.object({
+        tab_id: z.string(),
+        title: optionalText,
+        url: optionalText,
+        active: z.boolean().nullish(),
+      }),
+    ),
+    state_changes: z.array(z.looseObject({ type: z.string() })).nullish(),
   }),
   server_tool_use: z.looseObject({
     type: z.literal('server_tool_use'),
@@ -91,6 +105,21 @@ export const MessagesTool = z.object({
   description: optionalText,
   input_schema: z.record(z.string(), z.unknown()).nullish(),
   strict: z.boolean().nullish(),
+});
+
+/** A tool whose schema its type implies, such as `bash_20250124`. */
+export const MessagesKnownTool = z.object({
+  type: z.string(),
+  name: z.string(),
+  strict: z.boolean().nullish(),
+  display_width_px: optionalNumber,
+  display_height_px: optionalNumber,
+  enable_zoom: z.boolean().nullish(),
+});
+
+export const MessagesToolset = z.object({
+  type: z.string(),
+  configs: z.record(z.string(), z.object({ enabled: z.boolean().nullish() }).nullable()).nullish(),
 });
 
 /** Members of `web_search_2025…` tools. */

@@ -26,6 +26,8 @@ test.for([
   ['messages', 'custom'],
   ['messages', 'bash_20250124'],
   ['messages', 'text_editor_20250728'],
+  ['messages', 'computer_toolset_20260801'],
+  ['messages', 'browser_toolset_20260801'],
 ] as const)('on %s the caller runs %s, so every route takes it', ([protocol, type]) => {
   expect(builtInToolOf(protocol, type)).toBeNull();
 });

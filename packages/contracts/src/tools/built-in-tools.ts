@@ -31,7 +31,15 @@ const RUN_BY_CALLER: Readonly<Record<'responses' | 'messages', ReadonlySet<strin
     'computer_use_preview',
     'programmatic_tool_calling',
   ]),
-  messages: new Set(['custom', 'bash', 'text_editor', 'memory', 'computer']),
+  messages: new Set([
+    'custom',
+    'bash',
+    'text_editor',
+    'memory',
+    'computer',
+    'computer_toolset',
+    'browser_toolset',
+  ]),
 };
 
 /** The family that a tool's type belongs to. */

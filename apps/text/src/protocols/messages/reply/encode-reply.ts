@@ -1,6 +1,6 @@
 import { CallIds } from '../../../conversation/encoding/call-ids.ts';
 import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
-import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../../conversation/parts.ts';
+import type { OpaquePayload, ReplyPart, ToolCallPart, WebSearchPart } from '../../../conversation/parts.ts';
 import type { Reply } from '../../../conversation/reply/reply.ts';
 import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { AnswerContext } from '../../../conversation/target.ts';
@@ -84,15 +84,26 @@ function encodeBlocks(part: ReplyPart, { ids, wasCut }: State, context: AnswerCo
     case 'tool-call': {
       const input = part.custom ? { input: part.arguments } : parseArguments(part.arguments);
       if (input === null && !wasCut) throw upstreamNonsense();
-      const { name } = part;
-      return [
-        { type: 'tool_use', id: ids.take(part.id), name, input: input ?? {}, caller: { type: 'direct' } },
-      ];
+      return [callBlock(ids.take(part.id), part, input ?? {})];
     }
     case 'web-search':
       return encodeSearch(part, context);
   }
 }
+
+/** A namespace is a toolset here: no other tools of this protocol have one. */
+export const callBlock = (
+  id: string,
+  { name, namespace }: Pick<ToolCallPart, 'name' | 'namespace'>,
+  input: object,
+): object => ({
+  type: 'tool_use',
+  id,
+  name,
+  ...(namespace && { toolset_name: namespace }),
+  input,
+  caller: { type: 'direct' },
+});
 
 /** A search by another vendor as the pair of blocks that Claude shows. */
 export function encodeSearch(

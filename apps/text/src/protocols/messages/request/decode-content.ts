@@ -14,6 +14,7 @@ import type {
 import type { RequestReader } from '../../../conversation/request-reader.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
+import { browserStateText } from '../../caller-tools/browser-state.ts';
 
 export interface ContentReaders {
   /** Whose message it is. */
@@ -54,9 +55,22 @@ function decodeBlock(block: Block, at: Path, readers: ContentReaders): Part | nu
       return openReasoning({ texts: [], form: 'summary', at }, data, native, tokens);
     }
     case 'tool_use': {
-      const { id, name, input, caller } = reader.read(MessagesBlock.tool_use, block, at);
+      const {
+        id,
+        name,
+        input,
+        caller,
+        toolset_name: namespace,
+      } = reader.read(MessagesBlock.tool_use, block, at);
       if (caller && caller.type !== 'direct') reader.drop([...at, 'caller'], ONLY_ANTHROPIC);
-      return { type: 'tool-call', id, name, arguments: JSON.stringify(input ?? {}), at };
+      return {
+        type: 'tool-call',
+        id,
+        name,
+        arguments: JSON.stringify(input ?? {}),
+        at,
+        ...(namespace && { namespace }),
+      };
     }
     case 'tool_result':
       return decodeResult(block, at, readers);
@@ -78,7 +92,10 @@ function decodeResult(block: Block, at: Path, { reader }: ContentReaders): Part 
   for (const [index, inner] of (Array.isArray(result.content) ? result.content : []).entries()) {
     const innerAt = [...at, 'content', index];
     if (inner.type === 'tool_reference') reader.drop(innerAt, ONLY_ANTHROPIC);
-    else {
+    else if (inner.type === 'browser_state') {
+      const state = reader.read(MessagesBlock.browser_state, inner, innerAt);
+      content.push({ type: 'text', text: browserStateText(state), at: innerAt });
+    } else {
       const shown = decodeShown(inner, innerAt, reader);
       if (shown !== null) content.push(shown);
     }

@@ -11,7 +11,7 @@ import { decodeTool, decodeToolChoice } from './decode-tools.ts';
 export function decodeMessagesRequest(body: unknown, tokens: OpaqueTokens): Conversation {
   const reader = new RequestReader('messages');
   const request = reader.read(MessagesRequestWire, body);
-  const tools = (request.tools ?? []).map((tool, index) => decodeTool(tool, ['tools', index], reader));
+  const tools = (request.tools ?? []).flatMap((tool, index) => decodeTool(tool, ['tools', index], reader));
   const parallel = request.tool_choice?.disable_parallel_tool_use;
   const conversation: Omit<Conversation, 'untranslatable' | 'otherNames'> = {
     source: 'messages',

@@ -1,18 +1,45 @@
 import {
+  MessagesKnownTool,
   type MessagesRequestWire,
   MessagesTool,
+  MessagesToolset,
   MessagesWebSearchTool,
 } from '@gateway/contracts/anthropic/messages-wire';
 import type { RequestReader } from '../../../conversation/request-reader.ts';
-import type { Tool, ToolChoice } from '../../../conversation/tool.ts';
+import type { FunctionTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
 import type { Path } from '../../../wire/path.ts';
+import { messagesClientTool } from '../../caller-tools/messages-tools.ts';
+import { messagesToolset } from '../../caller-tools/messages-toolsets.ts';
 
 type WireTool = { readonly [member: string]: unknown; readonly type?: string | null | undefined };
 
-export function decodeTool(value: WireTool, at: Path, reader: RequestReader): Tool {
+/** One entry of `tools`; a toolset is several. */
+export function decodeTool(value: WireTool, at: Path, reader: RequestReader): Tool[] {
   const type = value.type ?? 'custom';
-  if (type.startsWith('web_search_')) return decodeWebSearch(type, value, at, reader);
-  if (type !== 'custom') return { type: 'hosted', name: type, at };
+  if (type.startsWith('web_search_')) return [decodeWebSearch(type, value, at, reader)];
+  if (type === 'custom') return [decodeOwn(value, at, reader)];
+  return decodeKnown(type, value, at, reader) ?? [{ type: 'hosted', name: type, at }];
+}
+
+/** Tools whose schemas only Claude knows, and whose calls the caller's program runs: null for other types. */
+function decodeKnown(type: string, value: WireTool, at: Path, reader: RequestReader): FunctionTool[] | null {
+  const toolset = messagesToolset(type);
+  if (toolset !== null) {
+    const { configs } = reader.read(MessagesToolset, value, at);
+    return toolset
+      .tools(configs ?? {})
+      .map((tool) => ({ type: 'function', namespace: toolset.name, at, ...tool }));
+  }
+  const clientTool = messagesClientTool(type);
+  if (clientTool === null) return null;
+  const { name, strict, ...settings } = reader.read(MessagesKnownTool, value, at);
+  // Its schemas are not written the way that strict servers want them.
+  if (strict)
+    reader.drop([...at, 'strict'], 'the tool is described to the model and its schema not enforced');
+  return [{ type: 'function', name, at, ...clientTool(settings) }];
+}
+
+function decodeOwn(value: WireTool, at: Path, reader: RequestReader): FunctionTool {
   const tool = reader.read(MessagesTool, value, at);
   return {
     type: 'function',
@@ -43,6 +70,11 @@ export function decodeToolChoice(choice: WireChoice, tools: readonly Tool[]): To
   if (choice.type === 'any') return { type: 'required' };
   if (choice.type !== 'tool') return { type: choice.type };
   const { name } = choice;
-  const isSearch = name === 'web_search' && tools.some((tool) => tool.type === 'web-search');
-  return { type: 'tool', tool: { name, type: isSearch ? 'hosted' : 'function' } };
+  if (name === 'web_search' && tools.some((tool) => tool.type === 'web-search'))
+    return { type: 'tool', tool: { name, type: 'hosted' } };
+  const functions = tools.filter((tool) => tool.type === 'function');
+  const namespace = functions.some((tool) => tool.name === name && tool.namespace === undefined)
+    ? undefined
+    : functions.find((tool) => tool.name === name)?.namespace;
+  return { type: 'tool', tool: { name, type: 'function', ...(namespace && { namespace }) } };
 }

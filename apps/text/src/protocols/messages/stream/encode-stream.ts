@@ -8,6 +8,7 @@ import { NO_USAGE } from '../../../wire/usage.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import {
   answeredUsage,
+  callBlock,
   callIds,
   encodeSearch,
   hiddenBlock,
@@ -87,7 +88,7 @@ export class MessagesStreamEncoder implements StreamStep<StreamEvent, string> {
       case 'tool-call-start': {
         this.#part = newPart('summary', event.custom ?? false);
         const id = this.#callIds.take(event.id);
-        yield this.#open({ type: 'tool_use', id, name: event.name, input: {}, caller: { type: 'direct' } });
+        yield this.#open(callBlock(id, event, {}));
         break;
       }
       case 'tool-call-delta':
