@@ -49,7 +49,7 @@ const NEXT: Readonly<Record<TextProtocol, (answer: Answer) => object>> = {
 };
 
 /** What another vendor's model really does not get to see. */
-const REAL_LOSS = /annotations$|citations$|logprobs$|reasoning|tool runs/;
+const REAL_LOSS = /annotations$|citations$|logprobs$|reasoning|its own provider knows/;
 
 /** Replies in which there is an answer. */
 const ANSWERS = readdirSync(FOLDER).filter(
