@@ -1,5 +1,3 @@
-import http from 'node:http';
-import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { type ForwardProxy, ProxyError } from './proxy.ts';
@@ -33,10 +31,13 @@ interface Tunnel {
   readonly target: string;
 }
 
-function openTunnel({ proxy, connectMs, target }: Tunnel): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+async function openTunnel({ proxy, connectMs, target }: Tunnel): Promise<Socket> {
   const { authorization, origin } = proxy;
-  const { request: requestBy } = origin.startsWith('https:') ? https : http;
+  // Whoever has no proxy does not load these modules: as imports, they bring Node's own fetch with them.
+  const { request: requestBy } = await (origin.startsWith('https:')
+    ? import('node:https')
+    : import('node:http'));
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = requestBy(origin, {
     method: 'CONNECT',
     path: target,
