@@ -14,7 +14,7 @@ import { PROTOCOLS } from '../conversion/protocols.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { encodeUsage } from '../protocols/responses/reply/usage.ts';
-import { shownItem } from '../stored/kept-response.ts';
+import { shownItem } from '../stored/shown-item.ts';
 import { messageIn } from '../threads/thread-stream.ts';
 import { translatedHead } from '../translation/headers.ts';
 import { keepLastFrame } from '../translation/kept-stream.ts';

@@ -1,22 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
+import { publishedSchema } from '../testing/published-schemas.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { dataOf, planFor, streamFixtures } from '../testing/test-streams.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 
-/** Component schemas of the two published descriptions of the Responses protocol, as far as answers need them. */
-const readSchemas = (file: string, root: string): z.ZodType => {
-  const text = readFileSync(new URL(`./fixtures/${file}.json`, import.meta.url), 'utf8');
-  const definitions: unknown = JSON.parse(text);
-  if (!isJsonObject(definitions)) throw new Error(`${file} holds no schemas`);
-  return z.fromJSONSchema({ ...definitions, $ref: `#/$defs/${root}` });
-};
-
 const DESCRIPTIONS = [
-  { description: 'OpenAI', schema: readSchemas('openai-schemas', 'ResponseStreamEvent') },
-  { description: 'Open Responses', schema: readSchemas('openresponses-schemas', 'StreamEvent') },
+  { description: 'OpenAI', schema: publishedSchema('openai-schemas', 'ResponseStreamEvent') },
+  { description: 'Open Responses', schema: publishedSchema('openresponses-schemas', 'StreamEvent') },
 ];
 
 /** Members in which the live service and its clients are ahead of a description, so that we follow them. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
+import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StoredItem } from './conversations/conversation-store.ts';
 import type { NewItem } from './conversations/window-nodes.ts';
@@ -64,24 +64,4 @@ export function inputItems(body: unknown, referred: ReadonlyMap<string, StoredIt
     const kept = isReference(item) ? referred.get(item.id) : undefined;
     return kept ?? { id: textAt(objectOf(item), 'id'), json: JSON.stringify(item) };
   });
-}
-
-/** An item of an input as a list shows it: with a type and an id, and content in parts. */
-export function shownItem({ id, json }: Pick<StoredItem, 'id' | 'json'>): JsonObject {
-  const parsed = parseBody(json);
-  const item = isObject(parsed) ? parsed : {};
-  const type = item.type ?? 'message';
-  if (type !== 'message') return { ...item, id };
-  const isAnswer = item.role === 'assistant';
-  const content =
-    typeof item.content === 'string'
-      ? [
-          {
-            type: isAnswer ? 'output_text' : 'input_text',
-            text: item.content,
-            ...(isAnswer && { annotations: [], logprobs: [] }),
-          },
-        ]
-      : item.content;
-  return { id, status: 'completed', ...item, type, content };
 }

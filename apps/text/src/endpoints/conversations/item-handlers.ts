@@ -2,7 +2,7 @@ import { ConversationItemsRequest } from '@gateway/contracts/openai/conversation
 import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
-import { shownItem } from '../../stored/kept-response.ts';
+import { shownItem } from '../../stored/shown-item.ts';
 import { itemPage } from '../stored/item-page.ts';
 import {
   addedItems,
