@@ -16,6 +16,11 @@ export const Quirks = z.strictObject({
   streamOptions: z.boolean().default(true),
   /** Whether `parallel_tool_calls` is understood. */
   parallelToolCalls: z.boolean().default(true),
+  /**
+   * Whether requests in its own protocol may have values that only its maker documents, such as `tool_choice: any` or
+   * `max_tokens: -1`. Elsewhere they are refused before anything is sent.
+   */
+  ownValues: z.boolean().default(true),
   /** Request members that this server refuses, by their wire name at the top level. They are left out and reported. */
   refusedMembers: z.array(z.string()).default([]),
   /** `drop` if temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { Route } from '@gateway/upstream/configuration/configuration';
 import { modelFor } from '@gateway/upstream/model-for';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
@@ -36,6 +38,8 @@ export async function openReadCall(read: ReadRequest): Promise<TextCall> {
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
+  if (request.ownValue !== null && !model.routes.some((route) => takesOwnValues(route, endpoint.protocol)))
+    throw request.ownValue;
   const history = await findHistory({ ...read, identity });
   return {
     ...read,
@@ -54,6 +58,15 @@ export function candidatesFor(call: TextCall): readonly Candidate[] {
   const { services, endpoint, request, model, thread } = call;
   const affinity = () => affinityOf(call);
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools, affinity);
-  const pinned = pinCandidates(call, candidates);
+  // A value that only some servers know may be translated, but does not go to one that would refuse it.
+  const taking =
+    request.ownValue === null
+      ? candidates
+      : candidates.filter(({ protocol, route }) => protocol !== endpoint.protocol || route.quirks.ownValues);
+  const pinned = pinCandidates(call, taking);
   return thread === null ? pinned : thread.ordered(pinned);
 }
+
+/** Whether a route's server speaks a protocol itself, with values that only its maker documents. */
+const takesOwnValues = ({ channel, quirks }: Route, protocol: TextProtocol): boolean =>
+  quirks.ownValues && channel.speaks.includes(protocol);

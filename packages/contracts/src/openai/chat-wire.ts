@@ -108,17 +108,23 @@ const choiceOfTool = z.discriminatedUnion('type', [
   z.object({ type: z.literal('custom'), custom: named }),
 ]);
 
-/** A Chat Completions request. */
+/** -1, as some servers have it, or 0 is no bound. */
+const tokenBound = z
+  .int()
+  .transform((bound) => (bound > 0 ? bound : null))
+  .nullish();
+
+/** A Chat Completions request, in the values of any server as far as other protocols have their meaning. */
 export const ChatRequest = z.object({
   model: z.string().min(1),
   messages: z.array(ChatMessage).min(1),
-  max_completion_tokens: z.int().min(1).nullish(),
-  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: tokenBound,
+  max_tokens: tokenBound,
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
     .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
@@ -128,6 +134,8 @@ export const ChatRequest = z.object({
   tool_choice: z
     .union([
       z.enum(['none', 'auto', 'required']),
+      // Mistral's word, which vLLM takes too.
+      z.literal('any').transform(() => 'required' as const),
       z.discriminatedUnion('type', [
         ...choiceOfTool.options,
         z.object({

@@ -35,44 +35,63 @@ const TOOL_RULES: Readonly<Record<string, z.ZodType>> = {
 const ResponseFormat = z.looseObject({ type: z.string() });
 const JsonSchemaFormat = z.looseObject({ json_schema: Named });
 
+const TokenBound = z.int({ error: INTEGER });
+
+/** The values of OpenAI's own service, for the members of which servers of other makers know more. */
+const OWN_VALUES = {
+  max_completion_tokens: TokenBound.min(1).nullish(),
+  max_tokens: TokenBound.min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(MAX_STOP_SEQUENCES)]).nullish(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).nullish(),
+  reasoning_effort: z.enum(REASONING_EFFORTS).nullish(),
+};
+
+/** Those of any server: `max_tokens: -1` is no bound, `tool_choice: any` is `required` in another word. */
+const ANY_VALUES = {
+  max_completion_tokens: TokenBound.nullish(),
+  max_tokens: TokenBound.nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
+  reasoning_effort: z.string().nullish(),
+};
+
+const Request = z.looseObject({
+  model: z.string().min(1),
+  messages: z.array(Message).min(1),
+  temperature: decimal(0, 2).nullish(),
+  top_p: decimal(0, 1).nullish(),
+  presence_penalty: decimal(-2, 2).nullish(),
+  frequency_penalty: decimal(-2, 2).nullish(),
+  n: z.int({ error: INTEGER }).min(1).max(MAX_ANSWERS).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: ResponseFormat.nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int({ error: INTEGER }).min(0).max(MAX_TOP_LOGPROBS).nullish(),
+});
+const AnyRequest = Request.extend(ANY_VALUES);
+
+function checkRequest(request: z.infer<typeof AnyRequest>, context: z.RefinementCtx): void {
+  const { messages, tools, tool_choice: choice, response_format: format } = request;
+  for (const [index, message] of messages.entries()) {
+    const rule = lookUp(MESSAGE_RULES, message.role);
+    if (rule !== undefined) nested(rule, ['messages', index], message, context);
+  }
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const rule = lookUp(TOOL_RULES, tool.type);
+    if (rule !== undefined) nested(rule, ['tools', index], tool, context);
+  }
+  const rule = typeof choice === 'object' && choice !== null ? lookUp(TOOL_RULES, choice.type) : undefined;
+  if (rule !== undefined) nested(rule, ['tool_choice'], choice, context);
+  if (format?.type === 'json_schema') nested(JsonSchemaFormat, ['response_format'], format, context);
+  checkChatToolChoice(request, context);
+}
+
 /** A request of `POST /v1/chat/completions`. `null` means absent. Members that are not named here pass unchanged. */
-export const ChatCompletionsRequest = z
-  .looseObject({
-    model: z.string().min(1),
-    messages: z.array(Message).min(1),
-    max_completion_tokens: z.int({ error: INTEGER }).min(1).nullish(),
-    max_tokens: z.int({ error: INTEGER }).min(1).nullish(),
-    temperature: decimal(0, 2).nullish(),
-    top_p: decimal(0, 1).nullish(),
-    presence_penalty: decimal(-2, 2).nullish(),
-    frequency_penalty: decimal(-2, 2).nullish(),
-    n: z.int({ error: INTEGER }).min(1).max(MAX_ANSWERS).nullish(),
-    stop: z.union([z.string(), z.array(z.string()).max(MAX_STOP_SEQUENCES)]).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-    tool_choice: z
-      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })])
-      .nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    response_format: ResponseFormat.nullish(),
-    reasoning_effort: z.enum(REASONING_EFFORTS).nullish(),
-    logprobs: z.boolean().nullish(),
-    top_logprobs: z.int({ error: INTEGER }).min(0).max(MAX_TOP_LOGPROBS).nullish(),
-  })
-  .superRefine((request, context) => {
-    const { messages, tools, tool_choice: choice, response_format: format } = request;
-    for (const [index, message] of messages.entries()) {
-      const rule = lookUp(MESSAGE_RULES, message.role);
-      if (rule !== undefined) nested(rule, ['messages', index], message, context);
-    }
-    for (const [index, tool] of (tools ?? []).entries()) {
-      const rule = lookUp(TOOL_RULES, tool.type);
-      if (rule !== undefined) nested(rule, ['tools', index], tool, context);
-    }
-    const rule = typeof choice === 'object' && choice !== null ? lookUp(TOOL_RULES, choice.type) : undefined;
-    if (rule !== undefined) nested(rule, ['tool_choice'], choice, context);
-    if (format?.type === 'json_schema') nested(JsonSchemaFormat, ['response_format'], format, context);
-    checkChatToolChoice(request, context);
-  });
+export const ChatCompletionsRequest = Request.extend(OWN_VALUES).superRefine(checkRequest);
 export type ChatCompletionsRequest = z.infer<typeof ChatCompletionsRequest>;
+
+/** The same for a server that may know further values. */
+export const CompatibleChatRequest = AnyRequest.superRefine(checkRequest);

@@ -172,7 +172,10 @@ export const ResponsesRequestWire = z.object({
   model: optionalText,
   input: z.union([z.string(), z.array(z.looseObject({ type: z.string().optional() }))]).nullish(),
   instructions: optionalText,
-  max_output_tokens: z.number().nullish(),
+  max_output_tokens: z
+    .number()
+    .transform((bound) => (bound > 0 ? bound : null))
+    .nullish(),
   max_tool_calls: z.number().nullish(),
   temperature: z.number().nullish(),
   top_p: z.number().nullish(),
@@ -187,7 +190,13 @@ export const ResponsesRequestWire = z.object({
   conversation: z.unknown().optional(),
   prompt: z.unknown().optional(),
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(['none', 'auto', 'required']),
+      z.literal('any').transform(() => 'required' as const),
+      z.looseObject({ type: z.string() }),
+    ])
+    .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   reasoning: z
     .object({ effort: optionalText, summary: optionalText, generate_summary: optionalText })

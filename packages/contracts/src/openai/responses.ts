@@ -53,45 +53,60 @@ const ContextManagement = z.looseObject({
 
 const Input = z.union([z.string(), z.array(z.looseObject({ type: z.string().nullish() }))]).nullish();
 
+/** The values of OpenAI's own service, for the members of which servers of other makers know more. */
+const OWN_VALUES = {
+  max_output_tokens: z.int({ error: INTEGER }).min(1).nullish(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).nullish(),
+  reasoning: z.looseObject({ effort: z.enum(REASONING_EFFORTS).nullish() }).nullish(),
+};
+
+/** Those of any server. */
+const ANY_VALUES = {
+  max_output_tokens: z.int({ error: INTEGER }).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
+  reasoning: z.looseObject({ effort: z.string().nullish() }).nullish(),
+};
+
+const Request = z.looseObject({
+  model: z.string().min(1),
+  input: Input,
+  instructions: z.string().nullish(),
+  temperature: decimal(0, 2).nullish(),
+  top_p: decimal(0, 1).nullish(),
+  stream: z.boolean().nullish(),
+  store: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
+  tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+  context_management: z.array(ContextManagement).min(1).nullish(),
+});
+const AnyRequest = Request.extend(ANY_VALUES);
+
+function checkRequest(request: z.infer<typeof AnyRequest>, context: z.RefinementCtx): void {
+  const { input, tools, tool_choice: choice } = request;
+  if (isEmpty(input) && !CONTEXT_MEMBERS.some((name) => isGiven(request[name])))
+    context.addIssue(missingInput());
+  if (isGiven(request.conversation) && isGiven(request.previous_response_id)) {
+    const text = "'previous_response_id' and 'conversation' exclude each other: send one of them.";
+    context.addIssue(problem([], { code: 'mutually_exclusive_parameters', openai: text, anthropic: text }));
+  }
+  checkItems(input, context);
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const rule = lookUp(TOOL_RULES, tool.type);
+    if (rule !== undefined) nested(rule, ['tools', index], tool, context);
+  }
+  if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))
+    nested(FunctionTool, ['tool_choice'], choice, context);
+  checkResponsesToolChoice(request, context);
+}
+
 /** A request of `POST /v1/responses`. `null` means absent. Members that are not named here pass unchanged. */
-export const ResponsesRequest = z
-  .looseObject({
-    model: z.string().min(1),
-    input: Input,
-    instructions: z.string().nullish(),
-    max_output_tokens: z.int({ error: INTEGER }).min(1).nullish(),
-    temperature: decimal(0, 2).nullish(),
-    top_p: decimal(0, 1).nullish(),
-    stream: z.boolean().nullish(),
-    store: z.boolean().nullish(),
-    background: z.boolean().nullish(),
-    previous_response_id: z.string().nullish(),
-    conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
-    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-    tool_choice: z
-      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })])
-      .nullish(),
-    reasoning: z.looseObject({ effort: z.enum(REASONING_EFFORTS).nullish() }).nullish(),
-    context_management: z.array(ContextManagement).min(1).nullish(),
-  })
-  .superRefine((request, context) => {
-    const { input, tools, tool_choice: choice } = request;
-    if (isEmpty(input) && !CONTEXT_MEMBERS.some((name) => isGiven(request[name])))
-      context.addIssue(missingInput());
-    if (isGiven(request.conversation) && isGiven(request.previous_response_id)) {
-      const text = "'previous_response_id' and 'conversation' exclude each other: send one of them.";
-      context.addIssue(problem([], { code: 'mutually_exclusive_parameters', openai: text, anthropic: text }));
-    }
-    checkItems(input, context);
-    for (const [index, tool] of (tools ?? []).entries()) {
-      const rule = lookUp(TOOL_RULES, tool.type);
-      if (rule !== undefined) nested(rule, ['tools', index], tool, context);
-    }
-    if (typeof choice === 'object' && choice !== null && NAMED_CHOICES.has(choice.type))
-      nested(FunctionTool, ['tool_choice'], choice, context);
-    checkResponsesToolChoice(request, context);
-  });
+export const ResponsesRequest = Request.extend(OWN_VALUES).superRefine(checkRequest);
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+
+/** The same for a server that may know further values. */
+export const CompatibleResponsesRequest = AnyRequest.superRefine(checkRequest);
 
 const isGiven = (value: unknown): boolean => (value ?? null) !== null;
 

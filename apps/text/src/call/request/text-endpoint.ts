@@ -1,7 +1,11 @@
 import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
-import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
-import { CompactRequest, ResponsesRequest } from '@gateway/contracts/openai/responses';
+import { ChatCompletionsRequest, CompatibleChatRequest } from '@gateway/contracts/openai/chat';
+import {
+  CompactRequest,
+  CompatibleResponsesRequest,
+  ResponsesRequest,
+} from '@gateway/contracts/openai/responses';
 import type { Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
@@ -28,6 +32,8 @@ export interface TextEndpoint {
   readonly translatedTo: readonly TextProtocol[];
   readonly dialect: Dialect;
   readonly schema: z.ZodType<TextBody>;
+  /** The same with values that other makers' servers of this protocol may know; null: there are none. */
+  readonly compatible: z.ZodType<TextBody> | null;
 }
 
 export const RESPONSES: TextEndpoint = {
@@ -36,6 +42,7 @@ export const RESPONSES: TextEndpoint = {
   translatedTo: ['messages', 'chat'],
   dialect: 'openai',
   schema: ResponsesRequest,
+  compatible: CompatibleResponsesRequest,
 };
 
 export const MESSAGES: TextEndpoint = {
@@ -44,6 +51,7 @@ export const MESSAGES: TextEndpoint = {
   translatedTo: ['responses', 'chat'],
   dialect: 'anthropic',
   schema: MessagesRequest,
+  compatible: null,
 };
 
 export const CHAT: TextEndpoint = {
@@ -52,6 +60,7 @@ export const CHAT: TextEndpoint = {
   translatedTo: ['responses', 'messages'],
   dialect: 'openai',
   schema: ChatCompletionsRequest,
+  compatible: CompatibleChatRequest,
 };
 
 /** Counting generates nothing, so there is no usage to read. */
@@ -66,6 +75,7 @@ export const COMPACT: TextEndpoint = {
   ...RESPONSES,
   operation: 'responses.compact',
   schema: CompactRequest,
+  compatible: null,
 };
 
 export const INPUT_TOKENS: TextEndpoint = {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readSchema } from '@gateway/contracts/json/read-schema';
 import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Dropped } from '../../conversation/losses.ts';
@@ -12,7 +13,7 @@ import { checkBounds } from './request-bounds.ts';
 import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
 import { requestedTiers } from './requested-tiers.ts';
 import { type RequestedTool, requestedTools } from './requested-tools.ts';
-import type { TextEndpoint } from './text-endpoint.ts';
+import type { TextBody, TextEndpoint } from './text-endpoint.ts';
 import { type UnsizedInput, unsizedInput } from './unsized-input.ts';
 
 /**
@@ -33,6 +34,8 @@ export interface TextRequest {
     /** The number of stored items in the input. They precede the caller's own. */
     readonly keptItems?: number;
   } | null;
+  /** The error of a value that only another maker's server may know; null: every value is the protocol's own. */
+  readonly ownValue: GatewayError | null;
   readonly model: string;
   readonly streamed: boolean;
   /** Chat: what the caller requests to be in a stream, such as its usage. */
@@ -74,13 +77,10 @@ export async function readTextRequest(
 }
 
 /** Describes the content of a body. @throws {GatewayError} for one that is not what the endpoint takes */
-export function describeRequest(
-  { schema, protocol, operation }: TextEndpoint,
-  bytes: Buffer,
-  value: unknown,
-): TextRequest {
+export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: unknown): TextRequest {
+  const { protocol, operation } = endpoint;
   if (isObject(value)) checkBounds(value);
-  const body = validate(schema, value);
+  const { body, ownValue } = readBody(endpoint, value);
   const { thread, diagnostics } = body;
   const members = isObject(value) ? value : {};
   return {
@@ -88,6 +88,7 @@ export function describeRequest(
     inputLength: bytes.length,
     content: new BodyContent(bytes, value),
     rewritten: null,
+    ownValue,
     model: body.model,
     streamed: body.stream === true,
     streamOptions: isObject(body.stream_options) ? body.stream_options : null,
@@ -106,6 +107,21 @@ export function describeRequest(
     builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
   };
+}
+
+/** A body by its endpoint's own schema, else by that of compatible servers. @throws {GatewayError} */
+function readBody(
+  { schema, compatible }: TextEndpoint,
+  value: unknown,
+): { readonly body: TextBody; readonly ownValue: GatewayError | null } {
+  try {
+    return { body: validate(schema, value), ownValue: null };
+  } catch (error) {
+    const read =
+      error instanceof GatewayError && compatible !== null ? readSchema(compatible, value) : undefined;
+    if (read === undefined || !(error instanceof GatewayError)) throw error;
+    return { body: read.data, ownValue: error };
+  }
 }
 
 /** The parsed content of a body. */

@@ -8,6 +8,10 @@ const rank = (effort: Effort): number => EFFORTS.indexOf(effort);
 export const readEffort = (word: string | null | undefined): Effort | undefined =>
   EFFORTS.find((effort) => effort === word);
 
+/** A word of one server's own; `default` leaves the effort to the model, as no word does. */
+export const isOwnEffort = (word: string | null | undefined): boolean =>
+  Boolean(word) && word !== 'default' && readEffort(word) === undefined;
+
 /** The wanted effort, else the next weaker one that the model takes, else its weakest. Null where it takes none. */
 export function nearestEffort(wanted: Effort, known: readonly Effort[]): Effort | null {
   const ordered = known.toSorted((a, b) => rank(a) - rank(b));

@@ -6,6 +6,7 @@ import { SELF_HOSTED } from './self-hosted.ts';
 
 /** OpenAI's own Chat Completions, where it differs from other servers' versions. */
 const openaiQuirks = {
+  ownValues: false,
   backgroundResponses: true,
   maxTokensMember: 'max_completion_tokens',
   instructionRole: 'developer',
@@ -30,7 +31,7 @@ export const PRESETS = {
     paths: messagesPaths,
     key: { header: 'x-api-key', prefix: '', required: true },
     builtInTools: 'any',
-    quirks: { messageThreads: true, compaction: true },
+    quirks: { ownValues: false, messageThreads: true, compaction: true },
   },
   // The v1 API: no api-version parameter, models named by deployment in the body.
   'azure-openai': {
@@ -72,7 +73,13 @@ export const PRESETS = {
     // It accepts every key, but, like a real provider, requires one.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',
-    quirks: { messageThreads: true, backgroundResponses: true, storedResponses: true, compaction: true },
+    quirks: {
+      ownValues: false,
+      messageThreads: true,
+      backgroundResponses: true,
+      storedResponses: true,
+      compaction: true,
+    },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -1,7 +1,7 @@
 import { ChatRequest, type ChatTool } from '@gateway/contracts/openai/chat-wire';
 import type { z } from 'zod';
 import type { Conversation, OutputFormat } from '../../../conversation/conversation.ts';
-import { readEffort } from '../../../conversation/encoding/effort.ts';
+import { isOwnEffort, readEffort } from '../../../conversation/encoding/effort.ts';
 import { RequestReader } from '../../../conversation/request-reader.ts';
 import type { NamedTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
 import type { Path } from '../../../wire/path.ts';
@@ -129,6 +129,8 @@ function reportMembers(request: ChatRequest, reader: RequestReader): void {
   }
   reader.dropOther(request.user, request.safety_identifier, ['user']);
   reader.dropOther(request.max_tokens, request.max_completion_tokens, ['max_tokens']);
+  if (isOwnEffort(request.reasoning_effort))
+    reader.drop(['reasoning_effort'], 'an effort that no other protocol knows');
   if (request.stream_options?.include_obfuscation)
     reader.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
   if (request.top_logprobs && !request.logprobs)

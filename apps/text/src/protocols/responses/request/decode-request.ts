@@ -1,6 +1,6 @@
 import { ResponsesRequestWire } from '@gateway/contracts/openai/responses-wire';
 import type { Conversation, OutputFormat, ReasoningControl } from '../../../conversation/conversation.ts';
-import { readEffort } from '../../../conversation/encoding/effort.ts';
+import { isOwnEffort, readEffort } from '../../../conversation/encoding/effort.ts';
 import type { TextPart } from '../../../conversation/parts.ts';
 import { RequestReader } from '../../../conversation/request-reader.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
@@ -116,7 +116,8 @@ function decodeLogprobs(request: ResponsesRequestWire): { logprobs?: number } {
 
 function reportMembers(request: ResponsesRequestWire, reader: RequestReader): void {
   reader.dropOther(request.user, request.safety_identifier, ['user']);
-  const { summary, generate_summary } = request.reasoning ?? {};
+  const { effort, summary, generate_summary } = request.reasoning ?? {};
+  if (isOwnEffort(effort)) reader.drop(['reasoning', 'effort'], 'an effort that no other protocol knows');
   reader.dropOther(generate_summary, summary, ['reasoning', 'generate_summary']);
   if (request.stream_options?.include_obfuscation)
     reader.drop(['stream_options', 'include_obfuscation'], 'translated streams are not padded');
