@@ -109,7 +109,7 @@ test('images and a mask named by URL and as data URLs travel as files, with all 
   expect(form.get('brand_new')).toBe('{"deep":[1]}');
   const mask = form.get('mask');
   expect(mask instanceof File && Buffer.from(await mask.arrayBuffer())).toEqual(MASK);
-  expect(files.headers.join()).not.toContain('identity');
+  expect(files.headers.join()).not.toContain('x-gateway-identity');
   expect(await image.lastLine()).toMatchObject({ model: 'gpt-image-1.5', inputImages: 4, status: 200 });
 });
 
