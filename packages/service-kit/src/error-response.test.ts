@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { errorResponse, openaiPath, toGatewayError } from './error-response.ts';
+import { errorResponse, openaiPath, shownError, toGatewayError } from './error-response.ts';
 
 const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
 
@@ -48,6 +48,25 @@ test('an error that is not meant for callers reveals nothing', () => {
   const { status, body } = errorResponse(new Error('redis://:password@host is down'), 'openai', 'req_1');
   expect(status).toBe(500);
   expect(body).not.toContain('password');
+});
+
+test.for([
+  [
+    '{"error":{"code":"content_policy_violation","message":"No.","param":null,"type":"image_generation_user_error"}}',
+    { message: 'No.', type: 'image_generation_user_error', param: null, code: 'content_policy_violation' },
+  ],
+  [
+    '{"error":{"message":"No.","type":"x","code":400}}',
+    { message: 'No.', type: 'x', param: null, code: '400' },
+  ],
+  ['{"type":"error","error":{"type":"x","message":"No."}}', undefined],
+  ['<html>', undefined],
+] as const)('the error object of %s is what its caller sees', ([body, shown]) => {
+  const relay = { status: 400, body };
+  const own = { path: ['prompt'], source: 'upstream' as const };
+  const error = new GatewayError('upstream_rejected', { message: 'Refused.', ...own, relay });
+  const unrelayed = new GatewayError('upstream_rejected', { message: 'Refused.', ...own });
+  expect(shownError(error)).toEqual(shown ?? shownError(unrelayed));
 });
 
 test("an upstream's own body is relayed byte for byte with its status", () => {

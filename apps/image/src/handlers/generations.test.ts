@@ -79,6 +79,46 @@ test.for([-1, 1e300, 'yesterday', ['at noon']])(
   },
 );
 
+const GIF = Buffer.from('GIF89a, more or less');
+const AVIF = Buffer.from('\0\0\0\x1cftypavif\0\0\0\0mif1miaf', 'latin1');
+const inBase64 = (bytes: Buffer) => bytes.toString('base64');
+
+test.for<[title: string, entry: Record<string, string>, type?: string]>([
+  ['a data URL in b64_json', { b64_json: `data:image/gif;base64,${inBase64(GIF)}` }],
+  ['a data URL in url', { url: `data:image/gif;base64,${inBase64(GIF)}` }],
+  ['base64 in url', { url: inBase64(Buffer.concat([GIF, Buffer.alloc(20_000)])) }],
+  ['a URL in b64_json', { b64_json: 'ORIGIN/files/picture' }],
+  ["a path on the channel's origin", { url: '/files/picture' }],
+  ['an AVIF', { b64_json: inBase64(AVIF) }, 'image/avif'],
+])('an image is delivered that its provider names by %s', async ([, entry, type = 'image/gif']) => {
+  const text = JSON.stringify({ data: [entry] }).replace('ORIGIN', image.simulator.url);
+  image.simulator.script('/v1/images/generations', { body: text });
+  image.simulator.script('/files/picture', { body: GIF });
+  const reply = await image.client.images.generate(dallE2);
+  const asset = await fetch(reply.data?.[0]?.url ?? '');
+  expect(asset.headers.get('content-type')).toBe(type);
+  const bytes = Buffer.from(await asset.arrayBuffer());
+  expect(bytes.subarray(0, 20)).toEqual((type === 'image/avif' ? AVIF : GIF).subarray(0, 20));
+});
+
+test("what only the channel's key opens on its own origin is fetched with that key", async () => {
+  const url = `${image.simulator.url}/files/picture`;
+  image.simulator.script('/v1/images/generations', { json: { data: [{ url }] } });
+  image.simulator.script('/files/picture', { status: 401 });
+  image.simulator.script('/files/picture', { body: GIF });
+  expect((await image.generate(dallE2)).status).toBe(200);
+  const [, first, second] = image.simulator.requests;
+  expect([first?.headers.authorization, second?.headers.authorization]).toEqual([undefined, 'Bearer sk-one']);
+});
+
+test('of several images the good ones are delivered, and what is no image is named', async () => {
+  const data = [{ b64_json: inBase64(GIF) }, { b64_json: 'AAAA' }, {}, { b64_json: inBase64(AVIF) }];
+  image.simulator.script('/v1/images/generations', { json: { data } });
+  const reply = await image.generate({ ...dallE2, n: 4, response_format: 'b64_json' });
+  expect(reply.headers.get('x-gateway-dropped')).toBe('data[1], data[2]');
+  expect(await reply.json()).toMatchObject({ data: [data[0], data[3]] });
+});
+
 test('a private address that is not the channel is not fetched', async () => {
   image.simulator.script('/v1/images/generations', {
     json: { created: 7, data: [{ url: 'http://169.254.169.254/latest/meta-data' }] },

@@ -133,9 +133,14 @@ test('a failed job has its error in the job, and as its result', async () => {
   image.simulator.script(GENERATIONS, refusal);
   const path = await endedJob();
   const waited = await post(dallE3);
-  expect(await jobAt(path)).toMatchObject({ status: 'failed', progress: 0, error: { message: 'No.' } });
+  const job = await jobAt(path);
+  expect(job).toMatchObject({ status: 'failed', progress: 0, error: { message: 'No.' } });
   const result = await get(`${path}/result`);
-  expect([result.status, await result.text()]).toEqual([waited.status, await waited.text()]);
+  const text = await result.text();
+  expect([result.status, text]).toEqual([waited.status, await waited.text()]);
+  expect({ param: null, ...JSON.parse(text).error }).toEqual(job.error);
+  const events = await collectSse(await get(`${path}/events`));
+  expect(events.at(-1)?.json).toMatchObject({ error: job.error });
 });
 
 test('a job of another key, or none, is a 404 everywhere', async () => {

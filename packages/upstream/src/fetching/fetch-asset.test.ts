@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { ChannelSecrets } from '../configuration/channel-secrets.ts';
 import type { Channel } from '../configuration/configuration.ts';
+import { DIRECT } from '../connecting/network.ts';
 import { startProvider, startUpstream } from '../provider-for-tests.ts';
 import { fetchAsset } from './fetch-asset.ts';
-import type { FetchedBody } from './fetch-url.ts';
+import { type FetchedBody, fetchUrl } from './fetch-url.ts';
 import { isPublicAddress } from './public-address.ts';
 
 const readWhole = async ({ chunks, contentType }: FetchedBody) => ({
@@ -67,6 +69,43 @@ test("a result on the channel's own origin is fetched, without the channel's key
   expect(JSON.stringify(provider.requests[0]?.headers)).not.toContain('secret');
 });
 
+const account = { secrets: new ChannelSecrets([['authorization', 'Bearer sk-own']], ['sk-own']) };
+
+test.for([401, 403])(
+  "what its own origin refuses with %i, also named by a path, is fetched with the account's key",
+  async (status) => {
+    const provider = await startProvider((response, { headers }) =>
+      headers.authorization === 'Bearer sk-own' ? image(response) : response.writeHead(status).end(),
+    );
+    const channel = await channelAt(provider.origin);
+    for (const url of [`${provider.origin}/files/a.png`, '/files/a.png'])
+      expect((await fetchAsset({ url, channel, account, maxBytes: 100 }, readWhole)).text).toBe('png');
+    expect(provider.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual(
+      [undefined, 'Bearer sk-own', undefined, 'Bearer sk-own'].map((key) => ['/files/a.png', key]),
+    );
+  },
+);
+
+test('the key of an account never reaches another origin, also where a redirect leads there', async () => {
+  const other = await startProvider((response) => response.writeHead(401).end());
+  const provider = await startProvider((response, { headers }) =>
+    response
+      .writeHead(headers.authorization === undefined ? 401 : 302, { location: `${other.origin}/secret` })
+      .end(),
+  );
+  const network = { trustedOrigins: [provider.origin, other.origin], network: DIRECT, connectMs: 1000 };
+  const credentials = { origin: provider.origin, headers: account.secrets.headers };
+  const signal = AbortSignal.timeout(10_000);
+  const url = `${provider.origin}/a`;
+  await expect(fetchUrl({ url, ...network, credentials, maxBytes: 100, signal }, readWhole)).rejects.toThrow(
+    '401',
+  );
+  expect(provider.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, 'Bearer sk-own']);
+  expect(other.requests.map(({ url: path, headers }) => [path, headers.authorization])).toEqual([
+    ['/secret', undefined],
+  ]);
+});
+
 /** Every way to name the machine itself, or a private one, without being the channel's origin. */
 const REFUSED = [
   'http://127.0.0.1:PORT/',
@@ -84,6 +123,7 @@ const REFUSED = [
   'data:image/png;base64,AAAA',
   'http://user:pass@example.com/',
   'nonsense',
+  'http://[',
 ];
 
 test.for(REFUSED)('%s of another origin is refused without a connection', async (pattern) => {
