@@ -156,6 +156,7 @@ export const ImageEditInput = z.strictObject({
   fields: FormFields,
   images: z.array(ImageSource).min(1),
   mask: ImageSource.nullable(),
+  markup: ImageSource.optional(),
   stream: z.boolean().optional(),
   responseFormat: ImageResponseFormat,
   strict: z.boolean(),

@@ -150,8 +150,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'image.edit': {
     ...image,
     input: ImageEditInput,
-    uploadsOf: ({ images, mask }) =>
-      [...images, ...(mask ? [mask] : [])].flatMap((file) => ('uploadId' in file ? file.uploadId : [])),
+    uploadsOf: ({ images, mask, markup }) =>
+      [...images, mask, markup].flatMap((file) => (file && 'uploadId' in file ? file.uploadId : [])),
     bytesOf: imageBytes,
   },
   'audio.transcription': {

@@ -101,6 +101,15 @@ const compression: Check = ({ output_compression: level, output_format: format }
     );
 };
 
+const overlays: Check = ({ mask, markup }) => {
+  if (isGiven(mask) && isGiven(markup))
+    throw refuse(
+      'mutually_exclusive_parameters',
+      'markup',
+      "An edit takes either 'mask' or 'markup', not both.",
+    );
+};
+
 const CHECKS: readonly Check[] = [
   promptLength,
   count,
@@ -110,6 +119,7 @@ const CHECKS: readonly Check[] = [
   stream,
   transparency,
   compression,
+  overlays,
 ];
 
 /**

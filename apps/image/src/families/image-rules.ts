@@ -44,6 +44,7 @@ const GPT_ONLY = [
   'frame_count',
   'frame_duration_ms',
   'svg',
+  'markup',
 ];
 
 const dallE = {
@@ -60,7 +61,7 @@ const gptImage = {
   promptMaxCharacters: 32_000,
   maxImages: 10,
   sizes: ['auto', '1024x1024', '1536x1024', '1024x1536'],
-  refused: ['style'],
+  refused: ['style', 'markup'],
   maxInputImages: 16,
   defaultResponseFormat: 'b64_json',
   takesResponseFormat: false,
@@ -112,7 +113,7 @@ export const IMAGE_FAMILIES: readonly FamilyRow[] = [
       ...gptImage,
       takesAnySize: true,
       values: gptValues,
-      refused: ['style', 'input_fidelity'],
+      refused: ['style', 'input_fidelity', 'markup'],
     },
   },
   {
@@ -120,6 +121,7 @@ export const IMAGE_FAMILIES: readonly FamilyRow[] = [
     rules: {
       ...gptImage,
       takesAnySize: true,
+      refused: ['style'],
       values: {
         ...gptValues,
         quality: [...gptValues.quality, 'xhigh', 'max'],

@@ -41,6 +41,18 @@ export const EDIT_FORM: FormRules = {
       },
       tooLarge: tooLarge('mask', MASK_MEBIBYTES),
     },
+    {
+      name: 'markup',
+      names: /^markup(?:\[\d*\])?$/,
+      most: 1,
+      maxBytes: IMAGE_MAX_BYTES,
+      tooMany: {
+        code: 'invalid_value',
+        path: ['markup'],
+        message: "Send at most one file in the part 'markup'.",
+      },
+      tooLarge: tooLarge('markup', IMAGE_MEBIBYTES),
+    },
   ],
   fields: 64,
   fieldNameBytes: 200,
@@ -48,7 +60,7 @@ export const EDIT_FORM: FormRules = {
   fieldBytes: 256 * 1024,
   fieldsTotalBytes: MEBIBYTE,
   tooLarge: { code: 'request_too_large', message: 'The form is larger than all its parts may be together.' },
-  whereFilesGo: "Send images in the part 'image' or 'image[]', and a mask in 'mask'.",
+  whereFilesGo: "Send images in the part 'image' or 'image[]', a mask in 'mask', and a markup in 'markup'.",
   alsoTakes: 'application/json',
 };
 

@@ -12,9 +12,9 @@ import { MAX_MASK_PIXELS, MAX_MASK_SIDE } from '../files/invert-png.ts';
 const EDITABLE: readonly string[] = ['image/jpeg', 'image/png', 'image/webp'];
 const FIRST_BYTES = 1024;
 
-/** An image or a mask of a request: a file in the uploads area, or one that the provider has. */
+/** An image, a mask or a markup of a request: a file in the uploads area, or one that the provider has. */
 export interface EditFile {
-  readonly part: 'image' | 'mask';
+  readonly part: 'image' | 'mask' | 'markup';
   /** Where the request has it. */
   readonly path: readonly (string | number)[];
   readonly source: Omit<Upload, 'contentType'> | Exclude<ImageSource, Upload>;
@@ -25,6 +25,7 @@ type StoredFile = EditFile & { readonly source: Omit<Upload, 'contentType'> };
 export interface EditImages {
   readonly images: readonly ImageSource[];
   readonly mask: ImageSource | null;
+  readonly markup: ImageSource | null;
 }
 
 interface Inspected {
@@ -33,8 +34,8 @@ interface Inspected {
 }
 
 /**
- * Knows images by their bytes, and holds the mask to its rules: PNG, with alpha, as large as the first image. Files that
- * the provider has are the provider's to check.
+ * Knows images by their bytes, and holds the mask and the markup to their rules: PNG, with alpha, as large as the first
+ * image. Files that the provider has are the provider's to check.
  *
  * @throws {GatewayError} `missing_required_parameter`, `array_above_max_length`, `unsupported_file_mimetype`,
  *   `invalid_image_file`, `invalid_mask_image_format`, `invalid_image_format`
@@ -44,7 +45,6 @@ export async function inspectFiles(
   { uploads, maxImages }: { uploads: UploadStore; maxImages: number },
 ): Promise<EditImages> {
   const images = files.filter(({ part }) => part === 'image');
-  const mask = files.find(({ part }) => part === 'mask');
   if (images.length === 0)
     throw refuse('missing_required_parameter', ['image'], "Missing required parameter: 'image'.");
   if (images.length > maxImages) throw tooManyImages(images, maxImages);
@@ -55,9 +55,12 @@ export async function inspectFiles(
     if (index === 0) first = inspected?.header;
     sources.push(inspected?.upload ?? providerFile(file));
   }
-  if (mask === undefined) return { images: sources, mask: null };
-  const checked = isStored(mask) ? await inspectMask(mask, uploads, first) : providerFile(mask);
-  return { images: sources, mask: checked };
+  const overlay = async (part: keyof typeof OVERLAYS): Promise<ImageSource | null> => {
+    const file = files.find((one) => one.part === part);
+    if (file === undefined) return null;
+    return isStored(file) ? await inspectOverlay(file, OVERLAYS[part], uploads, first) : providerFile(file);
+  };
+  return { images: sources, mask: await overlay('mask'), markup: await overlay('markup') };
 }
 
 const isStored = (file: EditFile): file is StoredFile => 'uploadId' in file.source;
@@ -73,8 +76,8 @@ async function inspect({ part, path, source }: StoredFile, uploads: UploadStore)
   const name = openaiPath(path);
   if (bytesRead === 0) throw refuse('invalid_image_file', path, `The file in '${name}' is empty.`);
   const contentType = imageTypeOf(buffer.subarray(0, bytesRead));
-  if (part === 'mask' && contentType !== 'image/png')
-    throw refuse('invalid_mask_image_format', path, 'The mask must be a PNG file with an alpha channel.');
+  if (part !== 'image' && contentType !== 'image/png')
+    throw refuse(OVERLAYS[part].code, path, `The ${part} must be a PNG file with an alpha channel.`);
   if (contentType === undefined || !EDITABLE.includes(contentType)) throw wrongType(path, contentType);
   const header = await readImageHeader(handle, contentType);
   if (header === undefined)
@@ -86,32 +89,61 @@ async function inspect({ part, path, source }: StoredFile, uploads: UploadStore)
   return { upload: { ...source, contentType }, header };
 }
 
+interface Overlay {
+  /** For what is no PNG with alpha. */
+  readonly code: ErrorCode;
+  readonly alphaMeans: string;
+  /** The first image's size is meant as the image is shown: a photograph may say that it is to be turned. */
+  readonly mayBeTurned: boolean;
+  /** It is decoded where its alpha has to be inverted. */
+  readonly maxPixels: number;
+  readonly maxSide: number;
+}
+
+/** What lies over the first image. */
+const OVERLAYS: Readonly<Record<Exclude<EditFile['part'], 'image'>, Overlay>> = {
+  mask: {
+    code: 'invalid_mask_image_format',
+    alphaMeans: 'Its fully transparent pixels mark where to edit.',
+    mayBeTurned: false,
+    maxPixels: MAX_MASK_PIXELS,
+    maxSide: MAX_MASK_SIDE,
+  },
+  markup: {
+    code: 'invalid_image_format',
+    alphaMeans: 'The first image is seen through its transparent pixels.',
+    mayBeTurned: true,
+    maxPixels: Number.POSITIVE_INFINITY,
+    maxSide: Number.POSITIVE_INFINITY,
+  },
+};
+
 /** The first image's size cannot be compared where the provider has it. */
-async function inspectMask(
+async function inspectOverlay(
   file: StoredFile,
+  { code, alphaMeans, mayBeTurned, maxPixels, maxSide }: Overlay,
   uploads: UploadStore,
   image: ImageHeader | undefined,
 ): Promise<Upload> {
   const { upload, header } = await inspect(file, uploads);
-  const { path } = file;
-  if (!header.hasAlpha)
-    throw refuse(
-      'invalid_mask_image_format',
-      path,
-      'The mask has no alpha channel. Its fully transparent pixels mark where to edit.',
-    );
-  if (image && (header.width !== image.width || header.height !== image.height))
-    throw refuse(
-      'invalid_image_format',
-      path,
-      `The mask must have the size of the first image, ${image.width}x${image.height}, but has ${header.width}x${header.height}.`,
-    );
+  const { part, path } = file;
   const { width, height } = header;
-  if (width * height > MAX_MASK_PIXELS || Math.max(width, height) > MAX_MASK_SIDE)
+  if (!header.hasAlpha) throw refuse(code, path, `The ${part} has no alpha channel. ${alphaMeans}`);
+  const isAsLarge =
+    image === undefined ||
+    (width === image.width && height === image.height) ||
+    (mayBeTurned && width === image.height && height === image.width);
+  if (!isAsLarge)
     throw refuse(
       'invalid_image_format',
       path,
-      `The mask is too large. It may have ${MAX_MASK_PIXELS} pixels, and ${MAX_MASK_SIDE} on a side.`,
+      `The ${part} must have the size of the first image, ${image.width}x${image.height}, but has ${width}x${height}.`,
+    );
+  if (width * height > maxPixels || Math.max(width, height) > maxSide)
+    throw refuse(
+      'invalid_image_format',
+      path,
+      `The ${part} is too large. It may have ${maxPixels} pixels, and ${maxSide} on a side.`,
     );
   return upload;
 }

@@ -14,10 +14,11 @@ import { type ReferenceFetching, storeReferences } from './store-references.ts';
 
 /** An edit as it came, as a form or as JSON. Its files belong to the reader until a job has them. */
 export interface ReceivedEdit {
+  /** With the names of a form's files in their places, as JSON has its references. */
   readonly requested: ImageEditRequest;
   /** Text parts; members of JSON as the texts that they would be in a form. */
   readonly fields: readonly FormField[];
-  /** The images and the mask, in the uploads area. What JSON names by URL is fetched by this call, after everything else has been checked. */
+  /** The images, the mask and the markup, in the uploads area. What JSON names by URL is fetched by this call, after everything else has been checked. */
   files(): Promise<readonly EditFile[]>;
   /** The same for the same request to this endpoint: a form's files count by their bytes, JSON's by what names them. */
   fingerprint(endpoint: string): string | Promise<string>;
@@ -59,9 +60,10 @@ async function readFormEdit(
   // An optional part may be an empty text, which is as good as none.
   const fields = form.fields.filter(([, value]) => value !== '');
   try {
-    const requested = validate(ImageEditRequest, formValues(fields));
+    const given = Object.fromEntries(form.files.map(({ part, fileName }) => [part, fileName]));
+    const requested = { ...validate(ImageEditRequest, formValues(fields)), ...given };
     const files = form.files.map(({ part, ...source }): EditFile => {
-      const name = part === 'mask' ? 'mask' : 'image';
+      const name = part === 'mask' || part === 'markup' ? part : 'image';
       return { part: name, path: [name], source };
     });
     const fingerprint = (endpoint: string) => fingerprintOfForm(endpoint, form, uploads);
@@ -72,9 +74,9 @@ async function readFormEdit(
   }
 }
 
-/** The parts of a form that hold files. In JSON they are `images` and `mask`. */
+/** The parts of a form that hold files. In JSON they are `images`, `mask` and `markup`. */
 const FORM_IMAGE = /^image(?:\[\d*\])?$/;
-const REFERENCES: ReadonlySet<string> = new Set(['images', 'mask']);
+const REFERENCES: ReadonlySet<string> = new Set(['images', 'mask', 'markup']);
 
 async function readJsonEdit(
   request: Request,

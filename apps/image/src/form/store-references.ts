@@ -47,7 +47,7 @@ const CONNECT_MS = 5000;
  *   `storage_full`, `client_closed_request`
  */
 export async function storeReferences(
-  { images, mask }: Pick<ImageEditJsonRequest, 'images' | 'mask'>,
+  { images, mask, markup }: Pick<ImageEditJsonRequest, 'images' | 'mask' | 'markup'>,
   options: StoreOptions,
 ): Promise<readonly EditFile[]> {
   const named = images.map(
@@ -59,6 +59,7 @@ export async function storeReferences(
     }),
   );
   if (mask) named.push({ part: 'mask', path: ['mask'], reference: mask, maxBytes: MASK_MAX_BYTES });
+  if (markup) named.push({ part: 'markup', path: ['markup'], reference: markup, maxBytes: IMAGE_MAX_BYTES });
   const timeLimit = AbortSignal.timeout(options.fetching.timeoutMs);
   const files: EditFile[] = [];
   for (const one of named) files.push(await fileOf(one, timeLimit, options));

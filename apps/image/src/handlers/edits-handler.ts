@@ -99,7 +99,7 @@ export async function checkEdit(
   const streams = requested.stream === true;
   const files = await received.files();
   line.inputImages = files.length;
-  const { images, mask } = await inspectFiles(files, {
+  const { images, mask, markup } = await inspectFiles(files, {
     uploads: service.uploads,
     maxImages: rules.maxInputImages,
   });
@@ -108,6 +108,7 @@ export async function checkEdit(
     fields: fields.filter(([name]) => !OWN_FIELDS.has(name)).map(([name, value]) => [name, value]),
     images: [...images],
     mask,
+    ...(markup && { markup }),
     // A stream carries bytes only.
     responseFormat: streams ? 'b64_json' : (requested.response_format ?? rules.defaultResponseFormat),
     strict,

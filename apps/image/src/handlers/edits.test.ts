@@ -107,6 +107,29 @@ test('a route that keeps what is transparent gets the mask with its alpha invert
   expect([...data.subarray(0, 3)]).toEqual([90, 90, 90]);
 });
 
+test('a markup travels as it is, and is named where the upstream does not have it', async () => {
+  const markup = pngBytes({ alpha: 9 });
+  const send = async (name: string, headers: Record<string, string> = {}) => {
+    image.reset();
+    const parts = [
+      ['model', name],
+      prompt,
+      ['image', pngFile()],
+      ['markup', fileOf(markup, 'm.png')],
+    ] as const;
+    const reply = await image.edit(parts, { headers: { ...image.headersFor(), ...headers } });
+    return [reply.status, reply.headers.get('x-gateway-dropped')];
+  };
+  const received = async () => (await (await image.simulator.nextRequest()).form()).get('markup');
+  expect(await send('gpt-image-2.5')).toEqual([200, null]);
+  const file = await received();
+  expect(file).toMatchObject({ name: 'm.png', type: 'image/png' });
+  expect(file instanceof File && Buffer.from(await file.arrayBuffer())).toEqual(markup);
+  expect(await send('named-freely')).toEqual([200, 'markup']);
+  expect(await received()).toBeNull();
+  expect(await send('named-freely', { 'x-gateway-strict': 'true' })).toEqual([400, null]);
+});
+
 test('a streamed edit passes straight through, and leaves no file', async () => {
   const stream = await image.client.images.edit({
     model: 'gpt-image-1.5',

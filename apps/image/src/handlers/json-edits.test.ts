@@ -133,6 +133,17 @@ test("a file that the provider has goes there by its id, beside images of the ca
   });
 });
 
+test.for([{ image_url: dataUrl(PNG) }, { file_id: 'file-markup' }])(
+  'JSON names a markup as it names images: %o',
+  async (markup) => {
+    const reply = await edit({ model: 'gpt-image-2.5', prompt: 'a hat', images: [at('/a.png')], markup });
+    expect(reply.status).toBe(200);
+    const sent = await image.simulator.nextRequest();
+    if ('file_id' in markup) expect(JSON.parse(sent.body.toString())).toMatchObject({ markup });
+    else expect((await sent.form()).get('markup')).toMatchObject({ type: 'image/png', size: PNG.length });
+  },
+);
+
 test('a JSON edit may be streamed', async () => {
   const reply = await edit({ ...requested, images: [at('/a.png')], stream: true });
   expect(reply.headers.get('content-type')).toContain('text/event-stream');

@@ -15,6 +15,7 @@ afterEach(() => image.nothingLeft());
 afterAll(() => image.close());
 
 const model = ['model', 'gpt-image-1.5'] as const;
+const newest = ['model', 'gpt-image-2.5'] as const;
 const prompt = ['prompt', 'a hat'] as const;
 
 /** One row per mistake: its parts, then status, code and param of the refusal. */
@@ -110,6 +111,26 @@ const REFUSED: readonly (readonly [
     'too large a mask',
     [model, prompt, ['image', pngFile()], ['mask', fileOf(Buffer.alloc(4 * 1024 * 1024 + 1))]],
     [413, 'file_too_large', 'mask'],
+  ],
+  [
+    'a markup beside a mask',
+    [newest, prompt, ['image', pngFile()], ['mask', pngFile()], ['markup', pngFile()]],
+    [400, 'mutually_exclusive_parameters', 'markup'],
+  ],
+  [
+    'a markup of another size',
+    [newest, prompt, ['image', pngFile()], ['markup', pngFile({ width: 9 })]],
+    [400, 'invalid_image_format', 'markup'],
+  ],
+  [
+    'a markup that is no PNG with alpha',
+    [newest, prompt, ['image', pngFile()], ['markup', pngFile({ hasAlpha: false, alpha: 255 })]],
+    [400, 'invalid_image_format', 'markup'],
+  ],
+  [
+    'a markup for a model before it',
+    [model, prompt, ['image', pngFile()], ['markup', pngFile()]],
+    [400, 'unknown_parameter', 'markup'],
   ],
   [
     '17 images',

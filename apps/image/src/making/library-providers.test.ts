@@ -62,15 +62,15 @@ test('tokens are charged as the provider reports them', async () => {
   expect(await image.lastLine()).toMatchObject({ costMicroUsd: Math.ceil(9 * 0.3 + 1290 * 30) });
 });
 
-test('a mask is refused where no route can take it', async () => {
+test.for(['mask', 'markup'])('a %s is refused where no route can take it', async (part) => {
   const recorded = await provider('google-edit');
   const reply = await image.edit([
     ['model', 'nano-banana'],
     ['prompt', 'Add a rainbow'],
     ['image', pngFile()],
-    ['mask', pngFile()],
+    [part, pngFile()],
   ]);
   expect(reply.status).toBe(400);
-  expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'mask' } });
+  expect(await reply.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: part } });
   expect(recorded.requests).toEqual([]);
 });

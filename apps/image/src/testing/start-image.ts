@@ -24,6 +24,7 @@ models:
   chatgpt-image-latest: { kind: image, routes: [{ channel: one }] }
   old-name: { kind: image, family: dall-e-3, routes: [{ channel: one, model: gpt-image-2 }] }
   my-deployment: { kind: image, family: dall-e-3, routes: [{ channel: one, model: painter }] }
+  named-freely: { kind: image, routes: [{ channel: one, model: gpt-image-1.5 }] }
   flux-pro: { kind: image, routes: [{ channel: one }] }
   keeps-transparent:
     kind: image

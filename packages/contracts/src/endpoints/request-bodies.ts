@@ -39,7 +39,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/images/generations': { schema: ImageGenerationRequest },
   'POST /v1/images/edits': {
     schema: ImageEditRequest,
-    files: { required: ['image'], optional: ['mask'] },
+    files: { required: ['image'], optional: ['mask', 'markup'] },
     json: ImageEditJsonRequest,
   },
   'POST /v1/images/jobs': { schema: BatchLine, isLines: true },

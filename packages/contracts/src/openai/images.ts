@@ -63,6 +63,8 @@ export type ImageReference = z.infer<typeof ImageReference>;
 export const ImageEditJsonRequest = ImageEditRequest.extend({
   images: z.array(ImageReference).min(1).max(MAX_INPUT_IMAGES),
   mask: ImageReference.nullish(),
+  /** Lies over the first image and says what to change in it. */
+  markup: ImageReference.nullish(),
 });
 export type ImageEditJsonRequest = z.infer<typeof ImageEditJsonRequest>;
 

@@ -76,13 +76,15 @@ function refusedImages(
   { operation, files }: MediaRequest,
 ): GatewayError | null {
   if (operation !== 'images.edits') return null;
+  const has = (part: string) => files.some(({ name }) => name === part);
+  if (has('markup')) return unsupported(['markup'], "'markup' is not available");
   const images = files.filter(({ name }) => name !== 'mask').length;
   if (images > maxInputImages)
     return new GatewayError('array_above_max_length', {
       path: ['image'],
       message: `${NO_IMAGES} takes at most ${maxInputImages} images to edit.`,
     });
-  if (files.length > images && !masks) return unsupported(['mask'], "'mask' is not available");
+  if (has('mask') && !masks) return unsupported(['mask'], "'mask' is not available");
   return null;
 }
 

@@ -13,7 +13,7 @@ import { prepareMembers } from './upstream-parts.ts';
 interface EditOptions {
   readonly model: ResolvedModel;
   readonly candidate: Candidate;
-  readonly input: Pick<ImageEditInput, 'fields' | 'images' | 'strict'>;
+  readonly input: Pick<ImageEditInput, 'fields' | 'images' | 'markup' | 'strict'>;
   readonly mask: ImageSource | null | GatewayError;
   readonly uploads: UploadStore;
 }
@@ -29,19 +29,28 @@ export function editRequest(options: EditOptions): Prepared | GatewayError {
   const { model, candidate, input, mask, uploads } = options;
   if (mask instanceof GatewayError) return mask;
   const { fields, images, strict } = input;
-  const { members, dropped } = prepareMembers<string>({
+  const prepared = prepareMembers<string>({
     model,
     candidate,
-    members: fields,
+    // A file counts by its name, as far as members may be left out.
+    members: input.markup ? [...fields, ['markup', '']] : fields,
     strict,
     textOf: (text) => text,
     fromText: (text) => text,
   });
+  const { dropped } = prepared;
+  const members = prepared.members.filter(([name]) => name !== 'markup' || !input.markup);
+  const markup = members.length < prepared.members.length ? (input.markup ?? null) : null;
   const request = { operation: 'images.edits', method: 'POST', strict } as const;
   const uploaded = images.filter(isUpload);
-  if (uploaded.length < images.length || (mask !== null && !isUpload(mask))) {
+  const overlays = [
+    ['mask', mask],
+    ['markup', markup],
+  ] as const;
+  const given = overlays.flatMap(([name, file]) => (file === null ? [] : [[name, file] as const]));
+  if (uploaded.length < images.length || given.some(([, file]) => !isUpload(file))) {
     if (!WITH_FILES.has(candidate.channel.provider)) return hasNoFiles();
-    const body = jsonEditBody({ members, images, mask, uploads });
+    const body = jsonEditBody({ members, images, overlays: given, uploads });
     return { dropped, request: { ...request, headers: { 'content-type': 'application/json' }, body } };
   }
   const filePart = (name: string, file: Upload): MultipartPart => ({
@@ -54,7 +63,7 @@ export function editRequest(options: EditOptions): Prepared | GatewayError {
   const body = multipartBody([
     ...members.map(([name, value]) => ({ name, value })),
     ...uploaded.map((file) => filePart(uploaded.length === 1 ? 'image' : 'image[]', file)),
-    ...(mask === null ? [] : [filePart('mask', mask)]),
+    ...given.flatMap(([name, file]) => (isUpload(file) ? filePart(name, file) : [])),
   ]);
   return { dropped, request: { ...request, headers: { 'content-type': body.contentType }, body } };
 }

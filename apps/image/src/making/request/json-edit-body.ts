@@ -10,7 +10,8 @@ import { formValues } from '../../form/edit-form.ts';
 interface JsonEdit {
   readonly members: readonly (readonly [name: string, text: string])[];
   readonly images: readonly ImageSource[];
-  readonly mask: ImageSource | null;
+  /** What lies over the first image, by its member. */
+  readonly overlays: readonly (readonly [member: 'mask' | 'markup', source: ImageSource])[];
   readonly uploads: Pick<UploadStore, 'pathOf'>;
 }
 
@@ -18,14 +19,14 @@ interface JsonEdit {
 type Piece = string | { readonly path: string; readonly sizeBytes: number };
 
 /** An edit in JSON, for images that only the provider has. Files of ours are read from disk as they are sent. */
-export function jsonEditBody({ members, images, mask, uploads }: JsonEdit): StreamedBody {
+export function jsonEditBody({ members, images, overlays, uploads }: JsonEdit): StreamedBody {
   const pieces: Piece[] = [`${JSON.stringify(membersOf(members)).slice(0, -1)},"images":[`];
   for (const [index, image] of images.entries()) {
     if (index > 0) pieces.push(',');
     pieces.push(...reference(image, uploads));
   }
   pieces.push(']');
-  if (mask !== null) pieces.push(',"mask":', ...reference(mask, uploads));
+  for (const [member, source] of overlays) pieces.push(`,"${member}":`, ...reference(source, uploads));
   pieces.push('}');
   async function* texts(): AsyncGenerator<string> {
     for (const piece of pieces) {
