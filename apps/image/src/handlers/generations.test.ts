@@ -101,16 +101,6 @@ test.for<[title: string, entry: Record<string, string>, type?: string]>([
   expect(bytes.subarray(0, 20)).toEqual((type === 'image/avif' ? AVIF : GIF).subarray(0, 20));
 });
 
-test("what only the channel's key opens on its own origin is fetched with that key", async () => {
-  const url = `${image.simulator.url}/files/picture`;
-  image.simulator.script('/v1/images/generations', { json: { data: [{ url }] } });
-  image.simulator.script('/files/picture', { status: 401 });
-  image.simulator.script('/files/picture', { body: GIF });
-  expect((await image.generate(dallE2)).status).toBe(200);
-  const [, first, second] = image.simulator.requests;
-  expect([first?.headers.authorization, second?.headers.authorization]).toEqual([undefined, 'Bearer sk-one']);
-});
-
 test('of several images the good ones are delivered, and what is no image is named', async () => {
   const data = [{ b64_json: inBase64(GIF) }, { b64_json: 'AAAA' }, {}, { b64_json: inBase64(AVIF) }];
   image.simulator.script('/v1/images/generations', { json: { data } });
