@@ -1,4 +1,5 @@
 import type { Path } from '../wire/path.ts';
+import type { CallItem } from './tool.ts';
 
 /**
  * Whose reasoning a payload is: it may only go back to its own kind. `open` is an open-weight model's plain trace,
@@ -87,6 +88,8 @@ export interface ToolCallPart extends Located {
   readonly arguments: string;
   readonly custom?: boolean | undefined;
   readonly namespace?: string | undefined;
+  /** In replies: what the caller gets instead. */
+  readonly item?: CallItem | undefined;
 }
 
 export type ResultContent = TextPart | ImagePart | DocumentPart | SearchResultPart;

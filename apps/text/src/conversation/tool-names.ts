@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NamedTool } from './tool.ts';
+import type { KnownCall, NamedTool } from './tool.ts';
 
 /** A tool as the caller knows it, where the upstream knows it differently. */
 export interface CallerTool {
@@ -7,6 +7,8 @@ export interface CallerTool {
   readonly namespace?: string | undefined;
   /** The caller gave a free-text tool; the upstream sees a function with one text input. */
   readonly custom: boolean;
+  /** The caller gets the calls as items. */
+  readonly known?: KnownCall | undefined;
 }
 
 const HASH_LENGTH = 8;
@@ -33,10 +35,14 @@ export class ToolNames {
   }
 
   /** The upstream's name of a tool that the model may call; remembers how to restore it. */
-  define(tool: Pick<NamedTool, 'name' | 'namespace'>, emulatedCustom: boolean): string {
+  define(
+    tool: Pick<NamedTool, 'name' | 'namespace'> & Pick<CallerTool, 'known'>,
+    emulatedCustom: boolean,
+  ): string {
     const upstreamName = this.upstreamName(tool);
-    if (upstreamName !== tool.name || emulatedCustom) {
-      this.renamed.set(upstreamName, { name: tool.name, namespace: tool.namespace, custom: emulatedCustom });
+    const { name, namespace, known } = tool;
+    if (upstreamName !== name || emulatedCustom || known !== undefined) {
+      this.renamed.set(upstreamName, { name, namespace, custom: emulatedCustom, known });
     }
     return upstreamName;
   }

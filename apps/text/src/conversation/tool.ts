@@ -1,6 +1,21 @@
 import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 
+/** Tools of the Responses protocol whose calls are items of types of their own, and are run by the caller's program. */
+export type KnownCall =
+  | 'apply_patch'
+  | 'shell'
+  | 'local_shell'
+  | 'computer'
+  | 'computer_use'
+  | 'computer_use_preview';
+
+/** A call as an item of such a type: all of it but its ids and its status. */
+export interface CallItem {
+  readonly type: string;
+  readonly members: JsonObject;
+}
+
 export interface FunctionTool {
   readonly type: 'function';
   readonly name: string;
@@ -10,6 +25,8 @@ export interface FunctionTool {
   readonly parameters?: JsonObject | undefined;
   /** Undefined where the caller did not set it. */
   readonly strict?: boolean | undefined;
+  /** What the caller gave instead of a function. */
+  readonly known?: KnownCall | undefined;
   readonly at: Path;
 }
 

@@ -1,24 +1,45 @@
 import type { Finish } from '../conversation/reply/reply.ts';
 import type { StreamEvent } from '../conversation/reply/stream-event.ts';
+import { isCut } from '../conversation/reply/whole-arguments.ts';
 import type { Restorations } from '../conversation/target.ts';
+import type { KnownCall } from '../conversation/tool.ts';
+import { callItem } from '../protocols/caller-tools/responses-tools.ts';
+import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { InputTextDecoder } from './input-text-decoder.ts';
 import { StopSequenceStep } from './stop-sequences.ts';
 
-/** Turns tool calls back into what the caller declared: its names, its free-text tools, and its answer. */
+type CallStart = StreamEvent & { type: 'tool-call-start' };
+
+/** A call that the caller gets as an item: it can only be shown whole. */
+interface HeldCall {
+  readonly start: CallStart;
+  readonly known: KnownCall;
+  text: string;
+}
+
+/** Turns tool calls back into what the caller declared: its names, its free-text tools, its items, and its answer. */
 export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
   readonly #restorations: Restorations;
   #decoder: InputTextDecoder | null = null;
   #inAnswer = false;
+  #held: HeldCall | null = null;
+  /** A held call has ended in arguments that are no item. */
+  #isBroken = false;
 
   constructor(restorations: Restorations) {
     this.#restorations = restorations;
   }
 
+  /** @throws GatewayError `upstream_failed` where a call is no item of its type, unless the answer was cut in it */
   *event(event: StreamEvent): Generator<StreamEvent> {
+    if (this.#isBroken && event.type !== 'ping' && event.type !== 'error') {
+      if (event.type !== 'finish' || !isCut(event.finish.reason)) throw upstreamNonsense();
+      this.#isBroken = false;
+    }
     switch (event.type) {
       case 'tool-call-start':
-        yield this.#start(event);
+        yield* this.#start(event);
         break;
       case 'tool-call-delta':
         yield* this.#delta(event.text);
@@ -36,18 +57,32 @@ export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
 
   *end(): Generator<StreamEvent> {}
 
-  #start(event: StreamEvent & { type: 'tool-call-start' }): StreamEvent {
+  *#start(event: CallStart): Generator<StreamEvent> {
     if (event.name === this.#restorations.answerTool) {
       this.#inAnswer = true;
-      return { type: 'text-start' };
+      yield { type: 'text-start' };
+      return;
     }
     const tool = this.#restorations.tools.get(event.name);
-    if (tool === undefined) return event;
-    if (tool.custom) this.#decoder = new InputTextDecoder();
-    return { ...event, name: tool.name, namespace: tool.namespace, custom: tool.custom };
+    if (tool === undefined) {
+      yield event;
+      return;
+    }
+    const { name, namespace, custom, known } = tool;
+    const start = { ...event, name, namespace, custom };
+    if (known !== undefined) {
+      this.#held = { start, known, text: '' };
+      return;
+    }
+    if (custom) this.#decoder = new InputTextDecoder();
+    yield start;
   }
 
   *#delta(fragment: string): Generator<StreamEvent> {
+    if (this.#held !== null) {
+      this.#held.text += fragment;
+      return;
+    }
     if (this.#inAnswer) {
       yield { type: 'text-delta', text: fragment };
       return;
@@ -57,11 +92,25 @@ export class RestoreCallsStep implements StreamStep<StreamEvent, StreamEvent> {
   }
 
   *#endCall(): Generator<StreamEvent> {
+    if (this.#held !== null) {
+      yield* this.#showHeld(this.#held);
+      this.#held = null;
+      return;
+    }
     const rest = this.#decoder?.end() ?? '';
     if (rest !== '') yield { type: 'tool-call-delta', text: rest };
     this.#decoder = null;
     yield { type: this.#inAnswer ? 'text-end' : 'tool-call-end' };
     this.#inAnswer = false;
+  }
+
+  *#showHeld({ start, known, text }: HeldCall): Generator<StreamEvent> {
+    const item = callItem(known, text);
+    this.#isBroken = item === null;
+    if (item === null) return;
+    yield { ...start, item };
+    yield { type: 'tool-call-delta', text };
+    yield { type: 'tool-call-end' };
   }
 
   #finish(finish: Finish): Finish {

@@ -135,6 +135,13 @@ export const ResponsesTool = {
     name: z.string(),
     tools: z.array(z.looseObject({ type: z.string() })),
   }),
+  /** A tool whose schema its type implies. A preview's environment is a word. */
+  known: z.object({
+    type: z.string(),
+    environment: z.union([z.string(), z.object({ type: z.string() })]).nullish(),
+    display_width: z.number().nullish(),
+    display_height: z.number().nullish(),
+  }),
   web_search: z.object({
     type: z.string(),
     filters: z.object({ allowed_domains: z.array(z.string()).nullish() }).nullish(),

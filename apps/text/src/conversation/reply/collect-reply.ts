@@ -61,8 +61,15 @@ export function collectReply(events: Iterable<StreamEvent>): Reply {
         parts.push({ type: 'reasoning', form, texts, ...(event.payload && { payload: event.payload }) });
         break;
       case 'tool-call-start': {
-        const { id, name, custom, namespace } = event;
-        call = { type: 'tool-call', id, name, ...(custom && { custom }), ...(namespace && { namespace }) };
+        const { id, name, custom, namespace, item } = event;
+        call = {
+          type: 'tool-call',
+          id,
+          name,
+          ...(custom && { custom }),
+          ...(namespace && { namespace }),
+          ...(item && { item }),
+        };
         text = '';
         break;
       }

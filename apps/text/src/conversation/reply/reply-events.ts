@@ -31,8 +31,8 @@ function* partEvents(part: ReplyPart): Generator<StreamEvent> {
       yield { type: 'reasoning-end', payload: part.payload };
       break;
     case 'tool-call': {
-      const { id, name, custom, namespace } = part;
-      yield { type: 'tool-call-start', id, name, custom, namespace };
+      const { id, name, custom, namespace, item } = part;
+      yield { type: 'tool-call-start', id, name, custom, namespace, item };
       if (part.arguments !== '') yield { type: 'tool-call-delta', text: part.arguments };
       yield { type: 'tool-call-end' };
       break;

@@ -1,6 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Usage } from '../../wire/usage.ts';
 import type { Citation, OpaquePayload, WebSearchPart } from '../parts.ts';
+import type { CallItem } from '../tool.ts';
 import type { Finish } from './reply.ts';
 
 /**
@@ -32,6 +33,8 @@ export type StreamEvent =
       readonly name: string;
       readonly custom?: boolean | undefined;
       readonly namespace?: string | undefined;
+      /** All of the call, where the caller gets an item of another type. */
+      readonly item?: CallItem | undefined;
     }
   | { readonly type: 'tool-call-delta'; readonly text: string }
   | { readonly type: 'tool-call-end' }

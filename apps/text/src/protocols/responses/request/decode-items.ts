@@ -9,6 +9,7 @@ import type { OtherNames } from '../../../conversation/scalar-paths.ts';
 import type { Tool } from '../../../conversation/tool.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
+import { decodeKnownCall, decodeKnownOutput, isKnownCall, isKnownOutput } from './decode-known-calls.ts';
 import { decodeTool } from './decode-tools.ts';
 
 type Item = { readonly type?: string | undefined; readonly [member: string]: unknown };
@@ -49,7 +50,9 @@ export class ItemReader {
   readonly #tokens: OpaqueTokens;
   readonly #reader: RequestReader;
   /** The calls so far, by their ids. */
-  readonly #called = new Map<string, Call>();
+  readonly #called = new Map<string, Pick<Call, 'name' | 'namespace'>>();
+  /** The ids of such calls, by those of their items. */
+  readonly #callOfItem = new Map<string, string>();
   /** The parts of the assistant turn that is under way. */
   #assistantParts: Part[] | null = null;
 
@@ -105,7 +108,8 @@ export class ItemReader {
       default:
         if (NEEDED.has(type))
           this.#reader.refuse(at, `Items of type '${type}' cannot be shown to the model that would answer.`);
-        else this.#reader.drop(at, 'what only its own provider knows cannot be shown');
+        else if (!this.#known(type, item, at))
+          this.#reader.drop(at, 'what only its own provider knows cannot be shown');
     }
   }
 
@@ -146,13 +150,35 @@ export class ItemReader {
     return [];
   }
 
-  #call(call: Call, content: Pick<ToolCallPart, 'arguments' | 'custom'>, at: Path): void {
+  #call(
+    call: Pick<Call, 'call_id' | 'name' | 'namespace' | 'caller'>,
+    content: Pick<ToolCallPart, 'arguments' | 'custom'>,
+    at: Path,
+  ): void {
     const { call_id: id, name, namespace } = call;
     this.#called.set(id, call);
     this.#checkCaller(call, at);
     this.#add('assistant', at, [
       { type: 'tool-call', id, name, ...content, ...(namespace && { namespace }), at },
     ]);
+  }
+
+  /** A call of a tool with items of its own, or its output. False where the caller's program has no part in it. */
+  #known(type: string, item: Item, at: Path): boolean {
+    if (isKnownCall(type)) {
+      const call = decodeKnownCall(type, item, at, this.#reader);
+      if (call === null) return false;
+      if (call.id) this.#callOfItem.set(call.id, call.call_id);
+      this.#call(call, { arguments: call.arguments }, at);
+      return true;
+    }
+    if (!isKnownOutput(type)) return false;
+    // An output of a local shell names its call by `id` alone.
+    const named = [item.call_id, item.id].find((id) => typeof id === 'string') ?? '';
+    const callId = this.#called.has(named) ? named : this.#callOfItem.get(named);
+    if (callId === undefined) return false;
+    this.#add('user', at, [decodeKnownOutput(type, item, callId, at, this.#reader)]);
+    return true;
   }
 
   #checkCaller({ caller }: { caller?: { type: string } | null | undefined }, at: Path): void {

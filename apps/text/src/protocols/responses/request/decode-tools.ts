@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { RequestReader } from '../../../conversation/request-reader.ts';
 import type { NamedTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
 import type { Path } from '../../../wire/path.ts';
+import { responsesCallerTool } from '../../caller-tools/responses-tools.ts';
 
 type WireTool = { readonly type: string; readonly [member: string]: unknown };
 
@@ -46,7 +47,19 @@ export function decodeTool(tool: WireTool, at: Path, reader: RequestReader, name
     return tools.flatMap((inner, index) => decodeTool(inner, [...at, 'tools', index], reader, name));
   }
   if (tool.type.startsWith('web_search')) return [decodeWebSearch(tool, at, reader)];
-  return [{ type: 'hosted', name: tool.type, at }];
+  return [decodeKnown(tool, at, reader) ?? { type: 'hosted', name: tool.type, at }];
+}
+
+/** A tool with items of its own whose calls the caller's program runs; null for others, and for a shell of the provider's. */
+function decodeKnown(tool: WireTool, at: Path, reader: RequestReader): Tool | null {
+  const found = responsesCallerTool(tool.type);
+  if (found === null) return null;
+  const settings = reader.read(ResponsesTool.known, tool, at);
+  const { environment, display_width: width, display_height: height } = settings;
+  if (typeof environment === 'object' && environment !== null && environment.type !== 'local') return null;
+  const { name, parameters, known } = found;
+  const screen = width && height ? ` The screen is ${width} by ${height} pixels.` : '';
+  return { type: 'function', name, description: `${found.description}${screen}`, parameters, known, at };
 }
 
 function decodeWebSearch(tool: WireTool, at: Path, reader: RequestReader): Tool {
@@ -66,10 +79,14 @@ type NamedChoice = z.infer<typeof ResponsesToolChoice.named>;
 const isOwn = (type: string): type is 'function' | 'custom' => type === 'function' || type === 'custom';
 
 const named = ({ type, name, namespace }: NamedChoice): NamedTool => ({
-  name: isOwn(type) ? (name ?? '') : type,
-  type: isOwn(type) ? type : 'hosted',
+  ...(isOwn(type) ? { name: name ?? '', type } : namedByType(type)),
   ...(namespace && { namespace }),
 });
+
+function namedByType(type: string): NamedTool {
+  const known = responsesCallerTool(type);
+  return known === null ? { name: type, type: 'hosted' } : { name: known.name, type: 'function' };
+}
 
 export function decodeToolChoice(
   choice: NonNullable<ResponsesRequestWire['tool_choice']>,

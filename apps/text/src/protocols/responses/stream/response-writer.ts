@@ -3,6 +3,7 @@ import { CallIds } from '../../../conversation/encoding/call-ids.ts';
 import { type Finish, REFUSAL_TEXT } from '../../../conversation/reply/reply.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { AnswerContext } from '../../../conversation/target.ts';
+import type { CallItem } from '../../../conversation/tool.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 import { addUsage, type Usage } from '../../../wire/usage.ts';
 import { encodeOpenAiError } from '../reply/errors.ts';
@@ -13,6 +14,13 @@ import type { Emit, ItemWriter, Position } from './item-writer.ts';
 import { MessageWriter } from './message-writer.ts';
 import { ReasoningWriter } from './reasoning-writer.ts';
 import { SearchWriter } from './search-writer.ts';
+
+const CALL_IDS: ReadonlyMap<string, string> = new Map([
+  ['apply_patch_call', 'apc_'],
+  ['shell_call', 'sh_'],
+  ['local_shell_call', 'lsh_'],
+  ['computer_call', 'cu_'],
+]);
 
 /**
  * Builds one response out of neutral events and passes each step to `emit`, in the order that clients demand. The
@@ -136,8 +144,24 @@ export class ResponseWriter {
 
   #startCall(event: StreamEvent & { type: 'tool-call-start' }): void {
     const { name, namespace, custom = false } = event;
-    const identity = { call_id: this.#callIds.take(event.id), name, ...(namespace && { namespace }) };
+    const callId = this.#callIds.take(event.id);
+    if (event.item !== undefined) {
+      this.#wholeCall(event.item, callId);
+      return;
+    }
+    const identity = { call_id: callId, name, ...(namespace && { namespace }) };
     this.#open(custom ? 'ctc_' : 'fc_', (position) => new CallWriter(position, identity, custom, this.#emit));
+  }
+
+  /** The item has no events of its own. */
+  #wholeCall({ type, members }: CallItem, call_id: string): void {
+    this.#done('completed');
+    const item = { id: this.#context.mintId(CALL_IDS.get(type) ?? 'fc_'), type, call_id, ...members };
+    const output_index = this.#output.length;
+    this.#emit('response.output_item.added', { output_index, item: { ...item, status: 'in_progress' } });
+    const done = { ...item, status: 'completed' };
+    this.#output.push(done);
+    this.#emit('response.output_item.done', { output_index, item: done });
   }
 
   /** Items follow one another: the one before ends here at the latest. */
