@@ -183,11 +183,6 @@ test.for([
     'missing_required_parameter',
   ],
   [{ model: 'over-chat', input: [{ type: 'compaction_trigger' }, user('Hi')] }, 'input[0]', 'invalid_value'],
-  [
-    { model: 'over-chat', input: [{ type: 'computer_call', id: 'c' }, user('Hi')] },
-    'input[0]',
-    'unsupported_parameter',
-  ],
 ] as const)('%j is refused at %s', async ([body, param, code]) => {
   expect(await compact(body)).toMatchObject({ status: 400, json: { error: { param, code } } });
   expect(stack.second.requests).toEqual([]);

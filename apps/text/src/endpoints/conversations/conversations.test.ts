@@ -88,8 +88,14 @@ test('items come back with ids, a type, a status and content in parts', async ()
       role: 'assistant',
       content: [{ type: 'output_text', text: 'hi', annotations: [], logprobs: [] }],
     },
-    { ...call, id: expect.stringMatching(/^fc_/) },
-    { type: 'function_call_output', call_id: 'c1', output: 'found', id: expect.stringMatching(/^fco_/) },
+    { ...call, id: expect.stringMatching(/^fc_/), status: 'completed' },
+    {
+      type: 'function_call_output',
+      call_id: 'c1',
+      output: 'found',
+      id: expect.stringMatching(/^fco_/),
+      status: 'completed',
+    },
     { type: 'reasoning', id: 'rs_own', summary: [] },
   ]);
   const list = await client.conversations.items.list(id, { order: 'asc' });
