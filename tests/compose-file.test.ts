@@ -42,13 +42,17 @@ const SETTINGS = {
   admin: AdminConfig,
   simulator: z.object({ SIMULATOR_HOST: z.string() }),
 };
-/** Read by the configuration of channels, by the S3 client, and by the image's health check. */
+/** Read by the configuration of channels, by the S3 client, by what connects to the outside and Node, and by the image's health check. */
 const BESIDE_SETTINGS = [
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
   'SIMULATOR_URL',
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'NO_PROXY',
+  'NODE_EXTRA_CA_CERTS',
   'HEALTH_URL',
 ];
 
