@@ -20,8 +20,8 @@ const MESSAGE = {
 };
 
 test.for([
-  ['/v1/responses', RESPONSE, 'responses-text', 3, ['error', 'response.failed', undefined]],
-  ['/v1/messages', MESSAGE, 'messages-text', 2, ['error']],
+  ['/v1/responses', RESPONSE, 'responses-text', 5, ['error', 'response.failed', undefined]],
+  ['/v1/messages', MESSAGE, 'messages-text', 4, ['error']],
 ] as const)(
   "%s: at the drain deadline a stream ends with its protocol's error event",
   async ([path, body, name, count, ending]) => {

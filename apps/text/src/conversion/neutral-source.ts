@@ -66,6 +66,11 @@ export class NeutralSource {
     this.#recorder = new TurnRecorder();
   }
 
+  /** Whether the upstream has given a whole answer, should it close now. */
+  get isComplete(): boolean {
+    return this.#heldFinish === null && (this.#decoder.isComplete ?? false);
+  }
+
   push(bytes: Buffer): StreamEvent[] {
     return this.#guard((out) => {
       this.#sizeBytes += bytes.length;

@@ -8,6 +8,7 @@ import { encodeChatReply } from '../protocols/chat/reply/encode-reply.ts';
 import { readUsageAtTier as readChatUsage } from '../protocols/chat/reply/usage.ts';
 import { decodeChatRequest } from '../protocols/chat/request/decode-request.ts';
 import { encodeChatRequest } from '../protocols/chat/request/encode-request.ts';
+import { createCompletionCollector } from '../protocols/chat/stream/collect-events.ts';
 import { ChatStreamDecoder } from '../protocols/chat/stream/decode-stream.ts';
 import { ChatStreamEncoder } from '../protocols/chat/stream/encode-stream.ts';
 import { replyFrames as completionFrames } from '../protocols/chat/stream/reply-frames.ts';
@@ -17,6 +18,7 @@ import { encodeMessagesReply } from '../protocols/messages/reply/encode-reply.ts
 import { readUsageAtTier as readMessagesUsage } from '../protocols/messages/reply/usage.ts';
 import { decodeMessagesRequest } from '../protocols/messages/request/decode-request.ts';
 import { encodeMessagesRequest } from '../protocols/messages/request/encode-request.ts';
+import { createMessageCollector } from '../protocols/messages/stream/collect-events.ts';
 import { MessagesStreamDecoder } from '../protocols/messages/stream/decode-stream.ts';
 import { MessagesStreamEncoder } from '../protocols/messages/stream/encode-stream.ts';
 import { replyFrames as messageFrames } from '../protocols/messages/stream/reply-frames.ts';
@@ -25,12 +27,14 @@ import { decodeResponsesReply } from '../protocols/responses/reply/decode-reply.
 import { readUsageAtTier as readResponsesUsage } from '../protocols/responses/reply/usage.ts';
 import { decodeResponsesRequest } from '../protocols/responses/request/decode-request.ts';
 import { encodeResponsesRequest } from '../protocols/responses/request/encode-request.ts';
+import { createResponseCollector } from '../protocols/responses/stream/collect-events.ts';
 import { ResponsesStreamDecoder } from '../protocols/responses/stream/decode-stream.ts';
 import { encodeResponsesReply, ResponsesStreamEncoder } from '../protocols/responses/stream/encode-stream.ts';
 import { replyFrames as responseFrames } from '../protocols/responses/stream/reply-frames.ts';
 import { createResponsesStreamReader } from '../protocols/responses/stream/stream-reader.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import type { CleanText } from '../wire/public-message.ts';
+import type { EventCollector } from '../wire/stream/event-collector.ts';
 import { COMMENT_FRAME, namedFrame } from '../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
@@ -50,6 +54,8 @@ interface ProtocolAdapter {
   readonly encodeStream: (context: AnswerContext) => StreamStep<StreamEvent, string>;
   /** Reads a stream that passes to a caller of the same protocol. */
   readonly createStreamReader: (options: { readonly hidesUsage: boolean }) => StreamReader;
+  /** Puts a stream together for a caller of the same protocol who does not stream. */
+  readonly createEventCollector: () => EventCollector;
   /**
    * A finished reply as a stream with all its members, for an upstream that answers with JSON instead of a stream; null
    * where it is no finished reply.
@@ -71,6 +77,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     decodeStream: (target, clean) => new ResponsesStreamDecoder(target, clean),
     encodeStream: (context) => new ResponsesStreamEncoder(context),
     createStreamReader: () => createResponsesStreamReader(),
+    createEventCollector: createResponseCollector,
     replyFrames: responseFrames,
     readUsage: readResponsesUsage,
     keepAliveFrame: COMMENT_FRAME,
@@ -84,6 +91,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     decodeStream: (target, clean) => new MessagesStreamDecoder(target, clean),
     encodeStream: (context) => new MessagesStreamEncoder(context),
     createStreamReader: createMessagesStreamReader,
+    createEventCollector: createMessageCollector,
     replyFrames: messageFrames,
     readUsage: ({ usage }) => readMessagesUsage(usage),
     keepAliveFrame: namedFrame({ type: 'ping' }),
@@ -97,6 +105,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     decodeStream: (target, clean) => new ChatStreamDecoder(target, clean),
     encodeStream: (context) => new ChatStreamEncoder(context),
     createStreamReader: createChatStreamReader,
+    createEventCollector: createCompletionCollector,
     replyFrames: completionFrames,
     readUsage: readChatUsage,
     keepAliveFrame: COMMENT_FRAME,

@@ -115,7 +115,7 @@ export class StreamTranslator implements RelayedStream {
   }
 
   get isWhole(): boolean {
-    return this.#finish !== null;
+    return this.#finish !== null || (this.#failure === null && this.#source.isComplete);
   }
 
   get rest(): RelayedStream['rest'] {

@@ -48,11 +48,12 @@ const BREAKS = [
 ] as const;
 
 /** Before its first output a stream that breaks is another channel's, or an HTTP error: see falling-through.test.ts. */
-const [FIRST_RESPONSE_CUT, FIRST_MESSAGE_CUT] = [3, 2];
+const [FIRST_RESPONSE_CUT, FIRST_MESSAGE_CUT] = [3, 3];
 const responseCuts = RESPONSE_FRAMES.slice(FIRST_RESPONSE_CUT, -1).map(
   (_, index) => index + FIRST_RESPONSE_CUT,
 );
-const messageCuts = MESSAGE_FRAMES.slice(FIRST_MESSAGE_CUT).map((_, index) => index + FIRST_MESSAGE_CUT);
+/** With its reason to stop a message is whole. */
+const messageCuts = MESSAGE_FRAMES.slice(FIRST_MESSAGE_CUT, -1).map((_, index) => index + FIRST_MESSAGE_CUT);
 
 for (const [how, directive, code] of BREAKS) {
   // Each silence costs its time limit, so it is tried at the beginning and at the end only.
@@ -110,12 +111,13 @@ for (const [how, directive, code] of BREAKS) {
 }
 
 test('what came together with garbage, and before it, still reaches the caller', async () => {
-  const [first = '', second = ''] = MESSAGE_FRAMES;
-  stack.first.script({ sse: `${first}${second}data: garbage\n\n${second}`, cuts: 'whole' });
+  const [first = '', second = '', third = ''] = MESSAGE_FRAMES;
+  stack.first.script({ sse: `${first}${second}${third}data: garbage\n\n${third}`, cuts: 'whole' });
   const { reply } = await send('/v1/messages', MESSAGE);
   const whole = await reply.text();
-  expect(whole.startsWith(first + second)).toBe(true);
-  expect(whole.slice(first.length + second.length)).toMatch(/^event: error\ndata: \{.*\}\n\n$/);
+  const before = first + second + third;
+  expect(whole.startsWith(before)).toBe(true);
+  expect(whole.slice(before.length)).toMatch(/^event: error\ndata: \{.*\}\n\n$/);
 });
 
 test('half a frame of a stream that was cut never reaches the caller', async () => {
@@ -219,7 +221,7 @@ test('a caller who leaves before the first byte aborts the upstream call', async
 test.for(['/v1/responses', '/v1/messages'])(
   '%s: a caller who leaves within the stream aborts the upstream call',
   async (path) => {
-    stack.first.script({ stallAfter: 3 });
+    stack.first.script({ stallAfter: 6 });
     const body = path === '/v1/responses' ? RESPONSE : MESSAGE;
     const { reply, line } = await send(path, body);
     const received = await stack.first.nextRequest();
@@ -231,7 +233,7 @@ test.for(['/v1/responses', '/v1/messages'])(
 
 test('where the channel drains, the upstream is read to its end after the caller has left', async () => {
   const resume = Promise.withResolvers<void>();
-  stack.first.script({ stallAfter: 3, resume: resume.promise });
+  stack.first.script({ stallAfter: 6, resume: resume.promise });
   const { reply, line } = await send('/v1/responses', { ...RESPONSE, model: 'patient' });
   const received = await stack.first.nextRequest();
   for await (const _ of readSse(reply)) break;

@@ -6,6 +6,7 @@ import { lostStore } from '../call/keeping/keep-response.ts';
 import type { RequestedTool } from '../call/request/requested-tools.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { type Dropped, refuseTool } from '../conversation/losses.ts';
+import { isMadeAt } from '../stored/origins/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import { demandOneTool } from './demand-one-tool.ts';
@@ -17,6 +18,12 @@ interface OwnBody {
   readonly dropped: readonly Dropped[];
 }
 
+interface OwnBodyOptions {
+  readonly streamOptions: JsonObject | null;
+  /** The channel has refused earlier reasoning as not its own. */
+  readonly withholdsThoughts: boolean;
+}
+
 /**
  * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model, and with
  * `stream_options` where the gateway has its own. They are read and written anew only where they hold what is not for
@@ -25,15 +32,27 @@ interface OwnBody {
  *
  * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
  */
-export function ownBody(call: TextCall, candidate: Candidate, streamOptions: JsonObject | null): OwnBody {
+export function ownBody(
+  call: TextCall,
+  candidate: Candidate,
+  { streamOptions, withholdsThoughts }: OwnBodyOptions,
+): OwnBody {
   const { request, model } = call;
   const { bytes, builtInTools } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
-  const target = targetOf(candidate, model);
+  const target = { ...targetOf(candidate, model), withholdReasoning: withholdsThoughts };
+  const strangers = unknownThoughts(call, candidate);
   const isUnstored = call.history.storing === 'refused';
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
   const refused = lostStore(call);
-  if (missing.length === 0 && !isNameless && request.rewritten === null && !mayHoldTokens(bytes)) {
+  const isAmended = withholdsThoughts || strangers.size > 0;
+  if (
+    missing.length === 0 &&
+    !isNameless &&
+    request.rewritten === null &&
+    !isAmended &&
+    !mayHoldTokens(bytes)
+  ) {
     const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
     const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
     const written = isUnstored ? setMember(optioned, 'store', false) : optioned;
@@ -42,7 +61,7 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   }
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { body, dropped } = restoreTokens(parsed, target, tokensOf(call));
+  const { body, dropped } = restoreTokens(parsed, target, tokensOf(call), strangers);
   const offering = withoutTools(body, missing);
   const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
   const written = JSON.stringify({
@@ -54,6 +73,22 @@ export function ownBody(call: TextCall, candidate: Candidate, streamOptions: Jso
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
   const left = request.rewritten?.dropped ?? [];
   return { body: written, dropped: [...left, ...dropped, ...lost, ...refused] };
+}
+
+const NO_IDS: ReadonlySet<string> = new Set();
+
+/**
+ * The ids of reasoning that comes without its content, and that this channel has not made: it would look them up. The
+ * gateway gives such ids to the thoughts of other protocols' models.
+ */
+function unknownThoughts({ request, history }: TextCall, candidate: Candidate): ReadonlySet<string> {
+  if (candidate.protocol !== 'responses' || request.ids.length === 0) return NO_IDS;
+  const ids = request.ids.flatMap(({ kind, need, id }, index) => {
+    if (kind !== 'item' || need !== 'preferred') return [];
+    const origin = history.origins[index];
+    return typeof origin === 'object' && isMadeAt(origin, candidate) ? [] : [id];
+  });
+  return new Set(ids);
 }
 
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {

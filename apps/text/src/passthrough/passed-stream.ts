@@ -2,7 +2,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { UnreadableReply } from '@gateway/upstream/replies/reply';
+import { cleanMessage } from '@gateway/upstream/failures/clean-message';
+import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { decodeFailure } from '../wire/openai-errors.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 
 /** A frame may hold a whole image; beyond this it is the upstream's failure. */
@@ -13,28 +15,47 @@ interface PassedStream {
   readonly requestId: string;
   /** Gets each frame but deltas, after the reader has taken it, and returns what is sent instead; null: the frame itself. */
   readonly onFrame: (frame: Frame) => string | Promise<string> | null;
+  /** Gets the frames that end a stream which broke, and returns what is sent instead. */
+  readonly onBroken?: (frames: string) => string | Promise<string>;
+  /** The error that an event's data reports in words of the upstream's own. */
+  readonly explain: (data: string) => GatewayError;
 }
 
 /** A stream whose bytes pass as they are, while its events are read on the side. */
 export const passedStream = (options: PassedStream): RelayedStream =>
   createEventStream({ mapper: new PassedEvents(options), maxFrameBytes: MAX_FRAME_BYTES });
 
+/** What a reply's own words for a failure mean, fit for callers. */
+export const explainFor =
+  ({ candidate }: Pick<Reply, 'candidate'>) =>
+  (data: string): GatewayError =>
+    decodeFailure(data, (text) => cleanMessage(text, candidate));
+
 class PassedEvents implements EventMapper {
-  readonly rest = 'wanted';
   readonly #reader: StreamReader;
   readonly #requestId: string;
   readonly #onFrame: PassedStream['onFrame'];
+  readonly #explain: PassedStream['explain'];
+  readonly #onBroken: PassedStream['onBroken'];
   /** What the caller gets later, with all that follows it. */
   #held: Promise<string> | null = null;
+  /** The caller has got an error instead of the upstream's own words for it. */
+  #isBrokenOff = false;
 
-  constructor({ reader, requestId, onFrame }: PassedStream) {
+  constructor({ reader, requestId, onFrame, explain, onBroken }: PassedStream) {
     this.#reader = reader;
     this.#requestId = requestId;
     this.#onFrame = onFrame;
+    this.#explain = explain;
+    this.#onBroken = onBroken;
   }
 
   frame(frame: Frame): typeof PASS | string {
     const kind = this.#reader.frame(frame);
+    if (kind === 'failed') {
+      this.#isBrokenOff = true;
+      return this.fail(this.#explain(frame.data ?? ''));
+    }
     const replaced = kind === 'delta' ? null : this.#onFrame(frame);
     if (kind === 'hidden') return '';
     const held = this.#held;
@@ -54,12 +75,16 @@ class PassedEvents implements EventMapper {
   }
 
   end(): string | GatewayError {
-    if (this.#reader.mayEnd) return '';
+    if (this.#reader.mayEnd) return this.#reader.owed;
     return new UnreadableReply('The upstream ended its stream before the end of the answer.');
   }
 
   fail(error: GatewayError): string {
-    return this.#reader.breakOff(error, this.#requestId);
+    const frames = this.#reader.breakOff(error, this.#requestId);
+    const shown = this.#onBroken?.(frames) ?? frames;
+    if (typeof shown === 'string') return shown;
+    this.#held = this.#held === null ? shown : this.#held.then(async (text) => text + (await shown));
+    return '';
   }
 
   get failure(): GatewayError | null {
@@ -68,7 +93,11 @@ class PassedEvents implements EventMapper {
   }
 
   get isWhole(): boolean {
-    return this.#reader.ended;
+    return this.#reader.ended || this.#isBrokenOff;
+  }
+
+  get rest(): RelayedStream['rest'] {
+    return this.#isBrokenOff ? 'cancelled' : this.#reader.rest;
   }
 
   get id(): string | null {

@@ -126,13 +126,13 @@ test('a stream that comes faster than the caller reads is held up and arrives wh
 
 test('each event reaches the caller before the next one is sent', async () => {
   const resume = Promise.withResolvers<void>();
-  stack.first.script({ sse: recordedStream('messages-text'), stallAfter: 2, resume: resume.promise });
+  stack.first.script({ sse: recordedStream('messages-text'), stallAfter: 4, resume: resume.promise });
   const reply = await stack.text.fetch('/v1/messages', { body: bodyFor('messages', 'patient', true) });
   const reader = reply.body?.getReader();
   let seen = '';
-  while (!seen.includes('content_block_start'))
+  while (!seen.includes('content_block_delta'))
     seen += Buffer.from((await reader?.read())?.value ?? []).toString();
-  expect(seen).not.toContain('content_block_delta');
+  expect(seen).not.toContain('content_block_stop');
   resume.resolve();
   await reader?.cancel();
 });

@@ -6,8 +6,10 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/accounting/outcome.ts';
+import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
-import { missed } from '../call/keeping/keep-response.ts';
+import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
+import { keepResponse, missed } from '../call/keeping/keep-response.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextRequest } from '../call/request/text-request.ts';
@@ -15,6 +17,8 @@ import { refuseLosses } from '../conversation/losses.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { threadStream } from '../threads/thread-stream.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import { collectPassed } from './collect-passed.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
@@ -25,7 +29,7 @@ import {
   keepWholeReply,
   repeatedIds,
 } from './passed-reply.ts';
-import { passedStream } from './passed-stream.ts';
+import { explainFor, passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
 
 /** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
@@ -34,11 +38,15 @@ export const preparePassthrough = (
   candidate: Candidate,
   withUsage = requestsUsage(call, candidate),
   isThreaded = call.thread?.isKeptBy(candidate) ?? false,
+  withholdsThoughts = false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
     const { endpoint, message, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
-    const { body, dropped } = ownBody(sent, candidate, withUsage ? usageOption(sent.request) : null);
+    const { body, dropped } = ownBody(sent, candidate, {
+      streamOptions: withUsage ? usageOption(sent.request) : null,
+      withholdsThoughts,
+    });
     if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
@@ -50,19 +58,28 @@ export const preparePassthrough = (
       },
       retry: (refusal) => {
         if (withUsage && refusesUsageOption(refusal))
-          return preparePassthrough(call, candidate, false, isThreaded);
+          return preparePassthrough(call, candidate, false, isThreaded, withholdsThoughts);
+        // After a change of channels, or of a channel's key.
+        if (!withholdsThoughts && refusesThoughts(refusal))
+          return preparePassthrough(call, candidate, withUsage, isThreaded, true);
         return isThreaded && refusesThread(refusal)
-          ? preparePassthrough(call, candidate, withUsage, false)
+          ? preparePassthrough(call, candidate, withUsage, false, withholdsThoughts)
           : null;
       },
       receive: (reply) => {
         reportDropped(call, endpoint.protocol, dropped);
-        return isEventStream(reply.headers) ? passStream(sent, reply) : passWhole(sent, reply);
+        if (!isEventStream(reply.headers)) return passWhole(sent, reply);
+        return sent.request.streamed ? passStream(sent, reply) : passWhole(sent, reply, endpoint.protocol);
       },
     };
   });
 
-async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
+/** @param collected the protocol of a reply that streams although its caller does not */
+async function passWhole(
+  call: TextCall,
+  reply: Reply,
+  collected: TextProtocol | null = null,
+): Promise<ReplyOutcome> {
   const { endpoint, request, response, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
@@ -71,6 +88,7 @@ async function passWhole(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       response,
       context,
+      ...(collected !== null && { collect: () => collectPassed(collected, reply) }),
       onBody: (whole, parsed) => {
         consumed = consumedByWhole(call, whole, parsed);
         logConsumed(call, reply, consumed);
@@ -92,7 +110,19 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
   const ids = repeatedIds(call, reply);
   const onFrame = (frame: Frame) => keepEvent(call, reply, frame, { reader, ids });
-  const stream = passedStream({ reader, requestId: context.requestId, onFrame });
+  const stream = passedStream({
+    reader,
+    requestId: context.requestId,
+    onFrame,
+    explain: explainFor(reply),
+    ...(endpoint.operation === 'responses' && {
+      onBroken: (frames) =>
+        // Whatever its provider may have kept, its caller got this.
+        keepLastFrame(frames, (response) =>
+          keepResponse(call, reply.candidate, response, { isProviders: false }),
+        ),
+    }),
+  });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const thrown = await failureOf(

@@ -18,6 +18,8 @@ interface RelayJsonOptions {
   readonly context: RequestContext;
   /** Gets the body before the caller does, and returns the members to replace in it; null for none. */
   readonly onBody: (body: JsonObject, whole: () => JsonObject) => Promise<JsonObject | null> | undefined;
+  /** The body, where the reply is a stream that has to be put together. */
+  readonly collect?: () => Promise<Buffer>;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => string | null;
 }
@@ -28,8 +30,8 @@ interface RelayJsonOptions {
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
 export async function relayJson(options: RelayJsonOptions): Promise<void> {
-  const { reply, response, context, onBody, asStream } = options;
-  const bytes = await reply.bytes(MAX_REPLY_BYTES);
+  const { reply, response, context, onBody, asStream, collect } = options;
+  const bytes = await (collect?.() ?? reply.bytes(MAX_REPLY_BYTES));
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
   let whole: JsonObject | null = null;
@@ -49,7 +51,12 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   // The caller's stream was begun to keep it waiting.
   if (response.headersSent) throw notFinished();
   const written = amended === null ? bytes : Buffer.from(JSON.stringify({ ...exactly(bytes), ...amended }));
-  const headers = { ...replyHeaders(reply, context), ...unkept, 'content-length': written.length };
+  const headers = {
+    ...replyHeaders(reply, context),
+    ...(collect && { 'content-type': 'application/json' }),
+    ...unkept,
+    'content-length': written.length,
+  };
   response.writeHead(reply.status, headers);
   response.end(written);
 }

@@ -44,11 +44,11 @@ const UPSTREAM = {
   chat: {
     whole: completion,
     stream: (id: string) =>
-      sse(
+      `${sse(
         chunk({ delta: { tool_calls: [{ index: 0, ...call(id) }] } }),
         chunk({ delta: { tool_calls: [{ index: 0, id, function: { arguments: '' } }] } }),
         chunk({ delta: {}, finish_reason: 'tool_calls' }),
-      ),
+      )}data: [DONE]\n\n`,
     history: [
       { role: 'user', content: 'Go' },
       { role: 'assistant', content: null, tool_calls: [call('call_0')] },

@@ -29,12 +29,18 @@ export function mayHoldTokens(body: Buffer): boolean {
 
 /**
  * A request that stays within its protocol, with the gateway's own tokens taken out: what this upstream made becomes
- * what it was, blocks of another vendor are left out. Everything else stays as it is. Such tokens come from turns that
+ * what it was, blocks of another vendor are left out, and reasoning of which the upstream would have to know the id (`unknownThoughts`).
+ * Everything else stays as it is, but reasoning that the target is to get none of. Such tokens come from turns that
  * another protocol's model answered.
  */
-export function restoreTokens(body: JsonObject, target: Target, tokens: OpaqueTokens): Restoration {
+export function restoreTokens(
+  body: JsonObject,
+  target: Target,
+  tokens: OpaqueTokens,
+  unknownThoughts: ReadonlySet<string> = new Set(),
+): Restoration {
   const dropped: Dropped[] = [];
-  const restorer = new Restorer(target, tokens, dropped);
+  const restorer = new Restorer({ target, tokens, dropped, unknownThoughts });
   const list = body[LIST_MEMBER[target.protocol]];
   if (!Array.isArray(list)) return { body, dropped };
   const member = LIST_MEMBER[target.protocol];
@@ -57,19 +63,30 @@ const LIST_MEMBER: Record<TextProtocol, string> = {
 
 const REASON = "reasoning that is not this upstream's own";
 
+interface RestorerOptions {
+  readonly target: Target;
+  readonly tokens: OpaqueTokens;
+  readonly dropped: Dropped[];
+  readonly unknownThoughts: ReadonlySet<string>;
+}
+
 class Restorer {
   readonly #target: Target;
   readonly #tokens: OpaqueTokens;
   readonly #dropped: Dropped[];
+  readonly #unknownThoughts: ReadonlySet<string>;
 
-  constructor(target: Target, tokens: OpaqueTokens, dropped: Dropped[]) {
+  constructor({ target, tokens, dropped, unknownThoughts }: RestorerOptions) {
     this.#target = target;
     this.#tokens = tokens;
     this.#dropped = dropped;
+    this.#unknownThoughts = unknownThoughts;
   }
 
   item(item: unknown, at: Path): unknown[] {
     if (!isJsonObject(item) || item.type !== 'reasoning') return [item];
+    const isUnknown = typeof item.id === 'string' && this.#unknownThoughts.has(item.id);
+    if (this.#target.withholdReasoning || isUnknown) return this.#drop(at, REASON);
     const content = this.#open(item.encrypted_content);
     if (content === 'untouched') return [item];
     if (content?.kind === 'encrypted') return [{ ...item, encrypted_content: content.data }];
@@ -86,13 +103,30 @@ class Restorer {
   }
 
   chatMessage(message: unknown, at: Path): unknown[] {
-    if (!isJsonObject(message) || !Array.isArray(message.reasoning_details)) return [message];
+    if (!isJsonObject(message)) return [message];
+    if (this.#target.withholdReasoning) return [this.#withoutThoughts(message, at)];
+    if (!Array.isArray(message.reasoning_details)) return [message];
     const details = message.reasoning_details.flatMap((detail, index) => {
       const content = isJsonObject(detail) ? this.#open(detail.data ?? detail.signature) : 'untouched';
       return content === 'untouched' ? [detail] : this.#drop([...at, 'reasoning_details', index], REASON);
     });
     const { reasoning_details: _, ...rest } = message;
     return [details.length === 0 ? rest : { ...rest, reasoning_details: details }];
+  }
+
+  /** A chat message without what seals its reasoning: details, and the signatures beside Google's calls. */
+  #withoutThoughts(message: JsonObject, at: Path): JsonObject {
+    const { reasoning_details: details, extra_content: extra, tool_calls: calls, ...rest } = message;
+    if ((details ?? null) !== null) this.#drop([...at, 'reasoning_details'], REASON);
+    if ((extra ?? null) !== null) this.#drop([...at, 'extra_content'], REASON);
+    if (!Array.isArray(calls)) return rest;
+    const bare = calls.map((call, index) => {
+      if (!isJsonObject(call) || (call.extra_content ?? null) === null) return call;
+      this.#drop([...at, 'tool_calls', index, 'extra_content'], REASON);
+      const { extra_content: _, ...left } = call;
+      return left;
+    });
+    return { ...rest, tool_calls: bare };
   }
 
   #block(block: unknown, at: Path, foreignSearches: ReadonlySet<unknown>): unknown[] {
@@ -113,6 +147,7 @@ class Restorer {
   }
 
   #thinking(block: JsonObject, at: Path): unknown[] {
+    if (this.#target.withholdReasoning) return this.#drop(at, REASON);
     const content = this.#open(block.signature ?? block.data);
     if (content === 'untouched') return [block];
     if (content?.kind === 'redacted') return [{ type: 'redacted_thinking', data: content.data }];

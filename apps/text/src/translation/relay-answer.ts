@@ -16,6 +16,7 @@ import {
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
+import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
 import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
@@ -34,7 +35,7 @@ import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { atTier } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
-import { KeptStream, keepLastFrame } from './kept-stream.ts';
+import { KeptStream } from './kept-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -167,7 +168,12 @@ function translated(
 async function collect(answer: ReadableAnswer): Promise<TranslatedReply> {
   const collector = new StreamCollector(answer.plan, contextFor(answer));
   const read = async (reply: Reply) => {
-    for await (const chunk of reply.body) collector.push(chunk);
+    for await (const chunk of reply.body) {
+      collector.push(chunk);
+      if (!collector.ended) continue;
+      reply.letGo();
+      break;
+    }
   };
   await read(answer.reply);
   for (let paused = collector.pausedContent; paused !== null; paused = collector.pausedContent) {

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/accounting/call-log.ts';
+import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
@@ -108,16 +109,13 @@ interface RetryRule {
   readonly amend: (target: Target) => Target;
 }
 
-/** OpenAI's words for content of another organisation, Anthropic's for a signature that is not its own. */
-const NOT_ITS_OWN =
-  /encrypted content\b.*\bcould not be (?:verified|decrypted)|invalid_encrypted_content|invalid `?signature`? in `?thinking/is;
 /** OpenAI's answer to an organisation that it has not verified. */
 const NO_SUMMARY = /verified to generate reasoning summaries/i;
 
 const RETRY_RULES: readonly RetryRule[] = [
   {
     // Sealed by the same vendor, but the channel's credentials have changed since.
-    isFor: ({ message }) => NOT_ITS_OWN.test(message),
+    isFor: refusesThoughts,
     amend: (target) => ({ ...target, withholdReasoning: true }),
   },
   {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { tooLongForMessages } from '@gateway/upstream/failures/too-long';
 
 /** Takes a channel's secrets and addresses out of an upstream's sentence. */
 export type CleanText = (text: string) => string;
@@ -25,5 +26,10 @@ const MAX_LENGTH = 2000;
 /** An error that an upstream reported in the middle of its answer, as a caller may see it. */
 export function upstreamError(code: ErrorCode, message: string, clean: CleanText): GatewayError {
   const shown = message.trim() === '' ? (DEFAULTS[code] ?? FAILED) : clean(message).slice(0, MAX_LENGTH);
-  return new GatewayError(code, { message: FIXED[code] ?? shown, source: 'upstream' });
+  // Clients of each dialect shorten their conversation by its own words.
+  const told =
+    code === 'context_length_exceeded'
+      ? { openai: shown, anthropic: tooLongForMessages({ message, tokens: null }, shown) }
+      : (FIXED[code] ?? shown);
+  return new GatewayError(code, { message: told, source: 'upstream' });
 }

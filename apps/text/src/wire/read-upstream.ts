@@ -13,5 +13,11 @@ export function readUpstream<Schema extends z.ZodType>(schema: Schema, value: un
 export const upstreamNonsense = (cause?: unknown): GatewayError =>
   new UnreadableReply('The upstream sent an answer that does not follow its protocol.', { cause });
 
+/** @param word the upstream's own for how its answer ended */
+export const upstreamGaveUp = (word: unknown): GatewayError =>
+  new UnreadableReply('The upstream gave up before its answer was complete.', {
+    cause: new Error(`the upstream's answer ended with '${word}'`),
+  });
+
 export const upstreamCutOff = (): GatewayError =>
   new UnreadableReply('The upstream ended its answer before it was complete.');

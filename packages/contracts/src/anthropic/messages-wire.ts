@@ -175,7 +175,7 @@ export type MessagesRequestWire = z.infer<typeof MessagesRequestWire>;
 
 /** How a reply ended: the same members at the top of a message and in `message_delta.delta`. */
 const ending = {
-  stop_reason: maybeText,
+  stop_reason: maybe(z.union([z.string(), z.int().transform(String)]).nullable()),
   stop_sequence: maybeText,
   stop_details: maybe(z.looseObject({ category: maybeText, explanation: maybeText })),
 };

@@ -235,7 +235,13 @@ const serverError = z.union([
 
 /** The common members of a completion and a chunk. */
 const envelope = { service_tier: maybeText, error: maybe(serverError) };
-const choiceEnd = { finish_reason: maybeText, logprobs: maybe(logprobs) };
+/** A word; some proxies send Gemini's number. */
+const finishReason = maybe(z.union([z.string(), z.int().transform(String)]).nullable());
+const choiceEnd = {
+  finish_reason: finishReason,
+  logprobs: maybe(logprobs),
+  error: maybe(serverError.nullable()),
+};
 
 export const ChatReply = z.looseObject({
   choices: z.array(z.looseObject({ message: ChatOutput.nullish(), ...choiceEnd })).nullish(),

@@ -69,7 +69,7 @@ class EventStream implements RelayedStream {
     try {
       for (const frame of this.#reader.push(chunk)) {
         joined.add(frame, this.#mapper.frame(frame));
-        if (this.#mapper.rest !== 'wanted') break;
+        if (isOver(this.#mapper.rest)) break;
       }
     } catch (cause) {
       joined.addText(this.#break(unreadable(cause), joined));
@@ -90,8 +90,10 @@ class EventStream implements RelayedStream {
     return this.#given(joined);
   }
 
-  fail(error: GatewayError): string {
-    return this.#mapper.fail(error);
+  fail(error: GatewayError): string | Promise<string> {
+    const text = this.#mapper.fail(error);
+    const held = this.#mapper.takeHeld?.() ?? null;
+    return held === null ? text : held.then((more) => text + more);
   }
 
   get failure(): GatewayError | null {
@@ -139,6 +141,9 @@ class EventStream implements RelayedStream {
     });
   }
 }
+
+/** Whether the caller's stream is over, whatever the upstream still sends. */
+export const isOver = (rest: RelayedStream['rest']): boolean => rest === 'read-off' || rest === 'cancelled';
 
 /** Clients accept a last event without its empty line, but not half an event. */
 function isWholeEvent(data: string | null): boolean {

@@ -3,7 +3,11 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { isOver } from './event-stream.ts';
 import type { Output, RelayedStream } from './relayed-stream.ts';
+
+/** How long a whole answer waits for the marker of its end, where its upstream leaves the connection open. */
+const MAX_ENDING_MS = 200;
 
 interface RelayOptions {
   readonly reply: Reply;
@@ -55,6 +59,10 @@ class Relay {
   #keepAlive: NodeJS.Timeout | undefined;
   /** Set while something is done before the caller gets its next output. */
   #held: Promise<void> | null = null;
+  /** Runs while only the marker of the end may still come. */
+  #ending: NodeJS.Timeout | undefined;
+  /** Whether the stream has been told that its upstream has closed. */
+  #hasEnded = false;
 
   constructor(options: RelayOptions, resolve: () => void, reject: (error: unknown) => void) {
     this.#options = options;
@@ -81,7 +89,7 @@ class Relay {
 
   /** False makes the upstream pause. What comes after the caller's last byte is only read off. */
   #onChunk(chunk: Buffer): boolean {
-    if (this.#over) return true;
+    if (this.#over || this.#hasEnded) return true;
     try {
       const output = this.#options.stream.push(chunk);
       return output instanceof Promise ? this.#hold(output) : this.#pass(output);
@@ -123,9 +131,13 @@ class Relay {
 
   #deliver(output: Output): boolean {
     const goesOn = this.#write(output);
-    if (this.#options.stream.rest === 'wanted') return goesOn;
-    this.#finish();
-    return true;
+    const { rest } = this.#options.stream;
+    if (isOver(rest)) {
+      this.#finish();
+      return true;
+    }
+    if (rest === 'ending' && !this.#over) this.#ending ??= setTimeout(() => this.#onEnd(), MAX_ENDING_MS);
+    return goesOn;
   }
 
   #write(output: Output): boolean {
@@ -141,7 +153,8 @@ class Relay {
   }
 
   #onEnd(): void {
-    if (this.#over) return;
+    if (this.#over || this.#hasEnded) return;
+    this.#hasEnded = true;
     const { stream } = this.#options;
     const continued = stream.goOn?.() ?? null;
     if (continued !== null) {
@@ -176,6 +189,7 @@ class Relay {
       return;
     }
     this.#reply = reply;
+    this.#hasEnded = false;
     this.#consume();
   }
 
@@ -186,6 +200,7 @@ class Relay {
     this.#over = true;
     if (failure instanceof UnreadableReply) this.#reply.unreadable(failure.message);
     else if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
+    else this.#reply.letGo();
     if (this.#hasLeft) this.#stop(undefined);
     else if (failure !== null && !this.#hasWritten) {
       this.#stop(failure);
@@ -206,9 +221,13 @@ class Relay {
       void this.#held.then(() => this.#fail(error));
       return;
     }
-    const { stream, response, context } = this.#options;
-    if (this.#hasLeft || stream.isWhole) {
+    const { stream, context } = this.#options;
+    if (this.#hasLeft) {
       this.#finish();
+      return;
+    }
+    if (stream.isWhole) {
+      this.#onEnd();
       return;
     }
     const shown = endedRequest(context) ?? error;
@@ -219,6 +238,16 @@ class Relay {
       return;
     }
     const ending = stream.fail(shown);
+    if (ending instanceof Promise) {
+      ending.then(
+        (text) => this.#breakOff(text),
+        () => this.#breakOff(null),
+      );
+    } else this.#breakOff(ending);
+  }
+
+  #breakOff(ending: string | null): void {
+    const { response } = this.#options;
     if (ending === null) response.destroy();
     else response.end(ending);
     this.#resolve();
@@ -260,6 +289,7 @@ class Relay {
     const { response, context, onEnd } = this.#options;
     this.#over = true;
     clearInterval(this.#keepAlive);
+    clearTimeout(this.#ending);
     response.off('drain', this.#onDrain);
     context.signal.removeEventListener('abort', this.#onAbort);
     onEnd?.(failure);

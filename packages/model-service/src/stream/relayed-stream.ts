@@ -20,7 +20,7 @@ export interface RelayedStream {
    * Ends the stream that the caller has begun to read, after an error that came from outside of it: gives the dialect's
    * error. Null where the format has no words for it: then the connection is broken off.
    */
-  fail(error: GatewayError): string | null;
+  fail(error: GatewayError): string | Promise<string> | null;
   /** Why the stream is not a good answer, if its own content shows so, or it gave nothing. */
   readonly failure: GatewayError | null;
   /** Whether the caller has a whole answer. Then a later error does not count. */
@@ -28,8 +28,9 @@ export interface RelayedStream {
   /**
    * What the rest of the upstream's stream is good for. `wanted`: it belongs to the caller's. Otherwise the caller's
    * stream is over, and the rest is `read-off`, which keeps the connection, or `cancelled`, because it may be long.
+   * `ending`: the answer is whole, and only a marker of its end may come.
    */
-  readonly rest: 'wanted' | 'read-off' | 'cancelled';
+  readonly rest: 'wanted' | 'ending' | 'read-off' | 'cancelled';
   /** The provider's id of the answer, once it is known; null if the format has none. */
   readonly id: string | null;
   /** An empty frame, for long silences; null while none may be sent. */
@@ -49,7 +50,8 @@ export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGen
     const output = await stream.push(chunk);
     if (stream.failure !== null) throw counted(reply, stream.failure);
     if (output !== null) yield Buffer.from(output);
-    if (stream.rest !== 'wanted') return;
+    if (stream.rest === 'read-off') reply.letGo();
+    if (stream.rest !== 'wanted' && stream.rest !== 'ending') return;
   }
   const output = await stream.end();
   if (stream.failure !== null) throw counted(reply, stream.failure);

@@ -2,6 +2,7 @@ import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { lookUp } from '@gateway/contracts/look-up';
 import { notFoundFault } from './not-found.ts';
 import type { ProviderError } from './provider-error.ts';
+import { isTooLong } from './too-long.ts';
 
 interface FailureRule {
   readonly code: ErrorCode;
@@ -151,14 +152,18 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   thread_not_found: 'rejected',
   context_length_exceeded: 'too-long',
   exceed_context_size_error: 'too-long',
+  context_window_exceeded: 'too-long',
+  // Z.ai.
+  '1261': 'too-long',
+  // MiniMax.
+  'base_resp 1039': 'too-long',
 };
 
 /** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
 const NO_CREDIT = /credit balance is too low/i;
 
-/** Messages of servers without an error code for an input that does not fit. */
-const TOO_LONG =
-  /prompt is too long|exceed context limit|maximum context length|exceeds the (?:context window|available context size)/i;
+/** What these mean is not changed by a message about lengths: who may not, what is not there, how often. */
+const NEVER_TOO_LONG: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 429]);
 
 /** llama.cpp answers 500 to content that its model cannot take, and to tools that it cannot read. */
 const REFUSED_WITH_500 =
@@ -179,7 +184,7 @@ export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFact
     if (kind !== undefined) return kind;
   }
   if (status === 400 && NO_CREDIT.test(error.message)) return 'quota-exhausted';
-  if (status === 400 && TOO_LONG.test(error.message)) return 'too-long';
+  if (!NEVER_TOO_LONG.has(status) && isTooLong(error.message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
   if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';
   if (status === 500 && REFUSED_WITH_500.test(error.message)) return 'rejected';

@@ -15,30 +15,62 @@ export interface ProviderError {
 
 const text = z.string().nullish().catch(null);
 const count = z.int().nullish().catch(null);
+const word = z
+  .union([z.string(), z.number().transform(String)])
+  .nullish()
+  .catch(null);
 const ErrorObject = z.object({
   message: z.string().catch(''),
   type: text,
-  code: z
-    .union([z.string(), z.number().transform(String)])
-    .nullish()
-    .catch(null),
+  code: word,
+  // Google's word beside the number.
+  status: word,
   param: text,
   details: z.object({ error_code: text }).nullish().catch(null),
   n_prompt_tokens: count,
   n_ctx: count,
 });
-/** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or the members at the top level. */
+
+/** What is said at the top of a body: small servers name the message, and what goes with it, in several ways. */
+const Top = z
+  .looseObject({
+    ...{ message: text, msg: text, detail: text, type: text },
+    ...{ code: word, status_code: word, statusCode: word, status: word },
+  })
+  .refine(({ message, msg, detail }) => (message ?? msg ?? detail ?? null) !== null)
+  .transform(({ message, msg, detail, type, code, status_code, statusCode, status, ...rest }) => ({
+    ...rest,
+    message: message ?? msg ?? detail ?? '',
+    code: code ?? status_code ?? statusCode ?? status,
+    // Of an event of the Responses protocol it is that of the event.
+    type: type === 'error' ? null : type,
+  }));
+
+/** OpenAI and Anthropic put an object below `error`; smaller servers put a text there, or the members elsewhere. */
 const Body = z.union([
   z.object({ error: ErrorObject }).transform(({ error }) => error),
-  z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
-  z.object({ response: z.object({ error: ErrorObject }) }).transform(({ response }) => response.error),
-  // An event of the Responses protocol; its type is that of the event.
   z
-    .looseObject({ message: z.string(), type: z.literal('error') })
-    .transform(({ type: _, ...error }) => error)
-    .pipe(ErrorObject),
-  z.looseObject({ message: z.string() }).pipe(ErrorObject),
-  z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
+    .looseObject({ error: z.string() })
+    .transform(({ error, code, type }) => ({ message: error, code, type: type === 'error' ? null : type })),
+  z.object({ response: z.object({ error: ErrorObject }) }).transform(({ response }) => response.error),
+  // OpenRouter, in the answer that broke.
+  z
+    .object({ choices: z.tuple([z.looseObject({ error: ErrorObject })], z.unknown()) })
+    .transform(({ choices: [{ error }] }) => error),
+  // MiniMax.
+  z
+    .object({ base_resp: z.object({ status_code: z.number(), status_msg: z.string().catch('') }) })
+    .transform(({ base_resp: { status_code, status_msg } }) => ({
+      message: status_msg,
+      code: `base_resp ${status_code}`,
+    })),
+  // FastAPI, of a request that does not fit.
+  z
+    .object({ detail: z.tuple([z.looseObject({ msg: z.string() })], z.unknown()) })
+    .transform(({ detail: [{ msg }] }) => ({ message: msg })),
+  // Cloudflare.
+  z.object({ errors: z.tuple([ErrorObject], z.unknown()) }).transform(({ errors: [error] }) => error),
+  Top,
 ]);
 
 const NOTHING: ProviderError = {
@@ -50,6 +82,9 @@ const NOTHING: ProviderError = {
   tokens: null,
 };
 
+/** Google's `RESOURCE_EXHAUSTED` and the like. */
+const STATUS_WORD = /^[A-Z_]{4,}$/;
+
 export const parseJson = (body: string): unknown => {
   try {
     return JSON.parse(body);
@@ -59,13 +94,15 @@ export const parseJson = (body: string): unknown => {
 };
 
 export const readProviderError = (body: string): ProviderError => {
-  const result = Body.safeParse(parseJson(body));
+  const parsed = parseJson(body);
+  // Google's list of one.
+  const result = Body.safeParse(Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed);
   if (!result.success) return NOTHING;
   const error: z.infer<typeof ErrorObject> = ErrorObject.parse(result.data);
   const { n_prompt_tokens: input, n_ctx: maximum } = error;
   return {
     message: error.message,
-    type: error.type ?? null,
+    type: error.type ?? (STATUS_WORD.test(error.status ?? '') ? (error.status ?? null) : null),
     code: error.code ?? null,
     param: error.param ?? null,
     detail: error.details?.error_code ?? null,

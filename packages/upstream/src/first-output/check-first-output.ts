@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { lookUp } from '@gateway/contracts/look-up';
-import { readProviderError } from '../failures/provider-error.ts';
+import { type Disguised, disguised } from './reported-error.ts';
 
 /** The beginning of a 2xx reply, before anything of it has reached the caller. */
 export interface FirstOutput {
@@ -12,12 +11,6 @@ export interface FirstOutput {
   readonly ended: boolean;
 }
 
-/** An error in a 2xx reply: treated as if the provider had answered with this status and body. */
-export interface Disguised {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** A 2xx reply that is no answer and has no error either: the provider may have done the work. */
 export interface Broken {
   /** What is wrong with it, for the log. */
@@ -27,41 +20,6 @@ export interface Broken {
 /** `wait`: checked again when more has arrived, or when the body has ended; `wait-for-end`: only then. */
 export type Verdict = 'accept' | 'wait' | 'wait-for-end' | Disguised | Broken;
 export type OutputCheck = (first: FirstOutput) => Verdict;
-
-/** The status that an error type or code would have had outside a stream. */
-const STATUS_OF: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  invalid_prompt: 400,
-  context_length_exceeded: 400,
-  exceed_context_size_error: 400,
-  image_generation_user_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  insufficient_quota: 429,
-  requests: 429,
-  tokens: 429,
-  timeout_error: 504,
-  overloaded_error: 529,
-  server_is_overloaded: 503,
-  slow_down: 503,
-  service_unavailable_error: 503,
-};
-
-/** vLLM, llama.cpp and others send the status itself. */
-const STATUS_CODE = /^[45]\d\d$/;
-
-/** The error that a body reports, with the status that it would have had outside a stream. */
-export const disguised = (body: string): Disguised => {
-  const { code, type } = readProviderError(body);
-  const ownStatus = lookUp(STATUS_OF, code) ?? lookUp(STATUS_OF, type);
-  const status = ownStatus ?? (STATUS_CODE.test(code ?? '') ? Number(code) : 502);
-  return { status, body };
-};
 
 /** Blank lines and comments, which some providers send to keep a stream alive until it begins. */
 const BEFORE_EVENT = /^(?:\s|:[^\n]*\n)*/;

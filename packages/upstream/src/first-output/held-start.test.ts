@@ -26,6 +26,8 @@ const STARTS: Record<Name, readonly string[]> = {
     chunk({ role: 'assistant', content: null, refusal: null, tool_calls: [] }),
     chunk({}),
     chunk({ reasoning_content: '' }),
+    chunk({ content: '' }, { finish_reason: '' }),
+    'data: {"id":"","choices":null}\n\n',
     'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
     'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"usage":{"total_tokens":5}}\n\n',
   ],
@@ -35,14 +37,19 @@ const SILENT = [': a comment\n\n', '\n\n', 'retry: 5\n\n'];
 
 const OUTPUTS: Record<Name, readonly string[]> = {
   responses: [
-    named('response.output_item.added', { item: { type: 'message' } }),
+    named('response.output_item.added', { item: { type: 'reasoning', summary: [] } }),
+    named('response.output_item.added', {
+      item: { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] },
+    }),
+    named('response.content_part.added', { part: { type: 'output_text', text: 'Hi' } }),
     named('response.output_text.delta', { delta: 'Hi' }),
     named('response.completed', { response: {} }),
     named('response.incomplete', { response: {} }),
     named('brand_new'),
   ],
   messages: [
-    named('content_block_start', { content_block: { type: 'text', text: '' } }),
+    named('content_block_start', { content_block: { type: 'text', text: 'Hi' } }),
+    named('content_block_start', { content_block: { type: 'thinking', thinking: '', signature: '' } }),
     named('message_delta', { delta: { stop_reason: 'end_turn' } }),
     named('brand_new'),
   ],
@@ -53,7 +60,6 @@ const OUTPUTS: Record<Name, readonly string[]> = {
     chunk({ tool_calls: [{ index: 0, id: 'call_1' }] }),
     chunk({}, { finish_reason: 'stop' }),
     'data: {"brand":"new"}\n\n',
-    'data: [DONE]\n\n',
   ],
 };
 
@@ -94,6 +100,15 @@ test.for([
   ['messages', named('error', { error: { type: 'overloaded_error', message: 'x' } }), 529],
   ['chat', 'data: {"error":{"message":"Über","type":"server_error","code":503}}\n\n', 503],
   ['chat', 'event: error\ndata: {"message":"x"}\n\n', 502],
+  ['chat', 'data: {"object":"error","message":"x","type":"BadRequestError","code":400}\n\n', 400],
+  ['chat', 'data: {"choices":[{"index":0,"error":{"code":429,"message":"x"},"delta":{}}]}\n\n', 429],
+  ['chat', chunk({}, { finish_reason: 'error' }), 502],
+  ['chat', chunk({}, { finish_reason: 'insufficient_system_resource' }), 502],
+  ['chat', 'data: {"base_resp":{"status_code":1002,"status_msg":"rate limit"}}\n\n', 429],
+  ['chat', 'data: {"error":"model is loading"}\n\n', 502],
+  ['chat', 'data: {"detail":"Not Found"}\n\n', 502],
+  ['chat', 'data: {"code":"1302","message":"x"}\n\n', 429],
+  ['responses', named('response.completed', { response: { status: 'failed', error: null } }), 502],
 ] as const)('%s: a failure after start events counts as one before them: %s', ([protocol, frame, status]) => {
   const { data } = /data: (?<data>.*)/.exec(frame)?.groups ?? {};
   expect(read(protocol, [...STARTS[protocol], frame])).toEqual({ status, body: data });
@@ -112,10 +127,12 @@ test.for([
 test.for(['responses', 'messages', 'chat'] as const)(
   '%s: an end before any output is no answer',
   (protocol) => {
+    const without = { broken: 'the stream ended before its first output' };
     for (const before of [[], SILENT, STARTS[protocol]]) {
       const held = new HeldStart(protocol);
       for (const piece of before) held.push(Buffer.from(piece));
-      expect(held.end()).toEqual({ broken: 'the stream ended before its first output' });
+      expect(held.end()).toEqual(without);
+      expect(read(protocol, [...before, 'data: [DONE]\n\n'])).toEqual(without);
     }
   },
 );

@@ -1,15 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { lookUp } from '@gateway/contracts/look-up';
 import { z } from 'zod';
 import { parseJson } from '../failures/provider-error.ts';
 import type { Protocol } from '../protocol.ts';
-import { type Disguised, disguised, type Verdict } from './check-first-output.ts';
+import type { Verdict } from './check-first-output.ts';
+import { type Disguised, disguised, reportsFailure } from './reported-error.ts';
 
 /** The events of one protocol's streams that show nothing of the answer yet. */
 interface StartEvents {
   /** By name, whatever they hold. */
   readonly names: ReadonlySet<string>;
-  /** The shape of events without a name that show nothing; null: every one of those is output. */
-  readonly empty: z.ZodType | null;
+  /** By name, those that show nothing where they have this shape; an event without a name has the empty one. */
+  readonly empty: Readonly<Record<string, z.ZodType>>;
 }
 
 /** A member without content. */
@@ -17,12 +19,14 @@ const Nothing = z.union([z.null(), z.literal(''), z.array(z.never())]);
 
 /** Chat: the role, and empty deltas; also a chunk without a choice, such as Azure's verdict on the prompt. */
 const EmptyChunk = z.looseObject({
-  choices: z.array(
-    z.looseObject({
-      delta: z.object({ role: z.string().nullish() }).catchall(Nothing).nullish(),
-      finish_reason: z.null().optional(),
-    }),
-  ),
+  choices: z
+    .array(
+      z.looseObject({
+        delta: z.object({ role: z.string().nullish() }).catchall(Nothing).nullish(),
+        finish_reason: z.union([z.null(), z.literal('')]).optional(),
+      }),
+    )
+    .nullable(),
 });
 
 /**
@@ -32,12 +36,12 @@ const EmptyChunk = z.looseObject({
 const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
   responses: {
     names: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
-    empty: null,
+    empty: {},
   },
-  messages: { names: new Set(['message_start', 'ping']), empty: null },
-  chat: { names: new Set(), empty: EmptyChunk },
+  messages: { names: new Set(['message_start', 'ping']), empty: {} },
+  chat: { names: new Set(), empty: { '': EmptyChunk } },
   // Its first event is output, if it can be read.
-  transcriptions: { names: new Set(), empty: null },
+  transcriptions: { names: new Set(), empty: {} },
 };
 
 /** Larger events are not parsed here: what they hold is taken for output. */
@@ -50,7 +54,7 @@ const DATA_LINE = /^data: ?(.*)$/gm;
 const EVENT_LINE = /^event: ?(\S+)/m;
 const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 
-const NONE: StartEvents = { names: new Set(), empty: null };
+const NONE: StartEvents = { names: new Set(), empty: {} };
 
 type FrameVerdict = 'start' | Exclude<Verdict, 'wait' | 'wait-for-end'>;
 
@@ -87,14 +91,14 @@ export class HeldStart {
   /** The stream has ended. Its last event may lack the empty line. */
   end(): Verdict {
     const verdict = this.#frame(this.#text);
-    return verdict === 'start' ? { broken: 'the stream ended before its first output' } : verdict;
+    return verdict === 'start' ? WITHOUT_OUTPUT : verdict;
   }
 
   #frame(frame: string): FrameVerdict {
     const lines = [...frame.matchAll(DATA_LINE)];
     if (lines.length === 0) return 'start';
     const data = lines.map(([, line = '']) => line).join('\n');
-    if (data.trim() === '[DONE]') return 'accept';
+    if (data.trim() === '[DONE]') return WITHOUT_OUTPUT;
     const verdict = this.#event(EVENT_LINE.exec(frame)?.[1] ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
     if (verdict === 'start') this.hasBegun = true;
     return verdict;
@@ -109,22 +113,18 @@ export class HeldStart {
     if (data.length > MAX_PARSED_CHARS) return 'accept';
     const event = parseJson(data);
     if (event === null) return UNREADABLE;
-    if (name !== '') return 'accept';
     if (reportsFailure(event)) return failure(data);
-    return empty?.safeParse(event).success ? 'start' : 'accept';
+    return lookUp(empty, name)?.safeParse(event).success ? 'start' : 'accept';
   }
 }
 
+const WITHOUT_OUTPUT = { broken: 'the stream ended before its first output' } as const;
 const UNREADABLE = { broken: 'the stream has an event that cannot be read' } as const;
 
 const looksLikeObject = (data: string): boolean => {
   const text = data.trim();
   return text.startsWith('{') && text.endsWith('}');
 };
-
-/** Whether a chunk reports a failure. Chat has no event for it, but a chunk with the member `error`. */
-const reportsFailure = (event: unknown): boolean =>
-  typeof event === 'object' && event !== null && 'error' in event && Boolean(event.error);
 
 const failure = (data: string): Disguised => disguised(Buffer.from(data, 'latin1').toString('utf8'));
 

@@ -54,6 +54,8 @@ export interface Reply {
   readonly body: AsyncIterable<Buffer>;
   /** The whole body. Throws `upstream_failed` beyond this size. */
   bytes(maxBytes: number): Promise<Buffer>;
+  /** Call it when what has arrived is the whole answer: the rest is read off, and cut where it does not end soon. */
+  letGo(): void;
   /** Aborts the reply. */
   cancel(): void;
   /** Call it when what has arrived is no answer. It aborts the rest, and counts as a failure of its channel. */

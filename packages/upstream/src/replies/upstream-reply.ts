@@ -55,6 +55,10 @@ export class UpstreamReply implements Reply {
     this.#exchange.body.resume();
   }
 
+  letGo(): void {
+    this.#exchange.letGo();
+  }
+
   cancel(): void {
     this.#exchange.cancel();
   }

@@ -11,6 +11,8 @@ export const MAX_CHECKED_BYTES = 65_536;
 export const MAX_HELD_BYTES = 1_048_576;
 /** The most bytes of a reply that is checked whole. */
 export const MAX_WHOLE_BYTES = 64 * 1_048_576;
+/** How long a provider may take to end a reply whose answer is whole, so that its connection can be used again. */
+export const READ_OFF_MS = 1000;
 
 /**
  * What a request means to whoever pays: `paid` work is repeated only if the provider certainly did not begin; `charged` work

@@ -11,6 +11,7 @@ import { type Failure, failureError } from '../failures/failure.ts';
 import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
 import type { Verdict } from '../first-output/check-first-output.ts';
 import { type HeldStart, holdStart } from '../first-output/held-start.ts';
+import { trulyTyped } from '../first-output/true-type.ts';
 import { ReplyBody } from '../replies/reply-body.ts';
 import { Deadline, type Limit } from './deadline.ts';
 import {
@@ -18,6 +19,7 @@ import {
   MAX_CHECKED_BYTES,
   MAX_HELD_BYTES,
   MAX_WHOLE_BYTES,
+  READ_OFF_MS,
   type Work,
 } from './exchange-options.ts';
 import { kindOfProtocol, type TimeLimits } from './time-limits.ts';
@@ -51,10 +53,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #maxCheckedBytes = MAX_CHECKED_BYTES;
   /** A part of the reply has come that is no output yet. */
   #isAwaiting = false;
+  /** Whether `headers` have the type that the content has. */
+  #isTyped = false;
   /** The check has no verdict before the reply has ended. */
   #waitsForEnd = false;
   /** How it ended, while its consumer may still find that it is no answer. */
   #unjudged: 'whole' | 'cancelled' | null = null;
+  /** Runs while what follows a whole answer is read. */
+  #readOff: NodeJS.Timeout | undefined;
   /** The consumer was slower than the provider, which may have given up because of it. */
   #hasPaused = false;
 
@@ -120,6 +126,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#unjudged = null;
   }
 
+  /** Called when its consumer has the whole answer. A provider that leaves its connection open has not failed. */
+  letGo(): void {
+    if (this.#phase !== 'open') return;
+    this.#over();
+    this.#unjudged = 'whole';
+    this.#options.onEnd(this, null);
+    this.#readOff = setTimeout(() => this.#controller?.abort(new Error('the answer is whole')), READ_OFF_MS);
+  }
+
   /** Called when its consumer takes no more. */
   cancel(): void {
     if (this.#phase === 'open') this.#unjudged = 'cancelled';
@@ -148,10 +163,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.headersAt = performance.now();
     this.status = status;
     this.headers = headers;
-    const { holdsStart, candidate } = this.#options;
     if (status < 200 || status > 299) this.#phase = 'refused';
-    else if (holdsStart) this.#held = holdStart(candidate.protocol, headers);
-    if (this.#held !== null) this.#maxCheckedBytes = MAX_HELD_BYTES;
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -163,6 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    clearTimeout(this.#readOff);
     if (this.#phase === 'checking') this.#check(null);
     else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
     if (this.#phase !== 'open') return;
@@ -173,6 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#readOff);
     if (this.#phase === 'over') return;
     const { candidate } = this.#options;
     if (this.#controller === null) this.#fail(connectFailure(candidate, error));
@@ -225,10 +239,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #verdictOn(chunk: Buffer | null): Verdict {
+    if (!this.#isTyped) return this.#firstVerdict(chunk === null);
     if (this.#held !== null) return chunk === null ? this.#held.end() : this.#held.push(chunk);
     if (this.#waitsForEnd && chunk !== null) return 'wait-for-end';
     const { status, headers } = this;
     return this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended: chunk === null });
+  }
+
+  /** Finds out what kind of reply it is, and checks what of it has arrived. */
+  #firstVerdict(ended: boolean): Verdict {
+    const bytes = this.body.peek();
+    const headers = trulyTyped(this.headers, bytes, ended);
+    if (headers === null) return 'wait';
+    this.#isTyped = true;
+    this.headers = headers;
+    const { holdsStart, candidate } = this.#options;
+    if (holdsStart) this.#held = holdStart(candidate.protocol, headers);
+    if (this.#held === null) return this.#verdictOn(ended ? null : bytes);
+    this.#maxCheckedBytes = MAX_HELD_BYTES;
+    const verdict = this.#held.push(bytes);
+    return ended && verdict === 'wait' ? this.#held.end() : verdict;
   }
 
   /** Something has come, so that silence counts from now on; the first output still has its own limit where it can be recognised. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -140,8 +141,18 @@ function countsOf(attempts: readonly Attempt[]): Pick<CallOutcome, 'attempts' | 
   return { attempts, overtaken: overtaken + Math.max(0, left - 1) };
 }
 
+/** Failures of a provider's own, after which another one may do better. */
+const ELSEWHERE: ReadonlySet<ErrorCode> = new Set([
+  'upstream_failed',
+  'upstream_overloaded',
+  'upstream_rate_limited',
+  'upstream_quota_exhausted',
+  'upstream_misconfigured',
+  'upstream_timeout',
+]);
+
 /** The reply turned out to be none when it was read for the caller, who has got nothing of it: another channel may do better. */
 function unreadable({ context }: TextCall, { thrown, firstByteMs }: ReplyOutcome): GatewayError | null {
-  const isUpstreams = thrown instanceof GatewayError && thrown.code === 'upstream_failed' && thrown.retry;
+  const isUpstreams = thrown instanceof GatewayError && ELSEWHERE.has(thrown.code) && thrown.retry;
   return isUpstreams && firstByteMs === null && !context.signal.aborted ? thrown : null;
 }

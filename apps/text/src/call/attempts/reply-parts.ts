@@ -24,6 +24,9 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'output',
   'choices',
   'data',
+  'error',
+  'stop_reason',
+  'base_resp',
 ]);
 
 /**

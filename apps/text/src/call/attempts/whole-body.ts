@@ -1,5 +1,6 @@
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { disguised, reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { type JsonObject, parseObject } from '../../wire/json-object.ts';
 import { partsOf } from './reply-parts.ts';
 
@@ -11,8 +12,14 @@ export const checkWholeReply: OutputCheck = (first) => {
   const verdict = checkFirstOutput(first);
   if (verdict !== 'accept' || isEventStream(first.headers)) return verdict;
   if (!first.ended) return 'wait-for-end';
-  return bodyOf(first.bytes) === null ? { broken: 'the reply is no JSON object' } : 'accept';
+  const body = bodyOf(first.bytes);
+  if (body === null) return { broken: 'the reply is no JSON object' };
+  if (reportsFailure(body)) return disguised(first.bytes.toString());
+  return isWithoutChoice(body) ? { broken: 'the reply has no answer' } : 'accept';
 };
+
+/** A completion has its answers, whatever else it says. */
+const isWithoutChoice = ({ choices }: JsonObject): boolean => choices === null;
 
 /** The property of a body's bytes with what the check has parsed of them. V8 keeps the values of a `WeakMap` too long. */
 const parsedBody: unique symbol = Symbol('parsed body');

@@ -47,8 +47,8 @@ interface KeepOptions {
 }
 
 /**
- * Stores a whole response, with the items that led to it, before its caller learns that it has ended. A response that is
- * not stored is not read as a whole.
+ * Stores a whole response, with the items that led to it, before its caller learns that it has ended; one that failed
+ * after it began, with what had come. A response that is not stored is not read as a whole.
  *
  * @returns the members to replace in the response, so that it is true
  */
@@ -76,12 +76,12 @@ export async function keepResponse(
       ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
       : [];
   logProvidersCompaction(call, ids);
-  if (!isWanted || !history.isWhole || response.status === 'failed') {
+  const isFailed = response.status === 'failed';
+  if (!isWanted || !history.isWhole) {
     const isKnown = await rememberIds(call, ids, origin);
     const claimsStored = history.storing !== 'unwanted' && !isDenied;
     const isUntrue = claimsStored && !(isWanted && isProviders && isKnown);
-    if (response.status !== 'failed' && !(isWanted && isProviders))
-      remember(call, response, { servedBy, input, output });
+    if (!isFailed && !(isWanted && isProviders)) remember(call, response, { servedBy, input, output });
     return isUntrue ? { ...amended, store: false } : amended;
   }
   const id = textAt(response, 'id');
@@ -96,7 +96,7 @@ export async function keepResponse(
     received: { ids, origin },
   });
   if (isStored) return amended;
-  remember(call, response, { servedBy, input, output });
+  if (!isFailed) remember(call, response, { servedBy, input, output });
   return { ...amended, store: false };
 }
 

@@ -159,17 +159,19 @@ test.for(MODELS)('%s: a conversation has one head', async (model) => {
 
 test.for(MODELS)('%s: what fails or breaks off adds nothing, and frees the conversation', async (model) => {
   const { id } = await client.conversations.create();
+  // Behind the first output, before the end.
+  const within = model === 'to-chat' ? 3 : 6;
   stack.first.script(PATHS[model], { status: 400 });
   await expect(respond(model, 'one', { conversation: id, stream: false })).rejects.toMatchObject({
     status: 400,
   });
-  stack.first.script(PATHS[model], { cutAfter: 3 });
+  stack.first.script(PATHS[model], { cutAfter: within });
   await stack.text
     .fetch('/v1/responses', { body: { model, input: 'one', stream: true, conversation: id } })
     .then((reply) => reply.text());
   expect(await rolesOf(id)).toEqual([]);
   const leaving = new AbortController();
-  stack.first.script(PATHS[model], { stallAfter: 3 });
+  stack.first.script(PATHS[model], { stallAfter: within });
   const left = await stack.text.fetch('/v1/responses', {
     body: { model, input: 'one', stream: true, conversation: id },
     signal: leaving.signal,

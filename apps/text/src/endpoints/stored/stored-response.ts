@@ -13,7 +13,7 @@ import { send } from '../../call/attempts/send.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { streamHeaders } from '../../passthrough/headers.ts';
-import { passedStream } from '../../passthrough/passed-stream.ts';
+import { explainFor, passedStream } from '../../passthrough/passed-stream.ts';
 import { relayJson } from '../../passthrough/relay-json.ts';
 import { createResponsesStreamReader } from '../../protocols/responses/stream/stream-reader.ts';
 import { isFinal, originIn } from '../../stored/kept-response.ts';
@@ -153,7 +153,7 @@ async function askProvider(request: StoredRequest): Promise<void> {
       reply,
       response,
       context,
-      stream: passedStream({ reader, requestId: context.requestId, onFrame }),
+      stream: passedStream({ reader, requestId: context.requestId, onFrame, explain: explainFor(reply) }),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,

@@ -3,6 +3,8 @@ export interface StreamStep<In, Out> {
   event(event: In): Iterable<Out>;
   /** The source has ended: give what is still owed. Called once. */
   end(): Iterable<Out>;
+  /** Of an answer: whether nothing of it is missing but the marker of its end. Absent: that is never known. */
+  readonly isComplete?: boolean;
 }
 
 /** Two steps as one. */

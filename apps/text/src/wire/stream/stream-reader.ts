@@ -5,9 +5,10 @@ import type { Usage } from '../usage.ts';
 
 /**
  * What a frame is to its caller: `delta` passes and has nothing but a piece of what the model wrote, `event` passes and
- * may have anything, `hidden` does not pass.
+ * may have anything, `hidden` does not pass. `failed` reports a failure in a form that clients of the protocol do not
+ * know: they get the protocol's own instead, and the stream is over.
  */
-export type FrameKind = 'delta' | 'event' | 'hidden';
+export type FrameKind = 'delta' | 'event' | 'hidden' | 'failed';
 
 /**
  * Reads one stream of a protocol on its way to a caller of the same protocol: learns what it consumed and how it ended,
@@ -26,8 +27,12 @@ export interface StreamReader {
   readonly usage: Usage | null;
   /** About how many characters of text, reasoning and arguments have come, for an estimate where usage is missing. */
   readonly outputLength: number;
-  /** Whether the protocol's last event has come. */
+  /** Whether all of the answer has come; an end marker may be missing. */
   readonly ended: boolean;
+  /** See `RelayedStream`. */
+  readonly rest: 'wanted' | 'ending' | 'read-off';
+  /** The end marker that its caller has not got, where the upstream closes now; empty for none. */
+  readonly owed: string;
   /** Whether a stream that is closed now was closed in time. */
   readonly mayEnd: boolean;
   /** What the provider itself reported as having failed, in words for our log. */

@@ -3,10 +3,10 @@ import type { ReplyPart } from '../../../conversation/parts.ts';
 import type { Reply } from '../../../conversation/reply/reply.ts';
 import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { decodeServerError } from '../../../wire/openai-errors.ts';
 import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
-import { decodeChatError } from './errors.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { argumentsOf, callsOf, contentPieces, nameOf, reasoningOf } from './output.ts';
 import { ThinkTags } from './think-tags.ts';
@@ -15,7 +15,9 @@ import { readUsage } from './usage.ts';
 /** A finished completion from an upstream. @throws GatewayError for an error in its body, or where it is no completion */
 export function decodeChatReply(body: unknown, target: Target, clean: (text: string) => string): Reply {
   const reply = readUpstream(ChatReply, body);
-  if (reply.error) throw decodeChatError(reply.error, clean);
+  if (reply.error) throw decodeServerError(reply.error, clean);
+  const failed = reply.choices?.find(({ error }) => error)?.error;
+  if (failed) throw decodeServerError(failed, clean);
   const [choice] = reply.choices ?? [];
   if (!choice?.message) throw upstreamNonsense();
   const { message, finish_reason, logprobs } = choice;

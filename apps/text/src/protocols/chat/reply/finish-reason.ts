@@ -1,21 +1,16 @@
-import { lookUp } from '@gateway/contracts/look-up';
+import { finishMeaning } from '@gateway/contracts/finish-words';
 import { type Finish, type FinishReason, fittingReason } from '../../../conversation/reply/reply.ts';
-
-const TO_NEUTRAL: Record<string, FinishReason> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'refusal',
-};
+import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
 interface Seen {
   readonly calls: boolean;
   readonly refusal: boolean;
 }
 
+/** @throws {GatewayError} for a word by which the server says that it gave up */
 export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
-  const known = lookUp(TO_NEUTRAL, word ?? 'stop');
+  const known = finishMeaning(word || 'stop');
+  if (known === 'failed') throw upstreamGaveUp(word);
   const reason = known ?? 'stop';
   const unknown = known === undefined && word ? { unknown: word } : {};
   const fitting = fittingReason(reason, seen);

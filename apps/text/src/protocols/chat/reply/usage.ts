@@ -67,6 +67,10 @@ function reportIn(completion: JsonObject): UsageReport {
   return report;
 }
 
+/** The chunk before `[DONE]` that `stream_options.include_usage` requests: it has usage and no choices. */
+export const isUsageChunk = ({ choices, usage }: JsonObject): boolean =>
+  isObject(usage) && (Array.isArray(choices) ? choices.length === 0 : (choices ?? null) === null);
+
 export const encodeUsage = (usage: Usage) => ({
   prompt_tokens: usage.inputTokens,
   completion_tokens: usage.outputTokens,

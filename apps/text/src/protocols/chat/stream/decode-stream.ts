@@ -1,21 +1,22 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import type { Citation } from '../../../conversation/parts.ts';
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { Finish } from '../../../conversation/reply/reply.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import { isCut } from '../../../conversation/reply/whole-arguments.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
-import { decodeChatError } from '../reply/errors.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { callsOf, contentPieces, exactCalls, reasoningOf } from '../reply/output.ts';
 import { ThinkTags, type ThoughtPiece, type UntaggedHead } from '../reply/think-tags.ts';
-import { createUsageReport } from '../reply/usage.ts';
+import { createUsageReport, isUsageChunk } from '../reply/usage.ts';
 import { CallStream } from './call-stream.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning';
@@ -57,20 +58,23 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
       if (this.#started) yield* this.#finish();
       return;
     }
-    const chunk = readUpstream(ChatChunk, JSON.parse(data));
-    if (chunk.error) {
-      this.#ended = true;
-      yield {
-        type: 'error',
-        error: decodeChatError(chunk.error, this.#clean),
-        usage: this.#report.usage ?? NO_USAGE,
-      };
-      return;
-    }
+    const parsed: unknown = JSON.parse(data);
+    const chunk = readUpstream(ChatChunk, parsed);
     if (chunk.service_tier) this.#tier = chunk.service_tier;
     this.#report.add(chunk);
     const choice = chunk.choices?.find(isFirst);
-    if (choice === undefined) return;
+    if (reportsFailure(parsed)) {
+      // What came with the failure is output too, where the caller has seen some.
+      if (choice?.delta && this.#started) yield* this.#output(choice.delta, () => choice.delta, undefined);
+      this.#ended = true;
+      const error = decodeFailure(data, this.#clean);
+      yield { type: 'error', error, usage: this.#report.usage ?? NO_USAGE };
+      return;
+    }
+    if (choice === undefined) {
+      if (this.isComplete && isUsageChunk(chunk)) yield* this.#finish();
+      return;
+    }
     if (!this.#started) {
       this.#started = true;
       yield { type: 'start', usage: NO_USAGE, serviceTier: this.#tier };
@@ -87,7 +91,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *end(): Generator<StreamEvent> {
     if (this.#ended) return;
-    if (this.#finishWord !== null) yield* this.#finish();
+    if (this.isComplete) yield* this.#finish();
     else {
       this.#ended = true;
       yield { type: 'error', error: upstreamCutOff(), usage: this.#report.usage ?? NO_USAGE };
@@ -96,6 +100,10 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   get #decodedFinish(): Finish {
     return decodeFinish(this.#finishWord, { calls: this.#calls.any, refusal: this.#said.has('refusal') });
+  }
+
+  get isComplete(): boolean {
+    return this.#finishWord !== null;
   }
 
   *#finish(): Generator<StreamEvent> {

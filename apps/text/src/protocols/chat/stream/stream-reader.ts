@@ -1,14 +1,17 @@
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
-import { COMMENT_FRAME } from '../../../wire/stream/sse-frames.ts';
+import { failureWordOf } from '../../../wire/openai-errors.ts';
+import { COMMENT_FRAME, DONE_FRAME } from '../../../wire/stream/sse-frames.ts';
 import {
   endOfString,
+  type FrameKind,
   findString,
   hasAt,
   readEvent,
   type StreamReader,
 } from '../../../wire/stream/stream-reader.ts';
-import { errorFrame, errorWordOf } from '../reply/errors.ts';
-import { createUsageReport } from '../reply/usage.ts';
+import { errorFrame } from '../reply/errors.ts';
+import { createUsageReport, isUsageChunk } from '../reply/usage.ts';
 
 /**
  * A chunk that adds text to one answer and has nothing else. Most chunks of a stream differ from the one before in that
@@ -42,10 +45,13 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
   /** Answers that have begun and not ended; there may be several (`n`). */
   const unfinished = new Set<number>();
   let reportedFailure: string | null = null;
+  let isDone = false;
+  let hasLastUsage = false;
 
   const onChoice = (choice: JsonObject) => {
     const index = numberAt(choice, 'index') ?? 0;
-    if ((choice.finish_reason ?? null) === null) unfinished.add(index);
+    // Some servers send an empty one with each chunk.
+    if (!choice.finish_reason) unfinished.add(index);
     else {
       unfinished.delete(index);
       ended = unfinished.size === 0;
@@ -68,18 +74,20 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
     return true;
   };
 
-  /** Whether the caller is to see it. */
-  const onChunk = (chunk: JsonObject): boolean => {
+  const onChunk = (chunk: JsonObject, data: string): FrameKind => {
     id ??= textAt(chunk, 'id');
     report.add(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
+    if (reportsFailure(chunk)) {
+      ended = true;
+      reportedFailure = failureWordOf(data);
+      return isObject(chunk.error) ? 'event' : 'failed';
+    }
     for (const choice of choices) if (isObject(choice)) onChoice(choice);
-    const failure = errorWordOf(chunk);
-    if (failure === null) return !hidesUsage || !isUsageChunk(chunk);
-    ended = true;
-    reportedFailure = failure;
-    return true;
+    if (!isUsageChunk(chunk)) return 'event';
+    hasLastUsage = ended;
+    return hidesUsage ? 'hidden' : 'event';
   };
 
   return {
@@ -91,9 +99,10 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
       const chunk = readEvent(data);
       if (chunk !== null) {
         known = textChunkOf(chunk, latin1) ?? known;
-        return onChunk(chunk) ? 'event' : 'hidden';
+        return onChunk(chunk, data);
       }
       ended = true;
+      isDone = true;
       return 'event';
     },
     get id() {
@@ -113,6 +122,13 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
     },
     get reportedFailure() {
       return reportedFailure;
+    },
+    get rest() {
+      if (isDone || reportedFailure !== null) return 'read-off';
+      return hasLastUsage ? 'ending' : 'wanted';
+    },
+    get owed() {
+      return isDone || reportedFailure !== null ? '' : DONE_FRAME;
     },
     breakOff: errorFrame,
     keepAlive: () => COMMENT_FRAME,
@@ -136,10 +152,6 @@ function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChun
     rest: text.slice(end + 1),
   };
 }
-
-/** The chunk before `[DONE]` that `stream_options.include_usage` requests: it has usage and no choices. */
-const isUsageChunk = ({ choices, usage }: JsonObject): boolean =>
-  Array.isArray(choices) && choices.length === 0 && isObject(usage);
 
 /** Where servers put what the model wrote. */
 const DELTA_TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;

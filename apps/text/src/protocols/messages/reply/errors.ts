@@ -4,6 +4,7 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
 
 import { notFoundFault } from '@gateway/upstream/failures/not-found';
+import { isTooLong } from '@gateway/upstream/failures/too-long';
 
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import { type CleanText, upstreamError } from '../../../wire/public-message.ts';
@@ -23,8 +24,6 @@ const CODE_OF_TYPE: Record<string, ErrorCode> = {
   api_error: 'upstream_failed',
 };
 
-const CONTEXT_TOO_LONG = /prompt is too long|exceed context limit/i;
-
 /** An `error` object of the Messages protocol, from a body or from the middle of a stream. */
 export function decodeMessagesError(
   error:
@@ -33,12 +32,11 @@ export function decodeMessagesError(
   clean: CleanText,
 ): GatewayError {
   const message = error?.message ?? '';
-  const code =
-    error?.type === 'invalid_request_error' && CONTEXT_TOO_LONG.test(message)
-      ? 'context_length_exceeded'
-      : error?.type === 'not_found_error' && isOfCaller(message)
-        ? 'object_not_found'
-        : (lookUp(CODE_OF_TYPE, error?.type) ?? 'upstream_failed');
+  const code = isTooLong(message)
+    ? 'context_length_exceeded'
+    : error?.type === 'not_found_error' && isOfCaller(message)
+      ? 'object_not_found'
+      : (lookUp(CODE_OF_TYPE, error?.type) ?? 'upstream_failed');
   return upstreamError(code, message, clean);
 }
 

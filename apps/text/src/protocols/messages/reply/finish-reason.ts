@@ -1,17 +1,7 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
-import { lookUp } from '@gateway/contracts/look-up';
+import { finishMeaning } from '@gateway/contracts/finish-words';
 import { type Finish, type FinishReason, fittingReason } from '../../../conversation/reply/reply.ts';
-
-const TO_NEUTRAL: Record<string, FinishReason> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop-sequence',
-  tool_use: 'tool-calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'context-length',
-  refusal: 'refusal',
-  pause_turn: 'pause',
-  compaction: 'pause',
-};
+import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
 const FROM_NEUTRAL: Record<FinishReason, string> = {
   stop: 'end_turn',
@@ -24,12 +14,16 @@ const FROM_NEUTRAL: Record<FinishReason, string> = {
   compaction: 'compaction',
 };
 
+/** @throws {GatewayError} for a word by which the server says that it gave up */
 export function decodeFinish(
   { stop_reason, stop_sequence, stop_details }: MessagesEnding,
   seen: { readonly calls: boolean },
 ): Finish {
-  const word = stop_reason ?? 'end_turn';
-  const known = lookUp(TO_NEUTRAL, word);
+  const word = stop_reason || 'end_turn';
+  const meaning = finishMeaning(word);
+  if (meaning === 'failed') throw upstreamGaveUp(word);
+  // The gateway continues a turn that its provider has compacted as one that it has paused.
+  const known = meaning === 'compaction' ? 'pause' : meaning;
   const reason = fittingReason(known ?? 'stop', seen);
   if (known === undefined) return { reason, unknown: word };
   if (reason === 'stop-sequence') return { reason, stopSequence: stop_sequence ?? undefined };

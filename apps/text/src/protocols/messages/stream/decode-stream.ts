@@ -116,8 +116,14 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *end(): Generator<StreamEvent> {
     if (this.#ended) return;
+    if (this.isComplete) return yield* this.#finish();
     this.#ended = true;
     yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+  }
+
+  get isComplete(): boolean {
+    const { stop_reason: reason } = this.#ending;
+    return Boolean(reason) && reason !== 'pause_turn';
   }
 
   #count(usage: unknown): void {

@@ -1,4 +1,7 @@
+import { meansFailure } from '@gateway/contracts/finish-words';
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
+import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 import { findString, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
 import { errorFrame, errorTypeOf } from '../reply/errors.ts';
 import { mergeUsage, readUsageAtTier } from '../reply/usage.ts';
@@ -11,6 +14,7 @@ const DELTA_OPENINGS = [
   '"thinking_delta","thinking":"',
   '"input_json_delta","partial_json":"',
 ] as const;
+const STOP_FRAME = namedFrame({ type: 'message_stop' });
 const DELTA_EVENT = '{"type":"content_block_delta"';
 
 /** Reads a stream of the Messages protocol. */
@@ -18,6 +22,8 @@ export function createMessagesStreamReader(): StreamReader {
   let id: string | null = null;
   let usage: ReturnType<typeof mergeUsage> = null;
   let outputLength = 0;
+  /** A server gave its reason to stop; what follows shows nothing. */
+  let stopped = false;
   let ended = false;
   let reportedFailure: string | null = null;
 
@@ -34,6 +40,9 @@ export function createMessagesStreamReader(): StreamReader {
     },
     message_delta: (event) => {
       usage = mergeUsage(usage, event.usage);
+      const reason = objectAt(event, 'delta')?.stop_reason;
+      if (meansFailure(reason)) reportedFailure = String(reason);
+      else stopped ||= typeof reason === 'string' && reason !== '';
     },
     message_stop: () => {
       ended = true;
@@ -63,8 +72,14 @@ export function createMessagesStreamReader(): StreamReader {
       if (passesUnread(frame.latin1)) return 'delta';
       const { data } = frame;
       const event = data === null ? null : readEvent(data);
-      if (event !== null) stepOf(textAt(event, 'type'))?.(event);
-      return 'event';
+      if (event === null) return 'event';
+      const type = textAt(event, 'type');
+      const hadFailed = reportedFailure !== null;
+      stepOf(type)?.(event);
+      if (type !== 'error' && reportedFailure === null && stepOf(type) === undefined && reportsFailure(event))
+        reportedFailure = 'error';
+      // Clients know one event for a failure.
+      return type === 'error' || hadFailed || reportedFailure === null ? 'event' : 'failed';
     },
     get id() {
       return id;
@@ -76,10 +91,17 @@ export function createMessagesStreamReader(): StreamReader {
       return outputLength;
     },
     get ended() {
-      return ended;
+      return ended || stopped;
     },
     get mayEnd() {
-      return ended;
+      return ended || stopped;
+    },
+    get rest() {
+      if (ended || reportedFailure !== null) return 'read-off';
+      return stopped ? 'ending' : 'wanted';
+    },
+    get owed() {
+      return stopped && !ended ? STOP_FRAME : '';
     },
     get reportedFailure() {
       return reportedFailure;

@@ -13,8 +13,11 @@ import { readUsage } from './usage.ts';
 /** A finished response from an upstream. @throws GatewayError where it failed, or is no response */
 export function decodeResponsesReply(body: unknown, target: Target, clean: (text: string) => string): Reply {
   const reply = readUpstream(ResponsesReply, body);
-  if (reply.status === 'failed') throw decodeOpenAiError(reply.error, clean);
-  if (reply.status !== 'completed' && reply.status !== 'incomplete') throw upstreamCutOff();
+  // Some servers send no status, but no answer is without an output.
+  const status = reply.status?.toLowerCase() ?? (reply.output ? 'completed' : '');
+  if (status === 'failed' || status === 'cancelled' || reply.error)
+    throw decodeOpenAiError(reply.error, clean);
+  if (status !== 'completed' && status !== 'incomplete') throw upstreamCutOff();
   const parts = outputOf(reply).flatMap((item) => decodeItem(item, target));
   const has = (type: ReplyPart['type']) => parts.some((part) => part.type === type);
   return {

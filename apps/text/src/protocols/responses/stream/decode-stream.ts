@@ -46,9 +46,12 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
         break;
       case 'response.completed':
       case 'response.incomplete':
-        yield* this.#finish(event.type, event.response ?? {});
+        if (event.response?.status === 'failed' || event.response?.error)
+          yield* this.#fail(event.response.error);
+        else yield* this.#finish(event.type, event.response ?? {});
         break;
       case 'response.failed':
+      case 'response.cancelled':
         yield* this.#fail(event.response?.error);
         break;
       case 'error':

@@ -1,4 +1,6 @@
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
+import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 import { numberAfter, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
 import { laterUsage, type Usage } from '../../../wire/usage.ts';
@@ -30,6 +32,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   let isBackground = false;
   let reportedFailure: string | null = null;
   let reported: JsonObject | null = null;
+  let isDone = false;
 
   const onResponse = (type: string, response: JsonObject, data: string) => {
     id ??= textAt(response, 'id');
@@ -37,10 +40,15 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     isBackground = response.background === true;
     usage = laterUsage(usage, readUsageAtTier(response));
     ended = LAST_EVENTS.has(type);
-    if (type !== 'response.failed') return;
+    if (!ended) return;
     const error = objectAt(response, 'error');
+    if (type !== 'response.failed' && response.status !== 'failed' && error === null) return;
     reportedFailure = (error && textAt(error, 'code')) ?? 'failed';
   };
+
+  /** A last event whose name says that all went well; clients know that it has not by the one for failures. */
+  const hasFailedOtherwise = (type: string, response: JsonObject | null): boolean =>
+    reportedFailure !== null && type !== 'response.failed' && (response !== null || type === '');
 
   const failedResponse = (error: object): JsonObject => {
     const known = lifecycle === null ? null : parseObject(lifecycle);
@@ -61,6 +69,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       }
       const { data } = frame;
       const event = data === null ? null : readEvent(data);
+      if (event === null) isDone ||= data !== null;
       if (data === null || event === null) return 'event';
       sequenceNumber = numberAt(event, 'sequence_number') ?? nextSequenceNumber() - 1;
       unread = null;
@@ -70,8 +79,9 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       else if (type === 'error') {
         reported = objectAt(event, 'error') ?? event;
         reportedFailure = textAt(reported, 'code') ?? 'error';
-      } else output.event(type, event, data);
-      return 'event';
+      } else if (type === '' && reportsFailure(event)) reportedFailure = failureWordOf(data);
+      else output.event(type, event, data);
+      return hasFailedOtherwise(type, response) ? 'failed' : 'event';
     },
     get id() {
       return id;
@@ -91,6 +101,11 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     get reportedFailure() {
       return reportedFailure;
     },
+    get rest() {
+      if (!ended) return 'wanted';
+      return isDone ? 'read-off' : 'ending';
+    },
+    owed: '',
     breakOff: (gatewayError) => {
       const error = reported === null ? encodeOpenAiError(gatewayError) : reportedError(reported);
       const { code, message, param } = error;

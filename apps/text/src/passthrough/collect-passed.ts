@@ -1,0 +1,49 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
+import type { Reply } from '@gateway/upstream/replies/reply';
+import { PROTOCOLS } from '../conversion/protocols.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { upstreamCutOff, upstreamNonsense } from '../wire/read-upstream.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
+import { explainFor } from './passed-stream.ts';
+
+/** An answer is held whole; beyond this it is the upstream's failure. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The whole reply that an upstream's stream amounts to, with every member, for a caller of the same protocol who does not
+ * stream: some servers stream whatever they are asked for.
+ *
+ * @throws {GatewayError} where the stream reports a failure, or is no whole answer
+ */
+export async function collectPassed(protocol: TextProtocol, reply: Reply): Promise<Buffer> {
+  const { createStreamReader, createEventCollector } = PROTOCOLS[protocol];
+  const reader = createStreamReader({ hidesUsage: false });
+  const collector = createEventCollector();
+  const frames = createFrameReader({ maxFrameBytes: MAX_ANSWER_BYTES });
+  const take = (frame: Parameters<typeof reader.frame>[0]) => {
+    const { data } = frame;
+    reader.frame(frame);
+    if (reader.reportedFailure !== null) throw explainFor(reply)(data ?? '');
+    const event = data === null || data === '[DONE]' ? null : parseBody(data);
+    if (isJsonObject(event)) collector.take(event, data ?? '');
+  };
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of reply.body) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > MAX_ANSWER_BYTES) throw new Error('an answer beyond the bound');
+      for (const frame of frames.push(chunk)) take(frame);
+      if (reader.rest !== 'read-off') continue;
+      reply.letGo();
+      break;
+    }
+    const last = frames.end();
+    if (last !== null) take(last);
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : upstreamNonsense(cause);
+  }
+  const body = reader.mayEnd ? collector.body() : null;
+  if (body === null) throw upstreamCutOff();
+  return Buffer.from(JSON.stringify(body));
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { trulyTyped } from './true-type.ts';
+
+const typeOf = (type: string | undefined, text: string, ended = false) => {
+  const headers = type === undefined ? {} : { 'content-type': type };
+  const typed = trulyTyped(headers, Buffer.from(text, 'latin1'), ended);
+  return typed === null ? null : typed['content-type'];
+};
+
+const EVENTS = 'text/event-stream; charset=utf-8';
+const STREAMS = [
+  'data: {"a":1}\n\n',
+  'data:{"a":1}\n\n',
+  'event: message_start\ndata: {}\n\n',
+  ': OPENROUTER PROCESSING\n\n',
+  'data: [DONE]\n\n',
+  '\r\n\r\ndata: {}\n\n',
+  '\u00ef\u00bb\u00bfdata: {}\n\n',
+];
+
+test.for([undefined, 'application/json', 'text/plain; charset=utf-8', 'application/octet-stream'])(
+  'events under %s are events, however they are cut',
+  (type) => {
+    for (const stream of STREAMS) {
+      expect(typeOf(type, stream)).toBe(EVENTS);
+      for (let length = 1; length < stream.length; length += 1)
+        expect([null, EVENTS]).toContain(typeOf(type, stream.slice(0, length)));
+    }
+  },
+);
+
+test.for([
+  ['text/event-stream; charset=utf-8', 'data: {}', 'text/event-stream; charset=utf-8'],
+  ['Text/Event-Stream', 'data: {}', 'text/event-stream'],
+  ['text/event-stream;charset=UTF-8', 'data: {}', 'text/event-stream;charset=utf-8'],
+  ['text/event-stream', '{"error":{}}', 'application/json'],
+  ['text/event-stream', ' \n{"id":1}', 'application/json'],
+  ['text/event-stream', '<html>', 'text/html'],
+  ['application/json', '{"data":1}', 'application/json'],
+  ['application/json', 'garbage', 'application/json'],
+  ['text/plain', 'data protection matters.', 'text/plain'],
+  ['text/plain', 'event: the wedding', 'text/plain'],
+  ['text/plain', 'Hello.', 'text/plain'],
+  ['audio/mpeg', 'data: {}', 'audio/mpeg'],
+  ['application/octet-stream', '\u00ff\u00f3\u0000', 'application/octet-stream'],
+  [undefined, 'RIFF', undefined],
+] as const)('a reply of type %s that begins with %j is %s', ([type, text, expected]) => {
+  expect(typeOf(type, text, true)).toBe(expected);
+});
+
+test('nothing but blank space decides nothing before the end', () => {
+  expect(typeOf('application/json', ' \n')).toBe(null);
+  expect(typeOf('text/event-stream', '\n\n')).toBe(null);
+  expect(typeOf('application/json', ' \n', true)).toBe('application/json');
+});
