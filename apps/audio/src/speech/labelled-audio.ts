@@ -43,7 +43,7 @@ export class LabelledAudio implements RelayedStream {
     return rest.length === 0 ? null : this.#release(rest, null);
   }
 
-  fail(error: Parameters<RelayedStream['fail']>[0]): string | null {
+  fail(error: Parameters<RelayedStream['fail']>[0]): ReturnType<RelayedStream['fail']> {
     return this.#inner.fail(error);
   }
 
