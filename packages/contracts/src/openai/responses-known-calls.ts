@@ -53,7 +53,7 @@ export const ResponsesKnownCall = {
       timeout_ms: z.number().nullish(),
       max_output_length: z.number().nullish(),
     }),
-    environment: z.looseObject({ type: z.string() }).nullish(),
+    environment: z.object({ type: z.string(), container_id: z.unknown().optional() }).nullish(),
   }),
   local_shell_call: z.object({
     ...call,
