@@ -190,16 +190,27 @@ const INTERIM = {
 };
 const { continue: goOn, processing, hints } = INTERIM;
 
+/** Writes to a connection, so that its other end reads this piece alone: it is in this process, and has its turn meanwhile. */
+async function writeAlone(response: ServerResponse, piece: string): Promise<void> {
+  await new Promise<void>((done) => response.socket?.write(piece, () => done()));
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+}
+
 test.for([
   ['100', [goOn]],
   ['102', [processing]],
   ['103', [hints]],
   ['several in a row', [goOn, goOn, processing, hints, processing]],
   ['several at once', [goOn + goOn + processing + goOn + hints]],
+  ['one in pieces', [goOn.slice(0, 1), goOn.slice(1, 11), goOn.slice(11, 23), goOn.slice(23)]],
+  [
+    'several in pieces',
+    [goOn + hints.slice(0, 30), hints.slice(30) + processing.slice(0, 8), processing.slice(8)],
+  ],
 ] as const)('interim answers before the reply: %s', async ([, heads]) => {
   for (const work of ['free', 'paid'] as const) {
     const provider = await startProvider(async (response) => {
-      for (const head of heads) await new Promise<void>((done) => response.socket?.write(head, () => done()));
+      for (const head of heads) await writeAlone(response, head);
       answer(null, JSON_TYPE, BODY)(response);
     });
     const second = await startProvider();
@@ -214,6 +225,18 @@ test.for([
     }
     expect(second.requests).toEqual([]);
   }
+});
+
+test('a piece of a body that begins as an interim answer does is the body', async () => {
+  const pieces = ['a', goOn, hints.repeat(2), 'b', 'H', goOn.slice(1)];
+  const body = pieces.join('');
+  const provider = await startProvider(async (response) => {
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: audio/pcm\r\ncontent-length: ${body.length}\r\n\r\n`;
+    for (const piece of [head, ...pieces]) await writeAlone(response, piece);
+  });
+  const upstream = await startUpstream({ one: { origin: provider.origin } });
+  const reply = await sendRequest(upstream);
+  expect((await reply.bytes(MAX_BYTES)).toString()).toBe(body);
 });
 
 test('interim answers are no output: the time limit of the first output goes on', async () => {
