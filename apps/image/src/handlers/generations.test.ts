@@ -286,3 +286,13 @@ test('a model that the key may not use does not exist; one of another kind is re
   expect(text.status).toBe(400);
   expect(await text.json()).toMatchObject({ error: { code: 'unsupported_model' } });
 });
+
+test("what only the channel's key opens on its own origin is fetched with that key", async () => {
+  const url = `${image.simulator.url}/files/picture`;
+  image.simulator.script('/v1/images/generations', { json: { data: [{ url }] } });
+  image.simulator.script('/files/picture', { status: 401, json: {} });
+  image.simulator.script('/files/picture', { body: GIF });
+  expect((await image.generate(dallE2)).status).toBe(200);
+  const [, first, second] = image.simulator.requests;
+  expect([first?.headers.authorization, second?.headers.authorization]).toEqual([undefined, 'Bearer sk-one']);
+});
