@@ -21,7 +21,7 @@ const MESSAGE = {
 
 test.for([
   ['/v1/responses', RESPONSE, 'responses-text', 5, ['error', 'response.failed', undefined]],
-  ['/v1/messages', MESSAGE, 'messages-text', 4, ['error']],
+  ['/v1/messages', MESSAGE, 'messages-text', 2, ['error']],
 ] as const)(
   "%s: at the drain deadline a stream ends with its protocol's error event",
   async ([path, body, name, count, ending]) => {
