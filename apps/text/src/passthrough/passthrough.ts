@@ -43,10 +43,10 @@ export const preparePassthrough = (
   unlessRefused(() => {
     const { endpoint, message, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
-    const { body, dropped } = ownBody(sent, candidate, {
-      streamOptions: withUsage ? usageOption(sent.request) : null,
-      withholdsThoughts,
-    });
+    const streamOptions = withUsage ? usageOption(sent.request) : null;
+    const { body, dropped } = ownBody(sent, candidate, { streamOptions, withholdsThoughts });
+    const hasThoughts = () =>
+      ownBody(sent, candidate, { streamOptions, withholdsThoughts: true }).dropped.length > dropped.length;
     if (isStrict(message)) refuseLosses(missed(call, dropped));
     return {
       request: {
@@ -60,7 +60,7 @@ export const preparePassthrough = (
         if (withUsage && refusesUsageOption(refusal))
           return preparePassthrough(call, candidate, false, isThreaded, withholdsThoughts);
         // After a change of channels, or of a channel's key.
-        if (!withholdsThoughts && refusesThoughts(refusal))
+        if (!withholdsThoughts && refusesThoughts(refusal) && hasThoughts())
           return preparePassthrough(call, candidate, withUsage, isThreaded, true);
         return isThreaded && refusesThread(refusal)
           ? preparePassthrough(call, candidate, withUsage, false, withholdsThoughts)

@@ -322,13 +322,14 @@ test('without storage for large parts small responses are stored, and a large on
   }
 });
 
-test('a failed response is not continued, and nothing is promised of it', async () => {
+test('a failed response is kept with what had come, and is not continued', async () => {
   const events = await collectSse(
     await send({ model: 'chat', input: '[[simulate cut-after=2]] tell me a long story', stream: true }),
   );
   const last = events.findLast(({ event }) => event === 'response.failed');
   const { id, store } = Object(last?.json).response;
-  expect(store).toBe(false);
+  expect(store).toBe(true);
+  expect(await (await get(id)).json()).toMatchObject({ id, status: 'failed' });
   const reply = await send({ model: 'chat', input: 'hi', previous_response_id: id });
-  expect(await reply.json()).toEqual(notFoundBody(id));
+  expect(reply.status).toBe(400);
 });

@@ -1,3 +1,4 @@
+import { isOver } from '@gateway/model-service/stream/event-stream';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
@@ -37,6 +38,7 @@ class ThreadStream implements RelayedStream {
   readonly #frames = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
   readonly #recorder = new MessageRecorder();
   #isKept = false;
+  #hasEnded = false;
 
   constructor(stream: RelayedStream, keep: (message: RecordedMessage | null) => Promise<void>) {
     this.#stream = stream;
@@ -50,6 +52,7 @@ class ThreadStream implements RelayedStream {
 
   end(): Output | Promise<Output> {
     const output = this.#stream.end();
+    this.#hasEnded = true;
     const given = (last: Output) => {
       const shown = this.#given(last);
       record(this.#recorder, this.#frames.end());
@@ -89,8 +92,12 @@ class ThreadStream implements RelayedStream {
       const bytes = typeof output === 'string' ? Buffer.from(output) : output;
       for (const frame of this.#frames.push(bytes)) record(this.#recorder, frame);
     }
-    if (this.#isKept || !this.#stream.isWhole) return output;
+    const { isWhole, rest } = this.#stream;
+    if (this.#isKept || !isWhole) return output;
+    const { message } = this.#recorder;
+    // Of a whole answer the last events may follow with the end of its upstream's stream.
+    if (message === null && !this.#hasEnded && !isOver(rest)) return output;
     this.#isKept = true;
-    return this.#keep(this.#recorder.message).then(() => output);
+    return this.#keep(message).then(() => output);
   }
 }
