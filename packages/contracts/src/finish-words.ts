@@ -1,7 +1,7 @@
 import { lookUp } from './look-up.ts';
 
-/** How an answer ended, whatever its server calls it. */
-type FinishMeaning =
+/** Why an answer ended, whatever its server calls it. */
+export type FinishReason =
   | 'stop'
   | 'stop-sequence'
   | 'tool-calls'
@@ -11,9 +11,11 @@ type FinishMeaning =
   | 'refusal'
   /** The upstream's own tool loop wants to be continued. */
   | 'pause'
-  | 'compaction'
-  /** The server gave up: what has come is not its answer. */
-  | 'failed';
+  /** The conversation was compacted, and nothing is answered yet. */
+  | 'compaction';
+
+/** The same; `failed`: the server gave up, and what has come is not its answer. */
+type FinishMeaning = FinishReason | 'failed';
 
 /** The words that servers are documented or seen to send, in small letters, with `_` between their parts. */
 const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [

@@ -12,7 +12,7 @@ export interface AudioFile {
   readonly durationSeconds: number | null;
 }
 
-/** Endings of what is certainly no recording: whoever sends one has taken the wrong file. The content decides about all others. */
+/** Endings of what is certainly no recording: a caller who sends one chose the wrong file. The content decides about all others. */
 const FOREIGN_ENDINGS: ReadonlySet<string> = new Set(
   'txt md csv tsv json jsonl html htm xml yaml yml pdf doc docx odt rtf xls xlsx ppt pptx srt vtt png jpg jpeg gif webp svg zip tar gz 7z exe js ts py'.split(
     ' ',

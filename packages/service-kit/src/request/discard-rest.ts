@@ -14,7 +14,7 @@ const counters = new WeakMap<Readable, (chunk: Buffer) => void>();
  */
 export function discardRest(source: Readable): void {
   const known = counters.get(source);
-  // Whoever gave up reading may have removed all listeners.
+  // A reader that gave up may have removed all listeners.
   if (known !== undefined) source.off('data', known).on('data', known);
   else beginDiscarding(source);
   source.resume();

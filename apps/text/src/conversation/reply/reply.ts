@@ -1,18 +1,6 @@
+import type { FinishReason } from '@gateway/contracts/finish-words';
 import type { Usage } from '../../wire/usage.ts';
 import type { ReplyPart } from '../parts.ts';
-
-export type FinishReason =
-  | 'stop'
-  | 'stop-sequence'
-  | 'tool-calls'
-  | 'length'
-  /** The whole context is full, not only the bound on the output. */
-  | 'context-length'
-  | 'refusal'
-  /** The upstream's own tool loop wants to be continued. */
-  | 'pause'
-  /** The conversation was compacted, and nothing is answered yet. */
-  | 'compaction';
 
 /** Why an answer ended. */
 export interface Finish {

@@ -1,7 +1,7 @@
+import type { FinishReason } from '@gateway/contracts/finish-words';
 import { parseArguments } from '../../wire/raw-json.ts';
 import { upstreamNonsense } from '../../wire/read-upstream.ts';
 import type { StreamStep } from '../../wire/stream/step.ts';
-import type { FinishReason } from './reply.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 /** An answer that ended so may have been cut in the middle of a call. */

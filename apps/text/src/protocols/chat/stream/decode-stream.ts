@@ -82,7 +82,8 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     const exact = () => readUpstream(ChatChunk, parseExactly(data)).choices?.find(isFirst);
     const logprobs = choice.logprobs?.content ?? undefined;
     if (choice.delta) yield* this.#output(choice.delta, () => exact()?.delta, logprobs);
-    if (choice.message) yield* this.#output(this.#unsaid(choice.message), () => exact()?.message, logprobs);
+    if (choice.message)
+      yield* this.#output(this.#notInDeltas(choice.message), () => exact()?.message, logprobs);
     if (choice.finish_reason) {
       this.#finishWord = choice.finish_reason;
       yield* this.#closeAll();
@@ -118,7 +119,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   /** What a whole message has that no delta had: servers send it instead of deltas, or beside the last one. */
-  #unsaid({
+  #notInDeltas({
     content,
     refusal,
     tool_calls,

@@ -223,10 +223,10 @@ export class ItemStream {
     const { summary, content } = readUpstream(ResponsesOutputItem.reasoning, item);
     const form = content?.length ? 'trace' : 'summary';
     const texts = ((form === 'trace' ? content : summary) ?? []).filter(({ text }) => text !== '');
-    const unsaid = this.#parts.isSpoken(key) ? [] : texts;
-    if (unsaid.length === 0 && this.#parts.has(key) && !this.#parts.isOpen(key)) return [];
+    const missing = this.#parts.isSpoken(key) ? [] : texts;
+    if (missing.length === 0 && this.#parts.has(key) && !this.#parts.isOpen(key)) return [];
     return [
-      ...unsaid.flatMap(({ text }, part) => this.reasoning(index, { form, part }, text)),
+      ...missing.flatMap(({ text }, part) => this.reasoning(index, { form, part }, text)),
       ...this.#start(key, index, 'reasoning', { type: 'reasoning-start', form }),
       ...this.#parts.close(key, { type: 'reasoning-end', payload: sealOf(item, this.#target) }),
     ];
