@@ -17,6 +17,12 @@ export async function* decodeBase64(parts: AsyncIterable<Buffer>): AsyncGenerato
   if (left !== '') yield Buffer.from(left, 'base64');
 }
 
+/** Base64 as everybody reads it: in the usual alphabet, padded, and in one line. */
+export const plainBase64 = (text: string): string =>
+  text.length % UNIT_CHARACTERS === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+    ? text
+    : Buffer.from(text, 'base64').toString('base64');
+
 /** Base64 of every three bytes is independent of the rest, so that a file can be encoded piece by piece. */
 const UNIT_BYTES = 3;
 

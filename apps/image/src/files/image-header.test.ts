@@ -85,4 +85,9 @@ test('types are known by content', () => {
   expect(imageTypeOf(Buffer.from('GIF89a'))).toBe('image/gif');
   expect(imageTypeOf(Buffer.from('<html><svg>'))).toBeUndefined();
   expect(imageTypeOf(Buffer.from('PNG'))).toBeUndefined();
+  const boxed = (brands: string) => Buffer.from(`\0\0\0\x1cftyp${brands}\0\0\0\x08mdat`, 'latin1');
+  expect(imageTypeOf(boxed('avif\0\0\0\0mif1miaf'))).toBe('image/avif');
+  expect(imageTypeOf(boxed('mif1\0\0\0\0miafavif'))).toBe('image/avif');
+  expect(imageTypeOf(boxed('mif1\0\0\0\0miafheic'))).toBe('image/heic');
+  expect(imageTypeOf(boxed('isom\0\0\0\0isommp42'))).toBeUndefined();
 });

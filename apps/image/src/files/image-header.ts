@@ -17,13 +17,22 @@ export type ImageType =
 const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
 
+const MAX_BRAND_BYTES = 256;
+
+/** What a file of boxes says it is: first the brand that fits best, then those that fit as well (ISO/IEC 14496-12, 4.3). */
+function brandsOf(bytes: Uint8Array): string[] {
+  if (latin1(bytes, 4, 8) !== 'ftyp') return [];
+  const end = Math.min(Buffer.from(bytes.subarray(0, 4)).readUInt32BE(), MAX_BRAND_BYTES);
+  return latin1(bytes, 8, Math.max(end, 12)).match(/[\s\S]{4}/g) ?? [];
+}
+
 const TESTS: readonly (readonly [ImageType, (bytes: Uint8Array) => boolean])[] = [
   ['image/png', (bytes) => latin1(bytes, 0, 8) === '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', (bytes) => latin1(bytes, 0, 3) === '\xff\xd8\xff'],
   ['image/webp', (bytes) => latin1(bytes, 0, 4) === 'RIFF' && latin1(bytes, 8, 12) === 'WEBP'],
   ['image/gif', (bytes) => /^GIF8[79]a/.test(latin1(bytes, 0, 6))],
-  ['image/avif', (bytes) => /^ftypavi[fs]/.test(latin1(bytes, 4, 12))],
-  ['image/heic', (bytes) => /^ftyp(?:hei[cxms]|hev[cx]|mif1|msf1)/.test(latin1(bytes, 4, 12))],
+  ['image/avif', (bytes) => brandsOf(bytes).some((brand) => /^avi[fs]$/.test(brand))],
+  ['image/heic', (bytes) => brandsOf(bytes).some((brand) => /^(?:hei[cxms]|hev[cx]|mif1|msf1)$/.test(brand))],
   ['image/jxl', (bytes) => latin1(bytes, 0, 2) === '\xff\n' || latin1(bytes, 4, 8) === 'JXL '],
   ['image/bmp', (bytes) => /^BM[\s\S]{4}\0{4}/.test(latin1(bytes, 0, 10))],
   ['image/tiff', (bytes) => /^(?:II\*\0|MM\0\*)/.test(latin1(bytes, 0, 4))],

@@ -19,7 +19,8 @@ import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Request, Response } from 'express';
 import { streamingCandidates } from '../families/rules-for.ts';
 import { createImageCollector, type ImageCollector } from '../making/reply/image-collector.ts';
-import { type Prepare, readStreamable, requestImages } from '../making/request/call-upstream.ts';
+import { readWholeImages } from '../making/reply/whole-images.ts';
+import { type Prepare, requestImages } from '../making/request/call-upstream.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import type { ImageService } from './image-service.ts';
@@ -90,22 +91,28 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   const detail = usageDetail({ attempts: requested, dropped: dropped.join(', '), isStreamed: true });
   const account = reply.candidate.account.name;
   Object.assign(context.line, { channel, account, attempts, firstByteMs });
-  const headers = {
+  const headersWith = (missing: readonly string[]) => ({
     'content-type': 'text/event-stream; charset=utf-8',
-    ...commonHeaders(context, { channel, dropped }),
-  };
-  const charge = (outcome: UsageOutcome, completed: readonly string[], failure?: GatewayError) => {
-    const images = completed.length;
+    ...commonHeaders(context, { channel, dropped: [...dropped, ...missing] }),
+  });
+  /** Images that were made and cannot be had are charged as well. */
+  const charge = (
+    outcome: UsageOutcome,
+    completed: readonly string[],
+    failure?: GatewayError,
+    missing = 0,
+  ) => {
+    const images = completed.length + missing;
     const reported = completed.map(toJson);
     const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts, detail });
     Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
     settle(outcome, usage, failure);
     return usage.costMicroUsd;
   };
-  const keep = (costMicroUsd: number | null) =>
+  const keep = (costMicroUsd: number | null, missing: readonly string[] = []) =>
     job.complete(
       {
-        ...{ channel, dropped: [...dropped], costMicroUsd, responseFormat: 'b64_json' },
+        ...{ channel, dropped: [...dropped, ...missing], costMicroUsd, responseFormat: 'b64_json' },
         upstreamAttempts: attempts,
         attemptList: attemptsHeader(requested) ?? undefined,
         account,
@@ -115,20 +122,17 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     );
 
   if (!isEventStream(reply.headers)) {
-    const whole = await readStreamable(reply, service.upstream).catch((thrown: unknown) => {
+    const { images, missing } = await readWholeImages(reply, service.upstream).catch((thrown: unknown) => {
       const error = endedRequest(context) ?? toGatewayError(thrown);
       settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
       job.fail(error);
       throw error;
     });
-    const events = eventsOfReply(whole, order.inputImages > 0 ? 'image_edit' : 'image_generation');
+    const events = eventsOfReply(images, order.inputImages > 0 ? 'image_edit' : 'image_generation');
     for (const { data } of events) job.take(data);
-    const costMicroUsd = charge(
-      'ok',
-      events.map(({ completed }) => completed),
-    );
-    keep(costMicroUsd);
-    response.writeHead(200, headers);
+    const completed = events.map((event) => event.completed);
+    keep(charge('ok', completed, undefined, missing.length), missing);
+    response.writeHead(200, headersWith(missing));
     response.end(events.map(({ frame }) => frame).join(''));
     return;
   }
@@ -138,7 +142,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     response,
     context,
     stream,
-    headers,
+    headers: headersWith([]),
     onEnd: (failure) => {
       const broken = response.headersSent ? 'cut' : 'failed';
       const outcome = failure === undefined ? 'ok' : broken;

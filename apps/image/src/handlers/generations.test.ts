@@ -1,6 +1,7 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import { APIError } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { imageTypeOf } from '../files/image-header.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
@@ -83,7 +84,24 @@ const GIF = Buffer.from('GIF89a, more or less');
 const AVIF = Buffer.from('\0\0\0\x1cftypavif\0\0\0\0mif1miaf', 'latin1');
 const inBase64 = (bytes: Buffer) => bytes.toString('base64');
 
-test.for<[title: string, entry: Record<string, string>, type?: string]>([
+const lines = (text: string) => text.replace(/.{8}/g, '$&\r\n');
+/** Base64 of it has both of the characters that the two alphabets write differently, and padding. */
+const ODD_GIF = Buffer.concat([GIF, Buffer.from('fbefbefffffffb', 'hex')]);
+
+test.for<[title: string, entry: unknown, type?: string]>([
+  [
+    'base64 in lines, in the other alphabet, without padding',
+    { b64_json: lines(ODD_GIF.toString('base64url')) },
+  ],
+  [
+    'a data URL with parameters and lines',
+    { url: `data:image/png;charset=utf-8; base64,${lines(inBase64(GIF))}` },
+  ],
+  ['a URL in image_url', { image_url: 'ORIGIN/files/picture' }],
+  ['an object in image_url', { image_url: { url: 'ORIGIN/files/picture', detail: 'auto' } }],
+  ['a text in the place of an entry', inBase64(GIF)],
+  ['a URL in the place of an entry', 'ORIGIN/files/picture'],
+  ['an address that leads to another one', { url: '/files/moved' }],
   ['a data URL in b64_json', { b64_json: `data:image/gif;base64,${inBase64(GIF)}` }],
   ['a data URL in url', { url: `data:image/gif;base64,${inBase64(GIF)}` }],
   ['base64 in url', { url: inBase64(Buffer.concat([GIF, Buffer.alloc(20_000)])) }],
@@ -93,12 +111,39 @@ test.for<[title: string, entry: Record<string, string>, type?: string]>([
 ])('an image is delivered that its provider names by %s', async ([, entry, type = 'image/gif']) => {
   const text = JSON.stringify({ data: [entry] }).replace('ORIGIN', image.simulator.url);
   image.simulator.script('/v1/images/generations', { body: text });
-  image.simulator.script('/files/picture', { body: GIF });
+  image.simulator.script('/files/moved', { status: 302, headers: { location: '/files/picture' }, body: '' });
+  image.simulator.script('/files/picture', {
+    body: GIF,
+    headers: { 'content-type': 'application/octet-stream' },
+  });
   const reply = await image.client.images.generate(dallE2);
   const asset = await fetch(reply.data?.[0]?.url ?? '');
   expect(asset.headers.get('content-type')).toBe(type);
   const bytes = Buffer.from(await asset.arrayBuffer());
   expect(bytes.subarray(0, 20)).toEqual((type === 'image/avif' ? AVIF : GIF).subarray(0, 20));
+});
+
+test.for<[title: string, members: Record<string, unknown>]>([
+  ['images of texts', { images: [inBase64(GIF)] }],
+  ['images of objects', { images: [{ url: '/files/picture', seed: 7 }] }],
+  ['the same in both', { images: [{ url: '/files/picture' }], data: [{ url: '/files/picture' }] }],
+  ['images, and data of nothing', { data: [], images: [{ url: '/files/picture' }] }],
+])('an image is delivered that its provider lists in %s', async ([, members]) => {
+  image.simulator.script('/v1/images/generations', { json: { ...members, id: 'own' } });
+  image.simulator.script('/files/picture', { body: GIF });
+  const reply = await image.generate({ ...dallE2, response_format: 'b64_json' });
+  expect(reply.headers.get('x-gateway-dropped')).toBeNull();
+  const { created: _, ...made } = z.looseObject({ created: z.number() }).parse(await reply.json());
+  const seed = JSON.stringify(members).includes('seed') ? { seed: 7 } : {};
+  expect(made).toEqual({ id: 'own', data: [{ ...seed, b64_json: inBase64(GIF) }] });
+  expect(image.simulator.requests.length).toBeLessThanOrEqual(2);
+});
+
+test.for([false, true])('a reply that is the image itself is delivered, streamed: %s', async (stream) => {
+  const headers = { 'content-type': 'image/png' };
+  image.simulator.script('/v1/images/generations', { body: ODD_GIF, headers });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream });
+  expect(await reply.text()).toContain(`"b64_json":"${inBase64(ODD_GIF)}"`);
 });
 
 test('of several images the good ones are delivered, and what is no image is named', async () => {

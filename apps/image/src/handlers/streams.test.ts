@@ -140,3 +140,50 @@ test('an upstream that answers a streamed request without images is an error', a
   const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
   expect(reply.status).toBe(502);
 });
+
+const GIF = Buffer.concat([Buffer.from('GIF89a, more or less'), Buffer.from('fbefbefffffffb', 'hex')]);
+const PLAIN = GIF.toString('base64');
+const OTHER = GIF.toString('base64url').replace(/.{8}/g, '$&\n');
+
+test('of the images of a streamed request those that can be had are delivered, and all are charged', async () => {
+  const data = [
+    { url: '/files/gone' },
+    { url: '/files/page' },
+    {},
+    { b64_json: OTHER, revised_prompt: 'x' },
+    { url: '/files/picture' },
+    { url: Buffer.concat([GIF, Buffer.alloc(20_000)]).toString('base64') },
+  ];
+  image.simulator.script('/v1/images/generations', { json: { data } });
+  image.simulator.script('/files/gone', { status: 404, json: {} });
+  image.simulator.script('/files/gone', { status: 404, json: {} });
+  image.simulator.script('/files/gone', { status: 404, json: {} });
+  image.simulator.script('/files/page', { body: 'Please sign in.' });
+  // A picture that can be fetched only at the second try is not lost.
+  image.simulator.script('/files/picture', { status: 500, body: '' });
+  image.simulator.script('/files/picture', { body: GIF });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', n: 6, stream: true });
+  expect(reply.headers.get('x-gateway-dropped')).toBe('data[0], data[1], data[2]');
+  const images: unknown[] = [];
+  for await (const { json } of readSse(reply)) images.push(json);
+  expect(images).toMatchObject([
+    { b64_json: PLAIN, revised_prompt: 'x' },
+    { b64_json: PLAIN },
+    { b64_json: expect.stringMatching(/^R0lGODlh/) },
+  ]);
+  expect(await image.lastLine()).toMatchObject({ images: 6 });
+});
+
+test.for([
+  JSON.stringify(OTHER),
+  JSON.stringify(`data:image/gif;base64,${OTHER}`),
+  JSON.stringify(PLAIN).replaceAll('/', '\\/'),
+  JSON.stringify(PLAIN).replaceAll('+', '\\u002b'),
+])('an image event has its image in plain base64, however it came', async (text) => {
+  const type = 'image_generation.completed';
+  const body = `event: ${type}\ndata: {"type":"${type}","b64_json":${text},"size":"a-b"}\n\n`;
+  const headers = { 'content-type': 'text/event-stream' };
+  image.simulator.script('/v1/images/generations', { body, headers });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+  expect(await reply.text()).toContain(`"b64_json":"${PLAIN}","size":"a-b"`);
+});

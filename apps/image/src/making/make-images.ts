@@ -16,7 +16,8 @@ import { bytesThroughLibrary } from './bytes-in-flight.ts';
 import { createImageCollector, paidFor } from './reply/image-collector.ts';
 import { receiveImages } from './reply/receive-images.ts';
 import { type ImageMaker, storeImage, storeImages } from './reply/store-images.ts';
-import { type Prepare, readStreamable, requestImages } from './request/call-upstream.ts';
+import { readWholeImages } from './reply/whole-images.ts';
+import { type Prepare, requestImages } from './request/call-upstream.ts';
 import { editRequest } from './request/edit-request.ts';
 import { generationRequest } from './request/generation-request.ts';
 import { openMasks } from './request/mask-for.ts';
@@ -125,9 +126,11 @@ async function collectImages({
   const requested = requestedOf(reply, dropped);
   const { channel, attempts } = requested;
   const collector = createImageCollector({ assets: maker.assets, jobId, emit });
+  let missing: readonly string[] = [];
   const charge = (completed: readonly string[]) => {
     const reported = completed.map((text): unknown => JSON.parse(text));
-    const images = completed.length;
+    // Images that were made and cannot be had are charged as well.
+    const images = completed.length + missing.length;
     const usage = usageOfImages({ price: model.price, order, images, reported, ...requested });
     job.consumed(usage);
     return usage.costMicroUsd;
@@ -143,15 +146,14 @@ async function collectImages({
     }
     costMicroUsd = charge(events.completed);
   } else {
-    const events = eventsOfReply(
-      await readStreamable(reply, maker.upstream),
-      order.inputImages > 0 ? 'image_edit' : 'image_generation',
-    );
+    const whole = await readWholeImages(reply, maker.upstream);
+    const events = eventsOfReply(whole.images, order.inputImages > 0 ? 'image_edit' : 'image_generation');
+    missing = whole.missing;
     for (const { data } of events) collector.take(data);
     costMicroUsd = charge(events.map(({ completed }) => completed));
   }
   const { responseFormat } = input;
-  const end = { channel, dropped: [...dropped], costMicroUsd, responseFormat };
+  const end = { channel, dropped: [...dropped, ...missing], costMicroUsd, responseFormat };
   return collector.finish({ ...end, upstreamAttempts: attempts, nowMs: maker.now() });
 }
 

@@ -4,6 +4,7 @@ import { createEventStream, type EventMapper, PASS } from '@gateway/model-servic
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { shownError } from '@gateway/service-kit/error-response';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import { plainBase64 } from '../files/base64.ts';
 
 /** How an upstream itself reports that it broke, at the head of a frame. */
 const ERROR_EVENT = /^(?:event: ?error\b|data: ?\{"error")/m;
@@ -106,16 +107,40 @@ const DATA_URLS = [
 ] as const;
 
 /** An event's data with its image in base64, as the protocol has it. */
-function withBase64(data: string): string {
+function withBase64(sent: string): string {
   for (const [name, pattern] of DATA_URLS) {
-    const at = data.indexOf(name);
+    const at = sent.indexOf(name);
     if (at === -1) continue;
     pattern.lastIndex = at;
-    const head = pattern.exec(data)?.[0];
-    return head === undefined ? data : `${data.slice(0, at)}"b64_json":"${data.slice(at + head.length)}`;
+    const head = pattern.exec(sent)?.[0];
+    const data =
+      head === undefined ? sent : `${sent.slice(0, at)}"b64_json":"${sent.slice(at + head.length)}`;
+    return inPlainBase64(data, at);
   }
-  return data;
+  return sent;
 }
+
+const BASE64 = /"b64_json"\s*:\s*"/iy;
+/** The other alphabet, and escapes, such as those of line breaks. */
+const NOT_PLAIN = ['-', '_', '\\'];
+
+/** The same where the image that begins here is written otherwise. Searching for a character costs next to nothing. */
+function inPlainBase64(data: string, at: number): string {
+  BASE64.lastIndex = at;
+  const start = at + (BASE64.exec(data)?.[0].length ?? Number.NaN);
+  const end = data.indexOf('"', start);
+  const isPlain = NOT_PLAIN.every((one) => !isWithin(data.indexOf(one, start), end));
+  if (Number.isNaN(start) || end === -1 || isPlain) return data;
+  const image = plainBase64(
+    data
+      .slice(start, end)
+      .replace(/\\[nrt]/g, '')
+      .replaceAll('\\/', '/'),
+  );
+  return data.slice(0, start) + image + data.slice(end);
+}
+
+const isWithin = (found: number, end: number): boolean => found !== -1 && found < end;
 
 /** What is kept of a completed image: the members of its event. */
 const withoutImage = (data: string): string =>

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { imageTypeOf } from '../../files/image-header.ts';
 import { sourceOf } from '../../files/image-source.ts';
 import { storedEvent } from '../../stream/job-events.ts';
-import { badReply } from '../request/call-upstream.ts';
+import { noImage } from './store-images.ts';
 
 const ImageEvent = z.looseObject({
   type: z.string(),
@@ -61,7 +61,7 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
     if (!isPartial && !type.endsWith('.completed')) return;
     const bytes = Buffer.from(base64.slice(sourceOf(base64.slice(0, HEAD_CHARACTERS)).from), 'base64');
     const contentType = imageTypeOf(bytes);
-    if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
+    if (contentType === undefined) throw noImage();
     const index = isPartial ? `partial-${partialImages.length}` : images.length;
     const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), bytes);
     if (isPartial) partialImages.push({ assetId: id, sizeBytes });

@@ -1,17 +1,22 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
-import { ImagesReply } from '@gateway/contracts/openai/images';
+import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { decodeBase64 } from '../../files/base64.ts';
 import { sourceOf } from '../../files/image-source.ts';
 import { badReply, MAX_REPLY_BYTES } from '../request/call-upstream.ts';
 import { type JsonPath, type JsonPiece, jsonPieces } from './json-pieces.ts';
+import {
+  type ImageList,
+  imagePlace,
+  isImageBody,
+  isImageUrl,
+  MAX_URL_LENGTH,
+  replyOf,
+} from './reply-shape.ts';
 
 /** Without its images, all of a reply's JSON must fit here. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
-/** The longest URL of an image; a longer string holds the image itself. */
-const MAX_URL_BYTES = 16 * 1024;
-
 /** Keeps an image whose bytes come. Undefined where there are none. */
 type Keep<Kept> = (index: number, bytes: AsyncIterable<Buffer>) => Promise<Kept | undefined>;
 
@@ -32,18 +37,25 @@ export interface ReceivedImages<Kept> {
  * @throws {GatewayError} as the reply breaks; `upstream_failed`, not to be repeated, for what is no reply with images
  */
 export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promise<ReceivedImages<Kept>> {
-  const pieces = jsonPieces(bounded(reply.body), isImage);
+  if (isImageBody(reply.headers)) return receiveBody(reply, keep);
+  const pieces = jsonPieces(bounded(reply.body), (path) => imagePlace(path) !== null);
   const json: Buffer[] = [];
   let jsonBytes = 0;
   const kept = new Map<number, Kept>();
   const urls = new Map<number, string>();
   const unusable = new Map<number, UnreadableReply>();
   let failure: ReceivedImages<Kept>['failure'];
-  const begin = async ([, at = 0, member]: JsonPath) => {
-    const index = Number(at);
+  /** Some servers have their images in two lists: the first one counts. */
+  let list: ImageList | undefined;
+
+  const begin = async (path: JsonPath) => {
+    const place = imagePlace(path);
+    list ??= place?.list;
+    if (place === null || place.list !== list || kept.has(place.index)) return;
+    const { index, isNamedUrl } = place;
     const parts = stringParts(pieces);
     try {
-      const found = await sourceIn(parts, member === 'url');
+      const found = await sourceIn(parts, isNamedUrl);
       if ('url' in found) urls.set(index, found.url);
       else {
         const image = await keep(index, found.bytes);
@@ -66,7 +78,7 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
           failure ??= { reason };
         });
     }
-    const images = parseReply(Buffer.concat(json).toString(), urls);
+    const images = parseReply(Buffer.concat(json).toString(), list, urls);
     return { images, kept, unusable, failure };
   } catch (error) {
     // A reply that breaks in the middle of an image breaks its keeping first.
@@ -77,10 +89,6 @@ export async function receiveImages<Kept>(reply: Reply, keep: Keep<Kept>): Promi
     await pieces.return(undefined);
   }
 }
-
-const MEMBERS: ReadonlySet<unknown> = new Set(['b64_json', 'url']);
-
-const isImage = (path: JsonPath): boolean => path.length === 3 && path[0] === 'data' && MEMBERS.has(path[2]);
 
 async function* bounded(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
@@ -109,17 +117,17 @@ async function sourceIn(
   let first = Buffer.alloc(0);
   for (let next = await parts.next(); !next.done; next = await parts.next()) {
     first = Buffer.concat([first, next.value]);
-    const head = first.toString('latin1', 0, MAX_URL_BYTES);
+    const head = first.toString('latin1', 0, MAX_URL_LENGTH);
     const source = sourceOf(head);
     // Of a data URL its head must be whole.
     if (source.kind === 'data') return { bytes: decodeBase64(after(first.subarray(source.from), parts)) };
-    const isLong = first.length > MAX_URL_BYTES;
+    const isLong = first.length > MAX_URL_LENGTH;
     if (source.kind === 'base64' && (!isNamedUrl || isLong))
       return { bytes: decodeBase64(after(first, parts)) };
     if (isLong) throw badReply('The upstream sent a URL that is too long.');
   }
   const text = first.toString().trim();
-  const isUrl = text !== '' && (isNamedUrl || sourceOf(text).kind === 'url');
+  const isUrl = text !== '' && isImageUrl(text, isNamedUrl);
   return isUrl ? { url: text } : { bytes: decodeBase64(after(first, parts)) };
 }
 
@@ -128,13 +136,29 @@ async function* after(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerato
   yield* rest;
 }
 
-function parseReply(json: string, urls: ReadonlyMap<number, string>): ImagesReply {
+function parseReply(
+  json: string,
+  list: ImageList | undefined,
+  urls: ReadonlyMap<number, string>,
+): ImagesReply {
   try {
-    const { data, ...members } = ImagesReply.parse(parseJson(json));
-    const entries = data.map(({ b64_json: _bytes, ...entry }, index) => ({ ...entry, url: urls.get(index) }));
-    return { ...members, data: entries };
+    const { data, ...members } = replyOf(parseJson(json), list);
+    return { ...members, data: data.map((entry, index) => ({ ...entry, url: urls.get(index) })) };
   } catch (error) {
     throw noImages(error);
+  }
+}
+
+/** A body that is an image itself. */
+async function receiveBody<Kept>(reply: Reply, keep: Keep<Kept>): Promise<ReceivedImages<Kept>> {
+  const images: ImagesReply = { data: [{}] };
+  const none = { images, kept: new Map<number, Kept>(), unusable: new Map<number, UnreadableReply>() };
+  try {
+    const image = await keep(0, bounded(reply.body));
+    return { ...none, kept: new Map(image === undefined ? [] : [[0, image]]), failure: undefined };
+  } catch (reason) {
+    if (reason instanceof UnreadableReply) reply.unreadable(reason.message);
+    return { ...none, failure: { reason } };
   }
 }
 

@@ -1,14 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
-import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { imageTypeOf } from '../../files/image-header.ts';
 import { badReply } from '../request/call-upstream.ts';
+import { fetchImage } from './fetch-image.ts';
 import type { ReceivedImages } from './receive-images.ts';
 
 /** What the making of images needs. */
@@ -20,9 +19,6 @@ export interface ImageMaker {
   readonly now: () => number;
 }
 
-const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
-const FETCH_ATTEMPTS = 3;
-const FETCH_PAUSE_MS = 250;
 /** The first bytes of a file show whether it is an image. */
 const HEAD_BYTES = 1024;
 
@@ -41,7 +37,7 @@ export async function storeImage(
   const { head, whole } = await readHead(bytes);
   if (head.length === 0) return undefined;
   const contentType = imageTypeOf(head);
-  if (contentType === undefined) throw badReply('The upstream sent something that is no image.');
+  if (contentType === undefined) throw noImage();
   const { id, sizeBytes } = await assets.put(assetId(jobId, index, contentType), whole);
   return { assetId: id, contentType, sizeBytes };
 }
@@ -105,7 +101,11 @@ async function store({
     try {
       const image =
         received.kept.get(index) ??
-        (url ? await fetchImage(maker, { url, candidate, jobId, index }) : undefined);
+        (url
+          ? await fetchImage(maker.upstream, { url, candidate }, (chunks) =>
+              storeImage(maker.assets, { jobId, index }, chunks),
+            )
+          : undefined);
       if (image === undefined) throw received.unusable.get(index) ?? withoutImage();
       stored.push({ ...image, members: rest });
     } catch (error) {
@@ -128,31 +128,6 @@ async function store({
   };
 }
 
-const withoutImage = (): UnreadableReply => badReply('The upstream sent an entry without an image.');
+export const noImage = (): UnreadableReply => badReply('The upstream sent something that is no image.');
 
-interface FetchOptions {
-  readonly url: string;
-  readonly candidate: Candidate;
-  readonly jobId: string;
-  readonly index: number;
-}
-
-/** Fetching costs nothing, unlike making, so it is tried more than once. */
-async function fetchImage(
-  { upstream, assets }: Pick<ImageMaker, 'upstream' | 'assets'>,
-  { url, candidate, ...position }: FetchOptions,
-): Promise<StoredImage | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const read = ({ chunks }: { chunks: AsyncIterable<Buffer> }) => storeImage(assets, position, chunks);
-      return await upstream.fetchAsset(
-        { url, channel: candidate.channel, account: candidate.account, maxBytes: MAX_IMAGE_BYTES },
-        read,
-      );
-    } catch (error) {
-      const isFetching = error instanceof GatewayError && error.source === 'upstream' && error.retry;
-      if (attempt === FETCH_ATTEMPTS || !isFetching) throw error;
-      await delay(attempt * FETCH_PAUSE_MS);
-    }
-  }
-}
+export const withoutImage = (): UnreadableReply => badReply('The upstream sent an entry without an image.');
