@@ -16,15 +16,12 @@ import { mountInstanceProof } from './api/instance-proof.ts';
 import { writeAdminError } from './api/write-admin-error.ts';
 import { withoutBasePath } from './console/console-address.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
-import { bearerOf, JOB_BOARD_PATH } from './operations/job-board.ts';
 import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
-import { type Access, accessOf, isOverseer, type Role } from './sessions/roles.ts';
+import { type Access, accessOf } from './sessions/roles.ts';
 
 interface AdminAppOptions extends BodyBounds {
   readonly routes: readonly AdminRoute[];
-  /** The page that shows the queues; for browsers, which log in by name and password. */
-  readonly board: RequestHandler;
   readonly authenticate: Authenticate;
   /** What is below the path of the playground. */
   readonly relay: Relay;
@@ -62,7 +59,6 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   app.get('/', (_request, response) => response.redirect(options.basePath + CONSOLE_PATH));
   app.use(CONSOLE_PATH, options.console);
   for (const route of options.routes) mountRoute(app, route, options);
-  app.use(JOB_BOARD_PATH, beginBoard(options), options.board);
   app.use(PLAYGROUND_PATH, async (request, response) => {
     const context = openRequest(options, request, response, PLAYGROUND_PATH);
     const principal = await options.authenticate(request);
@@ -133,16 +129,8 @@ function openRequest(
 /** @throws {GatewayError} `endpoint_not_allowed` */
 function checkRole({ role }: Principal, access: Access): void {
   if (access === 'anyone' || access.includes(role)) return;
-  throw notAllowed(role);
+  throw new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 }
-
-/** The board shows the jobs of all keys. */
-function checkOverseer({ role }: Principal): void {
-  if (!isOverseer(role)) throw notAllowed(role);
-}
-
-const notAllowed = (role: Role): GatewayError =>
-  new GatewayError('endpoint_not_allowed', `The role '${role}' may not do this.`);
 
 /** Opens the request. Refuses it if the caller is unknown. */
 const begin =
@@ -150,23 +138,6 @@ const begin =
   async (request, response, next) => {
     openRequest(options, request, response, endpoint);
     await options.authenticate(request);
-    next();
-  };
-
-/** The same for the board; a browser gets the challenge to log in. */
-const beginBoard =
-  (options: AdminAppOptions): RequestHandler =>
-  async (request, response, next) => {
-    openRequest(options, request, response, JOB_BOARD_PATH);
-    try {
-      checkOverseer(await options.authenticate(request, bearerOf(request.headers.authorization)));
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const headers = {
-        'www-authenticate': 'Basic realm="jobs: the password is GATEWAY_ADMIN_TOKEN", charset="UTF-8"',
-      };
-      throw new GatewayError(error.code, { ...error.options, headers });
-    }
     next();
   };
 

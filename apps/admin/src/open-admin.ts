@@ -15,7 +15,6 @@ import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
-import { createJobBoard } from './operations/job-board.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
@@ -83,7 +82,6 @@ export async function openAdmin({
       passes,
       oidc,
     }),
-    board: createJobBoard(jobs.queues),
     relay: createRelay({
       edgeUrl: edgeUrlOf(config),
       keys,

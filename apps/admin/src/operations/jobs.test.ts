@@ -2,10 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
+import { createRequestRedis } from '@gateway/metering/request-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { ALL } from '../sessions/scope.ts';
 import { type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
+import { cookieOf, type Person } from '../testing/use-admin.ts';
 
 let stage: JobStage;
 let admin: RunningAdmin;
@@ -20,11 +23,7 @@ afterAll(async () => {
 });
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
-const basic = (password: string) => ({
-  authorization: `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`,
-});
-const get = (path: string, headers: Record<string, string> = bearer) =>
-  fetch(`${admin.url}${path}`, { headers });
+const get = (path: string) => fetch(`${admin.url}${path}`, { headers: bearer });
 const post = (path: string, body?: object) =>
   fetch(`${admin.url}${path}`, {
     method: 'POST',
@@ -34,6 +33,12 @@ const post = (path: string, body?: object) =>
 const Made = z.object({ id: z.string() });
 const makeKey = async (settings: object) =>
   Made.parse(await (await post('/admin/v1/keys', { name: 'x', ...settings })).json()).id;
+
+async function makeTeam(name: string): Promise<string> {
+  expect((await post('/admin/v1/teams', { name })).status).toBe(201);
+  return name;
+}
+const Shown = z.looseObject({ run: z.looseObject({ retryAt: z.string().nullable() }) });
 
 const estimate: UsageResult = {
   channel: null,
@@ -88,6 +93,7 @@ test('a failed job is listed, queued again from the budget of its key, and done'
         status: 'failed',
         keyId,
         errorCode: 'upstream_overloaded',
+        errorMessage: 'busy',
         canRequeue: true,
       },
     ],
@@ -113,7 +119,8 @@ test('a job shows its history, and is cancelled by an operator as by its caller'
   const failed = await failedJob(keyId);
   expect(await (await get(`/admin/v1/jobs/${failed}`)).json()).toMatchObject({
     ...{ id: failed, status: 'failed', queue: 'image', errorCode: 'upstream_overloaded', assets: [] },
-    run: { takeovers: 0, requeues: 0, isDetached: true },
+    errorMessage: 'busy',
+    run: { retryAt: null, isParked: false, takeovers: 0, requeues: 0, isDetached: true },
     history: [{ event: 'queued' }, { event: 'started' }, { event: 'ended', detail: 'failed' }],
   });
   expect((await post(`/admin/v1/jobs/${failed}/cancel`)).status).toBe(409);
@@ -139,6 +146,54 @@ test('a job shows its history, and is cancelled by an operator as by its caller'
   expect((await post(`/admin/v1/jobs/${newJobId()}/cancel`)).status).toBe(404);
 });
 
+test('a job that waits says for what: for its next attempt, with why the last one failed, or for the jobs of its key', async () => {
+  const keyId = await makeKey({});
+  const queue = await stage.openQueue();
+  const owner = { keyId, requestId: 'req_3', isDetached: true, share: { concurrentJobs: 1 } };
+  const waiting = await queue.enqueue('image.generation', generation, owner);
+  const parked = await queue.enqueue('image.generation', generation, owner);
+  const run = () =>
+    Promise.reject(new GatewayError('upstream_overloaded', { message: 'busy', retryAfterSeconds: 5 }));
+  await openWorker(run);
+  const read = async (id: string) => Shown.parse(await (await get(`/admin/v1/jobs/${id}`)).json());
+  await waitFor(async () => (await read(waiting.id)).run.retryAt !== null);
+  expect(await read(waiting.id)).toMatchObject({
+    ...{ status: 'in_progress', errorCode: 'upstream_overloaded', errorMessage: 'busy' },
+    run: { attempts: 1, retryAt: expect.stringMatching(/^20/), isParked: false },
+  });
+  expect(await read(parked.id)).toMatchObject({
+    ...{ status: 'queued', errorCode: null, errorMessage: null },
+    run: { attempts: 0, retryAt: null, isParked: true },
+  });
+});
+
+test('why a job failed is in words for those who see the whole gateway only', async () => {
+  const keyId = await makeKey({ team: await makeTeam('red') });
+  const id = await failedJob(keyId);
+  const redis = createRequestRedis(stage.redis.url);
+  await redis.connect();
+  const lead: Person = { role: 'team-lead', scope: { kind: 'teams', teams: ['red'] } };
+  const shownTo = async (person: Person) => {
+    const cookie = await cookieOf(redis, person);
+    const [one, list] = await Promise.all(
+      [`/admin/v1/jobs/${id}`, '/admin/v1/jobs'].map(async (path) =>
+        (await fetch(`${admin.url}${path}`, { headers: { cookie } })).json(),
+      ),
+    );
+    return { one, list };
+  };
+  const seen = (errorMessage: string | null) => {
+    const job = { id, errorCode: 'upstream_overloaded', errorMessage };
+    return { one: job, list: { data: expect.arrayContaining([expect.objectContaining(job)]) } };
+  };
+  try {
+    expect(await shownTo({ role: 'viewer', scope: ALL })).toMatchObject(seen('busy'));
+    expect(await shownTo(lead)).toMatchObject(seen(null));
+  } finally {
+    await redis.quit();
+  }
+});
+
 test('a job whose key cannot pay or works no more stays failed', async () => {
   const poor = await failedJob(await makeKey({ budget: { usd: 0.01, period: 'total' } }));
   const refused = await post(`/admin/v1/jobs/${poor}/requeue`);
@@ -158,51 +213,4 @@ test('a job whose key cannot pay or works no more stays failed', async () => {
       expect.objectContaining({ id: orphan }),
     ]),
   });
-});
-
-test('the board is shown to a browser that logs in with the token, and to nobody else', async () => {
-  for (const headers of [
-    {},
-    basic('wrong'),
-    { authorization: 'Bearer wrong' },
-    { authorization: 'Basic ???' },
-  ]) {
-    for (const path of ['/admin/board', '/admin/board/api/queues', '/admin/board/static/js/main.js']) {
-      const refused = await get(path, headers);
-      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
-        401,
-        expect.stringContaining('Basic'),
-      ]);
-    }
-  }
-  const page = await get('/admin/board', basic(TOKEN));
-  expect([page.status, page.headers.get('content-type')]).toEqual([
-    200,
-    expect.stringContaining('text/html'),
-  ]);
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
-  const queues = await get('/admin/board/api/queues', basic(TOKEN));
-  expect(await queues.json()).toMatchObject({
-    queues: [
-      { name: 'image', readOnlyMode: true },
-      { name: 'transcription', readOnlyMode: true },
-      { name: 'speech', readOnlyMode: true },
-      { name: 'response', readOnlyMode: true },
-      { name: 'image-batch', readOnlyMode: true },
-      { name: 'audio-batch', readOnlyMode: true },
-    ],
-  });
-});
-
-test('the board changes nothing', async () => {
-  const id = await failedJob(await makeKey({}));
-  const paths = [
-    `/admin/board/api/queues/image/${id}/retry/failed`,
-    '/admin/board/api/queues/image/obliterate',
-  ];
-  for (const path of paths)
-    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH']) {
-      const refused = await fetch(`${admin.url}${path}`, { method, headers: basic(TOKEN) });
-      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    }
 });

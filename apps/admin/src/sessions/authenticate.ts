@@ -16,8 +16,8 @@ export interface Principal {
   readonly session: Session | null;
 }
 
-/** Finds out who makes a call. @param authorization the header, if the request's own is not to count */
-export type Authenticate = (request: IncomingMessage, authorization?: string) => Promise<Principal>;
+/** Finds out who makes a call. */
+export type Authenticate = (request: IncomingMessage) => Promise<Principal>;
 
 interface AuthenticateOptions {
   /** Throws for anything but the admin token. */
@@ -60,7 +60,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return undefined;
   };
 
-  return async (request, authorization = request.headers.authorization) => {
+  return async (request) => {
+    const { authorization } = request.headers;
     const id = authorization === undefined ? cookies.read(request.headers.cookie) : undefined;
     const session = id === undefined ? undefined : await sessionOf(id);
     if (session === undefined) {

@@ -358,15 +358,3 @@ test.for([
   expect([reply.status, await reply.json()]).toMatchObject([400, { error: { path } }]);
   expect(await keys.getKey(red.keyId)).toEqual(before);
 });
-
-test('the page of all queues is for those who see the whole gateway', async () => {
-  for (const [role, status] of [
-    ['viewer', 200],
-    ['team-lead', 403],
-    ['key-holder', 403],
-  ] as const) {
-    const reply = await send('GET /admin/board', await cookieOf(redis, personOf(role)));
-    await reply.text();
-    expect([role, reply.status]).toEqual([role, status]);
-  }
-});

@@ -97,5 +97,5 @@ export const callsOf = (role: Role): string[] =>
     .filter(([, access]) => access === 'anyone' || access.includes(role))
     .map(([call]) => call);
 
-/** Whether a role sees the whole gateway, such as the page of all queues. */
+/** Whether a role sees the whole gateway. */
 export const isOverseer = (role: Role): boolean => OVERSEERS.includes(role);

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 const NAME = 'gateway_session';
-/** The console's pages need no session; the API and the job board do. */
+/** The console's pages need no session; the API does. */
 const PATH = '/admin';
 const VALUE = /(?:^|;\s*)gateway_session=(ses_[\w-]{22})\.([\w-]{43})(?:;|$)/;
 

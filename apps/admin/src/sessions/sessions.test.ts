@@ -221,10 +221,6 @@ test('after ten wrong tokens on calls the next gets a time to wait, and the righ
   const slowed = await guess();
   expect([slowed.status, slowed.body.error?.code]).toEqual([429, 'rate_limited']);
   expect(Number(slowed.headers.get('retry-after'))).toBeGreaterThan(0);
-  const board = await fetch(`${admin.url}/admin/board`, {
-    headers: { authorization: `Basic ${btoa('a:b')}` },
-  });
-  expect(board.status).toBe(429);
   expect((await call('GET', '/keys', { headers: BEARER })).status).toBe(200);
   expect((await call('POST', '/session', { body: { token: TOKEN } })).status).toBe(201);
 });

@@ -36,7 +36,9 @@ export interface ListedJob {
   readonly startedAtMs: number | null;
   readonly finishedAtMs: number | null;
   readonly attempts: number;
+  /** Of its last attempt, if that failed: also of a job that will be tried again. */
   readonly errorCode: string | null;
+  readonly errorMessage: string | null;
   /** Whether it can be queued again: it certainly was not done, and its input is still there. */
   readonly canRequeue: boolean;
 }
@@ -48,7 +50,7 @@ export interface JobPage {
 }
 
 export interface JobList {
-  /** For a page that shows them. */
+  /** All of them, for those who look at single jobs. */
   readonly queues: readonly Queue[];
   counts(): Promise<QueueCounts[]>;
   /** Queue by queue, the newest first. @param after `next` of the page before */
@@ -181,11 +183,12 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
 function listed(job: Job, status: ListedStatus): ListedJob {
   const kind = JobKind.parse(job.name);
   const { keyId, requestId, model, isDetached } = parseEnvelope(kind, job.data);
-  const failure = status === 'failed' ? storedFailure(job.failedReason) : null;
+  const failure = status === 'completed' || !job.failedReason ? null : storedFailure(job.failedReason);
+  const hasFailed = status === 'failed';
   return {
     id: job.id ?? '',
     kind,
-    status: failure?.code === 'job_cancelled' ? 'cancelled' : status,
+    status: hasFailed && failure?.code === 'job_cancelled' ? 'cancelled' : status,
     keyId,
     requestId,
     model,
@@ -194,8 +197,13 @@ function listed(job: Job, status: ListedStatus): ListedJob {
     finishedAtMs: job.finishedOn ?? null,
     attempts: job.attemptsStarted,
     errorCode: failure?.code ?? null,
+    errorMessage: failure?.message ?? null,
     canRequeue:
-      failure !== null && isDetached === true && !hasEmitted(job) && mayBeRequeued(failure, JOBS[kind]),
+      hasFailed &&
+      failure !== null &&
+      isDetached === true &&
+      !hasEmitted(job) &&
+      mayBeRequeued(failure, JOBS[kind]),
   };
 }
 

@@ -29,7 +29,9 @@ export interface OperatedJob {
   readonly createdAtMs: number;
   readonly startedAtMs: number | null;
   readonly finishedAtMs: number | null;
+  /** Of its last attempt, if that failed: also of a job that will be tried again. */
   readonly errorCode: string | null;
+  readonly errorMessage: string | null;
   /** The assets of its result that are still kept. */
   readonly assets: readonly { readonly id: string; readonly contentType: string }[];
   readonly expiresAtMs: number | null;
@@ -43,6 +45,10 @@ interface OperatedRun {
   readonly requestId: string;
   /** How often it was begun. */
   readonly attempts: number;
+  /** When it is tried again; null unless it waits for its next attempt. */
+  readonly retryAtMs: number | null;
+  /** Whether it waits until fewer jobs of its key are at work. */
+  readonly isParked: boolean;
   /** How often another worker took it over from one that fell silent. */
   readonly takeovers: number;
   /** How often a person queued it again. */
@@ -108,13 +114,15 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
         redis.hget(resultKey(jobId), 'assets'),
         redis.zscore(RESULTS_KEY, jobId),
       ]);
-      const run = found === undefined ? null : runOf(found.job);
+      const run = found === undefined ? null : await runOf(found.job, found.queue, redis);
       const { reason, ...shown } = known;
+      const failure = reason ? storedFailure(reason) : null;
       return {
         ...shown,
         id: jobId,
         queue: JOBS[known.kind].queue,
-        errorCode: reason ? storedFailure(reason).code : null,
+        errorCode: failure?.code ?? null,
+        errorMessage: failure?.message ?? null,
         assets: AssetIds.parse(JSON.parse(assets ?? '[]')).map((id) => ({
           id,
           contentType: contentTypeOf(id) ?? 'application/octet-stream',
@@ -152,17 +160,20 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
 async function recordIn(job: Job): Promise<Remembered> {
   const kind = JobKind.parse(job.name);
   const { keyId, model } = parseEnvelope(kind, job.data);
+  const status = statusOf(await job.getState(), job.attemptsStarted);
   return {
-    ...{ kind, keyId, model },
-    status: statusOf(await job.getState(), job.attemptsStarted),
+    ...{ kind, keyId, model, status },
     createdAtMs: job.timestamp,
     startedAtMs: job.processedOn ?? null,
     finishedAtMs: job.finishedOn ?? null,
-    reason: job.finishedOn === undefined ? null : job.failedReason,
+    reason: status === 'completed' ? null : job.failedReason,
   };
 }
 
-function runOf(job: Job): OperatedRun {
+/** BullMQ's scores of delayed jobs are milliseconds times this. */
+const DELAYED_UNIT = 4096;
+
+async function runOf(job: Job, queue: Queue, redis: Redis): Promise<OperatedRun> {
   const {
     requestId,
     requeues = 0,
@@ -170,5 +181,9 @@ function runOf(job: Job): OperatedRun {
     batchId = null,
   } = parseEnvelope(JobKind.parse(job.name), job.data);
   const { attemptsStarted: attempts, stalledCounter: takeovers } = job;
-  return { requestId, attempts, takeovers, requeues, isDetached, batchId };
+  const delayed = await redis.zscore(queue.toKey('delayed'), job.id ?? '');
+  // A job that was never begun is delayed only while it is parked.
+  const retryAtMs = delayed === null || attempts === 0 ? null : Math.floor(Number(delayed) / DELAYED_UNIT);
+  const isParked = delayed !== null && attempts === 0;
+  return { requestId, attempts, retryAtMs, isParked, takeovers, requeues, isDetached, batchId };
 }

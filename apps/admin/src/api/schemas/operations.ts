@@ -118,6 +118,13 @@ export const QueuePage = page(
   }),
 );
 
+const lastError = {
+  /** Of the last attempt, if that failed: also of a job that will be tried again. */
+  errorCode: z.string().nullable(),
+  /** Only for those who see the whole gateway: a provider's message may quote what it was sent. */
+  errorMessage: z.string().nullable(),
+};
+
 export const JobReply = z.strictObject({
   id: z.string(),
   kind: JobKind,
@@ -130,7 +137,7 @@ export const JobReply = z.strictObject({
   finishedAt: instant.nullable(),
   /** How often it was begun. */
   attempts: z.int(),
-  errorCode: z.string().nullable(),
+  ...lastError,
   /** Whether it certainly was not done and its input is still there. */
   canRequeue: z.boolean(),
 });
@@ -148,7 +155,7 @@ export const JobDetailReply = z.strictObject({
   /** When it was begun for the last time. */
   startedAt: instant.nullable(),
   finishedAt: instant.nullable(),
-  errorCode: z.string().nullable(),
+  ...lastError,
   /** When its result goes; null where there is none. */
   expiresAt: instant.nullable(),
   /** Null once its queue has forgotten it, an hour after its end. */
@@ -156,6 +163,10 @@ export const JobDetailReply = z.strictObject({
     .strictObject({
       requestId: z.string(),
       attempts: z.int(),
+      /** When it is tried again; null unless it waits for its next attempt. */
+      retryAt: instant.nullable(),
+      /** Whether it waits until fewer jobs of its key are at work. */
+      isParked: z.boolean(),
       /** How often another worker took it over from one that fell silent. */
       takeovers: z.int(),
       requeues: z.int(),

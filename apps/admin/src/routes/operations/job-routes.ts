@@ -16,6 +16,7 @@ import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-
 import { JobDetailReply, JobPage, JobReply, QueuePage } from '../../api/schemas/operations.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
 import { findJobs, jobsSeenBy } from '../../operations/find-jobs.ts';
+import { isOverseer, type Role } from '../../sessions/roles.ts';
 
 interface JobRoutesOptions {
   readonly jobs: JobList;
@@ -58,9 +59,9 @@ export const jobRoutes = ({
     query: pageQuery(JOB_CURSOR).extend({ status: ListedStatus.default('failed') }),
     body: NO_BODY,
     reply: JobPage,
-    handle: async ({ query: { status, limit, cursor }, principal: { scope } }) => {
+    handle: async ({ query: { status, limit, cursor }, principal: { scope, role } }) => {
       const page = await findJobs({ jobs, keys }, scope, { status, limit, after: cursor });
-      return { data: page.jobs.map(shown), next: page.next };
+      return { data: page.jobs.map((job) => shown(job, role)), next: page.next };
     },
   }),
   adminRoute({
@@ -75,7 +76,7 @@ export const jobRoutes = ({
       if (job === undefined || !(await jobsSeenBy(principal.scope, keys)(job)))
         throw new GatewayError('object_not_found', `There is no job '${id}', or it has been forgotten.`);
       const webhook = (await webhooks.get(job.webhookId)) ?? null;
-      return shownDetail(job, webhook, principal.role === 'admin' ? assetUrl : () => null);
+      return shownDetail(job, webhook, principal.role, assetUrl);
     },
   }),
   adminRoute({
@@ -85,11 +86,11 @@ export const jobRoutes = ({
     query: NO_QUERY,
     body: NO_BODY,
     reply: JobDetailReply,
-    handle: async ({ parameter: id }) => {
+    handle: async ({ parameter: id, principal }) => {
       await awaitRedis(operated.cancel(id));
       const job = await awaitRedis(operated.get(id));
       if (job === undefined) throw new GatewayError('object_not_found', `There is no job '${id}'.`);
-      return shownDetail(job, null, assetUrl);
+      return shownDetail(job, null, principal.role, assetUrl);
     },
   }),
   adminRoute({
@@ -99,13 +100,18 @@ export const jobRoutes = ({
     query: NO_QUERY,
     body: NO_BODY,
     reply: JobReply,
-    handle: async ({ parameter: id }) => shown(await jobs.requeue(id, reserveAgain)),
+    handle: async ({ parameter: id, principal }) =>
+      shown(await jobs.requeue(id, reserveAgain), principal.role),
   }),
 ];
 
-const shown = ({ createdAtMs, startedAtMs, finishedAtMs, ...job }: ListedJob) => ({
+const shown = (
+  { createdAtMs, startedAtMs, finishedAtMs, errorMessage, ...job }: ListedJob,
+  role: Role,
+): z.infer<typeof JobReply> => ({
   ...job,
-  createdAt: instantOf(createdAtMs),
+  errorMessage: isOverseer(role) ? errorMessage : null,
+  createdAt: new Date(createdAtMs).toISOString(),
   startedAt: instantOf(startedAtMs),
   finishedAt: instantOf(finishedAtMs),
 });
@@ -135,27 +141,34 @@ function historyOf(
   ].toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
+const shownRun = ({ retryAtMs, ...run }: NonNullable<OperatedJob['run']>) => ({
+  ...run,
+  retryAt: instantOf(retryAtMs),
+});
+
 const IMAGE = /^image\//;
 
 function shownDetail(
   job: OperatedJob,
   webhook: ShownWebhook | null,
-  urlOf: (id: string) => string | null,
+  role: Role,
+  assetUrl: (id: string) => string,
 ): z.infer<typeof JobDetailReply> {
-  const { createdAtMs, startedAtMs, finishedAtMs, expiresAtMs, assets, webhookId: _, run, ...shown } = job;
+  const { createdAtMs, startedAtMs, finishedAtMs, expiresAtMs, assets, webhookId: _, run, ...rest } = job;
   return {
-    ...shown,
+    ...rest,
+    errorMessage: isOverseer(role) ? rest.errorMessage : null,
     createdAt: new Date(createdAtMs).toISOString(),
     startedAt: instantOf(startedAtMs),
     finishedAt: instantOf(finishedAtMs),
     expiresAt: instantOf(expiresAtMs),
-    run,
+    run: run === null ? null : shownRun(run),
     history: historyOf(job, webhook),
     webhook,
     assets: assets.map(({ id, contentType }) => ({
       id,
       contentType,
-      url: IMAGE.test(contentType) ? urlOf(id) : null,
+      url: role === 'admin' && IMAGE.test(contentType) ? assetUrl(id) : null,
     })),
   };
 }

@@ -6,6 +6,7 @@ import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
+import { Moment } from '../../parts/moment.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { Facts } from '../facts.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
@@ -72,6 +73,7 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
             </Anchor>,
           ],
           ...(job.errorCode === null ? [] : [['Error', <code key="error">{job.errorCode}</code>] as const]),
+          ...(job.errorMessage === null ? [] : [['Reason', job.errorMessage] as const]),
           ...(job.run === null ? [] : runFacts(job.run)),
           ...(hasEnded(job)
             ? [
@@ -103,6 +105,8 @@ const runFacts = (run: NonNullable<JobDetail['run']>) =>
   [
     ['Request', <code key="request">{run.requestId}</code>],
     ['Attempts', String(run.attempts)],
+    ...(run.retryAt === null ? [] : [['Next attempt', <Moment key="retry" at={run.retryAt} />] as const]),
+    ...(run.isParked ? [['Parked', 'until other jobs of its key have ended'] as const] : []),
     ...(run.takeovers === 0 ? [] : [['Taken over by another worker', times(run.takeovers)] as const]),
     ...(run.requeues === 0 ? [] : [['Queued again', times(run.requeues)] as const]),
     ...(run.batchId === null ? [] : [['Batch', <code key="batch">{run.batchId}</code>] as const]),

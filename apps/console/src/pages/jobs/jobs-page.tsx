@@ -130,9 +130,11 @@ const COLUMNS: readonly Column<Job>[] = [
   {
     id: 'status',
     header: 'State',
-    width: '110px',
+    width: '128px',
     onNarrow: true,
-    cell: (job) => <JobStatusBadge of={job} />,
+    cell: (job) => (
+      <TwoLines first={<JobStatusBadge of={job} />} second={job.canRequeue && 'can be requeued'} />
+    ),
   },
   {
     id: 'model',
@@ -144,9 +146,7 @@ const COLUMNS: readonly Column<Job>[] = [
     id: 'error',
     header: 'Error',
     width: 'minmax(0, 1.2fr)',
-    cell: ({ errorCode, canRequeue }) => (
-      <TwoLines first={errorCode ?? '–'} second={canRequeue && 'can be queued again'} />
-    ),
+    cell: ({ errorCode, errorMessage }) => <TwoLines first={errorCode ?? '–'} second={errorMessage} />,
   },
   {
     id: 'attempts',
