@@ -18,6 +18,7 @@ import type { Redis } from 'ioredis';
 import type { AdminRoute } from './api/admin-route.ts';
 import { withOpenapi } from './api/openapi.ts';
 import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
+import { createTextCheck } from './configuration/check-text.ts';
 import { createConfigurationState } from './configuration/configuration-state.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
@@ -98,7 +99,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const signIn = createSignIn({ sessions, attempts, logger, metrics });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
-  const configurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
+  const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
   const rests = createChannelRests({ redis, now });
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
@@ -160,7 +161,10 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),
     ...modelRoutes({ readConfiguration, keys }),
-    ...configurationRoutes({ state: configurationState }),
+    ...configurationRoutes({
+      readState: readConfigurationState,
+      checkText: createTextCheck(config.GATEWAY_CONFIG),
+    }),
     ...attentionRoutes({
       readAttention: createAttention({
         redis,
@@ -170,7 +174,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         readBalances,
         rests,
         jobs,
-        configurationState,
+        readConfigurationState,
         onBroken,
       }),
     }),

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { CheckedConfigurationReply, ConfigurationReply } from '../routes/operations/configuration-routes.ts';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
+import { createTextCheck } from './check-text.ts';
 
 const SECRET = 'sk-a-literal-provider-key';
 const VALID = `# once ${SECRET}
@@ -92,4 +93,14 @@ test('a text whose aliases multiply it, or that is nested without end, is refuse
 test('a file that is gone is told', async () => {
   await rm(admin.configurationPath);
   expect(await read()).toMatchObject({ isValid: false, text: null, mistakes: [{ line: null }] });
+});
+
+test.for([
+  ['quotes that are not closed', '"\n'.repeat(125_000)],
+  ['lines of a percent sign', '%\n'.repeat(125_000)],
+])('a text of %s is read in a thread within a time limit', async ([, text = '']) => {
+  await expect(createTextCheck('gateway.yaml', 300)(text)).rejects.toMatchObject({
+    code: 'invalid_value',
+    message: expect.stringMatching(/takes too long.*check it in parts/),
+  });
 });

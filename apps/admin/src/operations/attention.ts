@@ -9,7 +9,7 @@ import { queryUsage } from '@gateway/metering/usage/usage-query';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { instant } from '../api/schemas/page.ts';
-import type { ConfigurationReader } from '../configuration/configuration-state.ts';
+import type { ReadState } from '../configuration/configuration-state.ts';
 import type { ReadShownBalances } from '../keys/balances.ts';
 import { type Scope, seesUsage } from '../sessions/scope.ts';
 import type { ChannelRests } from './channel-rests.ts';
@@ -51,7 +51,7 @@ interface AttentionOptions {
   readonly readBalances: ReadShownBalances;
   readonly rests: Pick<ChannelRests, 'list'>;
   readonly jobs: Pick<JobList, 'counts'>;
-  readonly configurationState: Pick<ConfigurationReader, 'read'>;
+  readonly readConfigurationState: ReadState;
   readonly onBroken: ReportBroken;
 }
 
@@ -99,8 +99,8 @@ async function findAll(options: AttentionOptions): Promise<readonly Found[]> {
   return found.toSorted((a, b) => Number(b.item.isUrgent) - Number(a.item.isUrgent));
 }
 
-async function failedReload({ configurationState }: AttentionOptions): Promise<Item[]> {
-  const { path, mistakes, changedAtMs } = await configurationState.read();
+async function failedReload({ readConfigurationState }: AttentionOptions): Promise<Item[]> {
+  const { path, mistakes, changedAtMs } = await readConfigurationState();
   const [first] = mistakes;
   if (first === undefined) return [];
   const where = first.line === null ? '' : ` in line ${first.line}`;

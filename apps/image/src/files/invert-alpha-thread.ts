@@ -1,16 +1,17 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { z } from 'zod';
-import type { Inverted } from './invert-alpha.ts';
 import { BadPng, invertPng } from './invert-png.ts';
 
 const Task = z.object({ sourcePath: z.string(), targetPath: z.string() });
 
-const { sourcePath, targetPath } = Task.parse(workerData);
-const answer = (inverted: Inverted) => parentPort?.postMessage(inverted);
-await invertPng(sourcePath, targetPath).then(
-  () => answer({ refused: null }),
-  (error: unknown) => {
+serveTasks(async (task) => {
+  const { sourcePath, targetPath } = Task.parse(task);
+  try {
+    await invertPng(sourcePath, targetPath);
+  } catch (error) {
     if (!(error instanceof BadPng)) throw error;
-    answer({ refused: error.message });
-  },
-);
+    throw new GatewayError('invalid_mask_image_format', { path: ['mask'], message: error.message });
+  }
+  return { result: null };
+});

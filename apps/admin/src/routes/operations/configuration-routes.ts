@@ -2,27 +2,10 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { GatewayReply } from '../../api/schemas/operations.ts';
 import { instant } from '../../api/schemas/page.ts';
-import type { CheckedConfiguration, ConfigurationReader } from '../../configuration/configuration-state.ts';
+import { CheckedText, type CheckText, shownCheck } from '../../configuration/check-text.ts';
+import type { ReadState } from '../../configuration/configuration-state.ts';
 
-const MistakeReply = z.strictObject({
-  /** From 1; null for the text as a whole. */
-  line: z.int().nullable(),
-  column: z.int().nullable(),
-  /** Such as `models.gpt-5.2.routes[0].channel`; empty for the text as a whole. */
-  path: z.string(),
-  found: z.string(),
-  expected: z.string(),
-});
-
-const checked = {
-  isValid: z.boolean(),
-  mistakes: z.array(MistakeReply),
-  /** Variables that the admin service does not have and takes as set; the services say at their start whether they have them. */
-  unknownVariables: z.array(z.string()),
-  channels: z.int(),
-  models: z.int(),
-};
-export const CheckedConfigurationReply = z.strictObject(checked);
+export const CheckedConfigurationReply = CheckedText;
 export const ConfigurationReply = z.strictObject({
   source: z.enum(['file', 'environment', 'simulator']),
   path: z.string(),
@@ -36,13 +19,18 @@ export const ConfigurationReply = z.strictObject({
       held: z.boolean(),
     })
     .nullable(),
-  ...checked,
+  ...CheckedText.shape,
 });
 
 const CheckBody = z.strictObject({ text: z.string().max(250_000) });
 
+interface ConfigurationRoutesOptions {
+  readonly readState: ReadState;
+  readonly checkText: CheckText;
+}
+
 /** The configuration as the services follow it, and a check of another one. */
-export const configurationRoutes = ({ state }: { readonly state: ConfigurationReader }): AdminRoute[] => [
+export const configurationRoutes = ({ readState, checkText }: ConfigurationRoutesOptions): AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: '/admin/v1/configuration',
@@ -51,12 +39,12 @@ export const configurationRoutes = ({ state }: { readonly state: ConfigurationRe
     body: NO_BODY,
     reply: ConfigurationReply,
     handle: async () => {
-      const { source, path, text, changedAtMs, ...found } = await state.read();
+      const { source, path, text, changedAtMs, ...found } = await readState();
       const lastReload =
         changedAtMs === null
           ? null
           : { at: new Date(changedAtMs).toISOString(), held: found.configuration !== null };
-      return { source, path, text, lastReload, ...shown(found) };
+      return { source, path, text, lastReload, ...shownCheck(found) };
     },
   }),
   adminRoute({
@@ -68,17 +56,9 @@ export const configurationRoutes = ({ state }: { readonly state: ConfigurationRe
     body: CheckBody,
     takesLines: true,
     reply: CheckedConfigurationReply,
-    handle: async ({ body: { text } }) => shown(state.check(text)),
+    handle: async ({ body: { text } }) => checkText(text),
   }),
 ];
-
-const shown = ({ configuration, mistakes, unknownVariables }: CheckedConfiguration) => ({
-  isValid: configuration !== null,
-  mistakes,
-  unknownVariables,
-  channels: configuration?.channels.size ?? 0,
-  models: configuration?.models.length ?? 0,
-});
 
 interface GatewayRoutesOptions {
   readonly publicUrl: string;

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { type Transferable, Worker } from 'node:worker_threads';
+import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+import { z } from 'zod';
+
+/** What a thread answers for one task. */
+export const TaskAnswer = z.union([
+  z.strictObject({ result: z.unknown() }),
+  z.strictObject({ refused: SerializedError }),
+]);
+export type TaskAnswer = z.infer<typeof TaskAnswer>;
+
+export interface TaskThread {
+  /**
+   * Has the thread do a task, after those before it. What is transferred cannot be used here any more.
+   *
+   * @throws {GatewayError} what the task throws; `onTooMuch`'s where it takes too long, or too much memory
+   */
+  run(task: unknown, transferred?: readonly Transferable[]): Promise<unknown>;
+}
+
+interface TaskThreadOptions {
+  /** A module that calls `serveTasks`. */
+  readonly module: URL;
+  readonly timeLimitMs: number;
+  readonly maxHeapMb: number;
+  /** How long the thread waits for another task before it ends. Default: not at all. */
+  readonly idleMs?: number;
+  readonly onTooMuch: () => GatewayError;
+}
+
+/**
+ * A thread for work whose size a stranger decides: one task at a time in a process, each within a time limit and a bound of
+ * memory, so that the event loop is there for everybody else. The thread begins with the first task.
+ */
+export function createTaskThread(options: TaskThreadOptions): TaskThread {
+  const { module, timeLimitMs, maxHeapMb, idleMs = 0, onTooMuch } = options;
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let worker: Worker | null = null;
+  let idle: NodeJS.Timeout | undefined;
+
+  const start = async (): Promise<Worker> => {
+    const started = new Worker(module, {
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+      execArgv: [],
+      // Nothing of this process's secrets is there to be found.
+      env: {},
+    });
+    // What comes after its answer changes nothing.
+    started.on('error', () => undefined);
+    started.on('exit', () => {
+      if (worker === started) worker = null;
+    });
+    // To begin takes as long as the machine lets it: the limits are for tasks.
+    await once(started, 'message');
+    return started;
+  };
+  const end = async (): Promise<void> => {
+    const ended = worker;
+    worker = null;
+    await ended?.terminate();
+  };
+  const runNow = async (task: unknown, transferred: readonly Transferable[]): Promise<unknown> => {
+    clearTimeout(idle);
+    let timeLimit: AbortSignal | undefined;
+    try {
+      worker ??= await start();
+      worker.ref();
+      timeLimit = AbortSignal.timeout(timeLimitMs);
+      worker.postMessage(task, transferred);
+      const [message]: unknown[] = await once(worker, 'message', { signal: timeLimit });
+      const answer = TaskAnswer.parse(message);
+      if ('refused' in answer) throw GatewayError.deserialize(answer.refused);
+      return answer.result;
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      await end();
+      throw timeLimit?.aborted || isOutOfMemory(error) ? onTooMuch() : error;
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) await rest();
+    }
+  };
+  const rest = async (): Promise<void> => {
+    if (idleMs === 0) return end();
+    // A process that has nothing else to do may end.
+    worker?.unref();
+    idle = setTimeout(() => void end(), idleMs).unref();
+  };
+
+  return {
+    run: (task, transferred = []) => {
+      waiting += 1;
+      const done = last.then(() => runNow(task, transferred));
+      last = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
