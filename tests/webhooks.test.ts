@@ -75,6 +75,29 @@ test("a job made under Prefer is reported to its key's receiver, in whatever pro
   expect(data).toEqual(PublicJob.parse(await polled.json()));
 });
 
+test("a failed job's webhook, status and result have the error that a waiting caller gets", async () => {
+  const error = {
+    message: 'Your request was rejected by the safety system.',
+    type: 'image_generation_user_error',
+    param: null,
+    code: 'content_policy_violation',
+  };
+  const refusal = { status: 400, json: { error } };
+  gateway.simulator.script(GENERATIONS, refusal);
+  gateway.simulator.script(GENERATIONS, refusal);
+  const { id } = PublicJob.parse(await (await generate({ prefer: 'respond-async' })).json());
+  const webhook = await waitFor(verified);
+  expect(webhook).toMatchObject({ type: 'job.failed', data: { id, status: 'failed', error } });
+  const askJob = async (path: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key.key}` };
+    return (await fetch(`${gateway.url}/v1/images/jobs/${id}${path}`, { headers })).json();
+  };
+  expect(webhook.data).toEqual(PublicJob.parse(await askJob('')));
+  expect(await askJob('/result')).toEqual({ error });
+  const waited = await generate({});
+  expect([waited.status, await waited.json()]).toEqual([400, { error }]);
+});
+
 test('the header alone lets a job continue without its caller, and names where it is reported', async () => {
   const gate = createGate();
   gateway.simulator.script(GENERATIONS, { gate: gate.opened });

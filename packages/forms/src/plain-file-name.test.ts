@@ -15,6 +15,10 @@ test.for([
   ['=?klingon?B?w5xi?=', '=?klingon?B?w5xi?='],
   ['a.wav?of=/tmp/b', 'a.wav'],
   ['take #2; loud.wav', 'take #2; loud.wav'],
+  ['a\0b\u0085.wav', 'ab.wav'],
+  ['gpj\u202evaw.wav', 'gpjvaw.wav'],
+  ['a\u2028b.wav', 'ab.wav'],
+  ['/tmp/', ''],
   ['blob', 'blob'],
   ['', ''],
 ])('the name %s is %s', ([name, plain]) => {

@@ -5,8 +5,8 @@ const BETWEEN_WORDS = /(\?=)\s+(?==\?)/g;
 const APPENDED = /(\.[a-z0-9]{1,8})\s*[?#;].*$/is;
 /** The folders of a path, of any system. */
 const FOLDERS = /^.*[\\/]/s;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are taken out.
-const UNPRINTABLE = /[\x00-\x1f\x7f"]/g;
+/** Control characters, line ends, and marks that turn the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}"]/gu;
 const MAX_CHARACTERS = 1000;
 
 /** A file's name as plain text: decoded, without folders, quotes and what was appended to it. */

@@ -24,6 +24,10 @@ const KNOWN = new Set<string>([
 
 const baseName = (name: string): string => BRACKETED.exec(name)?.[1] ?? name;
 
+/** A part's name as providers know it: those that may be repeated end with `[]`, however the caller wrote them. */
+export const forwardedName = (name: string): string =>
+  LISTS.has(baseName(name)) ? `${baseName(name)}[]` : name;
+
 /**
  * The form's text parts as one object, as the request would be in JSON: parts that may be repeated as arrays, numbers and
  * booleans as such. What is not a number stays a text, which the schema refuses; a part that may not be repeated but

@@ -24,7 +24,7 @@ import type { Request, RequestHandler } from 'express';
 import type { AudioJobKind } from '../audio-service.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { streamJob, writeTranscript } from './answer-job.ts';
-import { gatherParts, isAbsent } from './gather-parts.ts';
+import { forwardedName, gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
 import { transcriptPlans } from './transcript/transcript-plans.ts';
 
@@ -104,7 +104,9 @@ async function toInput(
   const input: TranscriptionInput = {
     model: model.name,
     file: { uploadId, fileName: audio.name, contentType: audio.contentType, sizeBytes },
-    fields: fields.filter((part) => !REPLACED.has(part[0]) && !isAbsent(part)).map(([n, v]) => [n, v]),
+    fields: fields
+      .filter((part) => !REPLACED.has(part[0]) && !isAbsent(part))
+      .map(([part, value]) => [forwardedName(part), value]),
     responseFormat,
     stream: requested.stream ?? false,
     durationSeconds: audio.durationSeconds,

@@ -8,13 +8,18 @@ import { buildTimeLimits } from './time-limits.ts';
 
 const sendRequest = (
   upstream: Upstream,
-  more: { work?: 'paid' | 'charged'; signal?: AbortSignal } = {},
+  {
+    protocol = 'responses',
+    ...more
+  }: { work?: 'paid' | 'charged'; signal?: AbortSignal; protocol?: 'responses' | 'images' } = {},
 ): Promise<Reply> => {
   const model = upstream.resolveModel('small');
   if (model === null) throw new Error('no model');
+  const operation = protocol === 'images' ? 'images.generations' : protocol;
+  const candidates = upstream.candidates({ model, protocol: 'responses' });
   return upstream.send({
-    candidates: upstream.candidates({ model, protocol: 'responses' }),
-    request: () => ({ operation: 'responses', method: 'POST', headers: {}, body: '{}' }),
+    candidates: candidates.map((candidate) => ({ ...candidate, protocol })),
+    request: () => ({ operation, method: 'POST', headers: {}, body: '{}' }),
     dialect: 'openai',
     work: 'free',
     streamed: true,
@@ -119,6 +124,23 @@ test('work has the time that its kind needs, unless its channel sets another one
     wholeOutputMs: 7,
     totalMs: 9,
   });
+});
+
+test('a streamed image may take longer than a text from the same channel', async () => {
+  const drawn = Promise.withResolvers<void>();
+  const provider = await startProvider(async (response, { url }) => {
+    if (!url.includes('images')) return;
+    await drawn.promise;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n');
+  });
+  const settings = 'timeouts: { text: { firstOutputMs: 30, idleMs: 30 } }';
+  const upstream = await startUpstream({
+    one: { origin: provider.origin, settings },
+  });
+  const image = sendRequest(upstream, { protocol: 'images', work: 'paid' });
+  expect(await thrownBy(sendRequest(upstream))).toMatchObject({ code: 'upstream_timeout' });
+  drawn.resolve();
+  expect((await (await image).bytes(100)).toString()).toBe('data: 1\n\n');
 });
 
 test('headers do not count as first output', async () => {

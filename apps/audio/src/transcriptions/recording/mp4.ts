@@ -40,6 +40,8 @@ interface Track {
   movieTicks: number;
   /** The default of a fragment's samples. */
   sampleTicks: number;
+  /** The begin of the first fragment, which is late in what was captured from a stream on its way. */
+  fragmentsStart: number;
   /** The end of the last fragment. */
   fragmentsEnd: number;
 }
@@ -56,10 +58,10 @@ export const readMp4: SoundReader = async (source, start) => {
     } else if (box.type === 'moof') await readFragment(source, box, tracks);
   }
   const sound = [...tracks.values()].filter(({ isSound }) => isSound);
-  const lengths = sound.map(({ timescale, ticks, movieTicks, fragmentsEnd }) =>
+  const lengths = sound.map(({ timescale, ticks, movieTicks, fragmentsStart, fragmentsEnd }) =>
     Math.max(
       seconds(movieTicks, movie.timescale) || seconds(ticks, timescale),
-      seconds(fragmentsEnd, timescale),
+      seconds(Math.max(0, fragmentsEnd - fragmentsStart), timescale),
     ),
   );
   const longest = Math.max(0, ...lengths) || seconds(movie.ticks, movie.timescale);
@@ -87,7 +89,7 @@ async function readMovie(source: AudioSource, movie: Box, tracks: Map<number, Tr
   return length;
 }
 
-const NO_FRAGMENTS = { sampleTicks: 0, fragmentsEnd: 0 };
+const NO_FRAGMENTS = { sampleTicks: 0, fragmentsStart: Number.POSITIVE_INFINITY, fragmentsEnd: 0 };
 
 async function readTrack(source: AudioSource, trak: Box): Promise<Track> {
   const track = { ...NO_FRAGMENTS, id: 0, isSound: false, timescale: 0, ticks: 0, movieTicks: 0 };
@@ -116,6 +118,7 @@ async function readFragment(source: AudioSource, moof: Box, tracks: Map<number, 
         at = track?.fragmentsEnd ?? 0;
       } else if (box.type === 'tfdt') at = baseTime(await bodyOf(source, box)) ?? at;
       else if (box.type === 'trun' && track?.isSound === true) {
+        track.fragmentsStart = Math.min(track.fragmentsStart, at);
         at += await runTicks(source, box, sampleTicks);
         track.fragmentsEnd = Math.max(track.fragmentsEnd, at);
       }

@@ -13,6 +13,8 @@ const FIRST_PACKET_BYTES = 64;
 /** What a packet lacks reads as zeros. */
 const SPACE = Buffer.alloc(FIRST_PACKET_BYTES);
 const OPUS_RATE = 48_000;
+/** A page holds less. One that goes further is the first of what was captured from a stream on its way (RFC 7845, 4.3). */
+const MAX_PAGE_SECONDS = 60;
 const MAX_SAMPLE_RATE = 1_000_000;
 const PAGE = Buffer.from('OggS');
 const PAGE_NUMBER = PAGE.readUInt32BE();
@@ -68,6 +70,8 @@ export const readOgg: SoundReader = async ({ blocks, sizeBytes }, start) => {
 /** The lengths of the streams of sound in one file. */
 class StreamLengths {
   readonly #clocks = new Map<number, Clock>();
+  /** Where each stream begins, in seconds. */
+  readonly #starts = new Map<number, number>();
   #done = 0;
   #current = 0;
   #isBeginning = true;
@@ -78,8 +82,11 @@ class StreamLengths {
     else this.#isBeginning = false;
     const clock = this.#clocks.get(serial);
     const sample = clock === undefined ? 0 : Number(piece.readBigInt64LE(at + SAMPLE));
-    if (clock !== undefined && sample > 0)
-      this.#current = Math.max(this.#current, (sample - clock.skipped) / clock.rate);
+    if (clock === undefined || sample <= 0) return;
+    const end = (sample - clock.skipped) / clock.rate;
+    const start = this.#starts.get(serial) ?? (end > MAX_PAGE_SECONDS ? end : 0);
+    this.#starts.set(serial, start);
+    this.#current = Math.max(this.#current, end - start);
   }
 
   get seconds(): number {
@@ -92,6 +99,7 @@ class StreamLengths {
       this.#done += this.#current;
       this.#current = 0;
       this.#clocks.clear();
+      this.#starts.clear();
     }
     this.#isBeginning = true;
     const isNew = !this.#clocks.has(serial) && this.#clocks.size < MAX_STREAMS;

@@ -47,7 +47,7 @@ function uint32(value: number): Buffer {
 const FTYP = box('ftyp', Buffer.from('isom'), 0, Buffer.from('isom'));
 
 /** MP4 as recorders write it that go on for as long as they like: 3 fragments of 4 samples. */
-function fragmentedMp4(): Buffer {
+function fragmentedMp4(start = 0): Buffer {
   const handler = box('hdlr', 0, 0, Buffer.from('soun'), 0, 0, 0);
   const trak = box(
     'trak',
@@ -62,7 +62,51 @@ function fragmentedMp4(): Buffer {
   );
   const fragment = (at: number) =>
     box('moof', box('traf', box('tfhd', 0, 7), box('tfdt', 0, at), box('trun', 0, 4)));
-  return Buffer.concat([FTYP, movie, ...[0, 1000, 2000].map(fragment)]);
+  return Buffer.concat([FTYP, movie, ...[0, 1000, 2000].map((at) => fragment(start + at))]);
+}
+
+async function withoutSampleSize(): Promise<Buffer> {
+  const whole = await fixture('tone.wav');
+  whole.writeUInt16LE(0, whole.indexOf('fmt ') + 22);
+  return whole;
+}
+
+async function sizedBy64Bits(name: string): Promise<Buffer> {
+  const whole = await pipedWav('ff ff ff ff');
+  const sizes = Buffer.concat([Buffer.from('ds64'), hex('1c 00 00 00'), Buffer.alloc(28)]);
+  return Buffer.concat([
+    Buffer.from(name),
+    hex('ff ff ff ff'),
+    Buffer.from('WAVE'),
+    sizes,
+    whole.subarray(12),
+  ]);
+}
+
+async function extensible(): Promise<Buffer> {
+  const whole = await fixture('tone.wav');
+  const [format, data] = [whole.indexOf('fmt '), whole.indexOf('data')];
+  const head = whole.subarray(format + 8, format + 24);
+  head.writeUInt16LE(0xfffe);
+  const more = hex('16 00 10 00 04 00 00 00 01 00 00 00 00 00 10 00 80 00 00 aa 00 38 9b 71');
+  return Buffer.concat([
+    whole.subarray(0, 12),
+    Buffer.from('fmt '),
+    hex('28 00 00 00'),
+    head,
+    more,
+    whole.subarray(data),
+  ]);
+}
+
+/** A stream of Opus whose pages go up to these seconds; NaN for one that does not say it. */
+function oggOpus(...seconds: number[]): Buffer {
+  const pages = seconds.map((second) => {
+    const page = Buffer.from(OGG_PAGE);
+    page.writeBigInt64LE(Number.isNaN(second) ? -1n : BigInt(second * 48_000), 6);
+    return page;
+  });
+  return Buffer.concat([OPUS_PAGE, ...pages]);
 }
 
 async function withoutXing(): Promise<Buffer> {
@@ -87,7 +131,15 @@ test.for<[string, () => Buffer | Promise<Buffer>, number]>([
     1,
   ],
   ['MP4 that says its length', () => fixture('tone.m4a'), 0.5],
-  ['MP4 in fragments', fragmentedMp4, 3],
+  ['MP4 in fragments', () => fragmentedMp4(), 3],
+  ['MP4 in fragments, of a stream that has run for a month', () => fragmentedMp4(2_600_000_000), 3],
+  ['WAV that does not say how large a sample is', () => withoutSampleSize(), 0.5],
+  ['WAV in a form for more than 4 GB', async () => sizedBy64Bits('RF64'), 0.5],
+  ['WAV in its successor', async () => sizedBy64Bits('BW64'), 0.5],
+  ['WAV in the extended form', () => extensible(), 0.5],
+  // What the first page holds of a stream is not said: a second less than there is.
+  ['Ogg Opus, of a stream that has run for a day', () => oggOpus(86_401, 86_402, 86_403, 86_404), 3],
+  ['Ogg Opus without a position at its end', () => oggOpus(1, 2, 3, Number.NaN), 3],
   ['MP3 that says how many frames it has', () => fixture('tone.mp3'), 0.58],
   ['MP3 that does not', withoutXing, 0.58],
   [

@@ -97,7 +97,7 @@ const FOREIGN_BRAND = /^(?:qt {2}|hei[cxsm]|hev[cx]|mif1|msf1|avi[fs]|crx )/;
 
 async function typeOf(source: AudioSource, head: Buffer, start: number): Promise<TypeName | undefined> {
   const text = head.toString('latin1');
-  if (/^(?:RIFF|RF64)[\s\S]{4}WAVE/.test(text)) return 'wav';
+  if (/^(?:RIFF|RF64|BW64)[\s\S]{4}WAVE/.test(text)) return 'wav';
   if (text.startsWith('fLaC')) return 'flac';
   if (text.startsWith('OggS')) return oggClock(head.subarray(OGG_BODY)) && 'ogg';
   if (text.startsWith('\x1a\x45\xdf\xa3')) return (await docTypeOf(source)) === 'webm' ? 'webm' : undefined;

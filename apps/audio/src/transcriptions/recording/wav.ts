@@ -38,8 +38,9 @@ function rateOf(format: Buffer | undefined): number | undefined {
   const [kind, channels] = [format.readUInt16LE(0), format.readUInt16LE(2)];
   const sampleRate = format.readUInt32LE(4);
   let bytesPerSecond = format.readUInt32LE(8);
+  // Some writers leave the size of a sample out.
   if (FIXED_SIZE_FORMATS.has(kind))
-    bytesPerSecond = sampleRate * channels * Math.ceil(format.readUInt16LE(14) / 8);
+    bytesPerSecond = sampleRate * channels * Math.ceil(format.readUInt16LE(14) / 8) || bytesPerSecond;
   const blockSamples = BLOCK_FORMATS.has(kind) ? format.readUInt16LE(18) : 0;
   if (blockSamples > 0) bytesPerSecond = (sampleRate * format.readUInt16LE(12)) / blockSamples;
   return sampleRate > 0 && sampleRate <= MAX_SAMPLE_RATE && bytesPerSecond > 0 ? bytesPerSecond : undefined;

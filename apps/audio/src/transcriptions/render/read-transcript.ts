@@ -29,7 +29,7 @@ export function readTranscript(body: string, requested: TranscriptFormat): Recei
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '' && JSON_FORMATS.includes(requested)) throw unreadable({});
   if (text === '') return { formats: ['text', 'srt', 'vtt'], transcript: { text, segments: [] } };
-  if (text.startsWith('{')) return jsonTranscript(text);
+  if (text.startsWith('{') || PARTS.test(text)) return jsonTranscript(text);
   const quoted = quotedText(text);
   if (quoted !== null) return { formats: [], transcript: { text: quoted } };
   const segments = segmentsOfCues(text);
@@ -46,6 +46,9 @@ function jsonTranscript(text: string): ReceivedTranscript {
   const isSent = isAsSent && strict !== undefined;
   return { formats: JSON_FORMATS, transcript, ...(!isSent && { body: JSON.stringify(transcript) }) };
 }
+
+/** A list of segments: a text may begin with a bracket, too, such as "[Music]". */
+const PARTS = /^\[\s*\{\s*"/;
 
 const TEXT_OR_NAN = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 

@@ -82,6 +82,22 @@ test.for<[string, object | string, string, readonly (readonly [number, number])[
     undefined,
   ],
   ['words that are null', { text: 'Hi.', words: null, segments: [part(0, 1)] }, 'Hi.', [[0, 1]]],
+  [
+    'a list of segments alone',
+    [part('0', '1', ' Hi'), part(1, null, ' there.')],
+    'Hi there.',
+    [
+      [0, 1],
+      [1, 1],
+    ],
+  ],
+  ['a list of speakers', [{ speaker: 'A', ...part(0, 1, 'Hi.') }], 'Hi.', [[0, 1]]],
+  [
+    'segments beside words that are texts',
+    { text: 'Hi.', segments: [part(0, 1)], words: ['Hi.'], language: null },
+    'Hi.',
+    [[0, 1]],
+  ],
   ['usage that is a text', { text: 'Hi.', usage: 'much', segments: [part(0, 1)] }, 'Hi.', [[0, 1]]],
 ])('%s: what can be said is said', ([, sent, text, times]) => {
   const body = typeof sent === 'string' ? sent : JSON.stringify(sent);
@@ -101,6 +117,11 @@ test.for<[string, object | string, string, readonly (readonly [number, number])[
 test('a transcript without a fault is not touched', () => {
   const body = '{"text":"Hi.","duration":1,"segments":[{"start":0,"end":1.0,"text":" Hi."}],"words":[]}';
   expect(readTranscript(body, 'verbose_json').body).toBeUndefined();
+});
+
+test('a text in brackets is a text', () => {
+  expect(readTranscript('[Music]', 'text').transcript.text).toBe('[Music]');
+  expect(readTranscript('[{Music}]', 'text').transcript.text).toBe('[{Music}]');
 });
 
 test('what has no text is no transcript', () => {

@@ -24,7 +24,7 @@ export interface RepairedTranscript {
 export function repairedTranscript(value: unknown): RepairedTranscript | undefined {
   const asSent = Transcript.safeParse(value).data;
   if (asSent !== undefined && isSound(asSent)) return { transcript: asSent, isAsSent: true };
-  const sent = Members.safeParse(value).data;
+  const sent = Members.safeParse(Array.isArray(value) ? { segments: value } : value).data;
   if (sent === undefined) return undefined;
   const { text: _text, segments, words, duration, usage, ...rest } = sent;
   const seconds = numberIn(duration);
