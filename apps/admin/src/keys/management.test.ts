@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageOutcome } from '@gateway/contracts/usage/usage-record';
+import { type Consumption, NOTHING_CONSUMED, type UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
@@ -277,7 +277,13 @@ test("what is left of a key's and a team's limits and budget can be read", async
     expect((await refused('GET', path)).status).toBe(404);
 });
 
-async function use(id: string, keyId: string, model: string, outcome: UsageOutcome = 'ok') {
+async function use(
+  id: string,
+  keyId: string,
+  model: string,
+  outcome: UsageOutcome = 'ok',
+  counts: Partial<Consumption> = {},
+) {
   const ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id, keyId, team: null, endpoint: 'responses', model, startedAtMs: Date.now() };
   await ledger.settle(subject, {
@@ -286,7 +292,7 @@ async function use(id: string, keyId: string, model: string, outcome: UsageOutco
     attempts: 1,
     durationMs: 12.5,
     firstByteMs: null,
-    consumption: { ...NOTHING_CONSUMED, inputTokens: 10, audioMs: 1500 },
+    consumption: { ...NOTHING_CONSUMED, inputTokens: 10, audioMs: 1500, ...counts },
     estimated: false,
     costMicroUsd: outcome === 'ok' ? 7 : null,
   });
@@ -341,23 +347,24 @@ test.for([
 
 test('records are exported whole, as CSV that no spreadsheet runs, and as NDJSON', async () => {
   await use('req_1', 'key_a', '=cmd("x"),1');
-  await use('req_2', 'key_b', 'gpt-5', 'left');
+  await use('req_2', 'key_b', 'gpt-5', 'left', { cacheWriteTokens: 4, cacheWrite1hTokens: 3 });
   const csv = await (await send('GET', '/usage/records?format=csv')).text();
   const [head, first, second, end] = csv.split('\r\n');
   expect(head).toBe(
-    'id,startedAt,keyId,team,endpoint,model,channel,outcome,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,outputTokens,reasoningTokens,images,characters,audioSeconds,estimated,costMicroUsd',
+    'id,startedAt,keyId,team,endpoint,model,channel,outcome,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,cacheWrite1hTokens,outputTokens,reasoningTokens,images,characters,audioSeconds,estimated,costMicroUsd',
   );
   expect(first).toMatch(
     /^req_1,[^,]+,key_a,,responses,"'=cmd\(""x""\),1",one,ok,1,12\.5,,10,.*,1\.5,false,7$/,
   );
-  expect(second).toMatch(/^req_2,.*,left,.*,false,$/);
+  expect(second).toMatch(/^req_2,.*,left,1,12\.5,,10,0,4,3,0,0,0,0,1\.5,false,$/);
   expect(end).toBe('');
   const response = await send('GET', '/usage/records?keyId=key_b');
   expect(response.headers.get('content-type')).toBe('application/x-ndjson');
   const lines = (await response.text()).trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { id: 'req_2', outcome: 'left', costMicroUsd: null, audioSeconds: 1.5 },
-  ]);
+  const [only, ...others] = lines.map((line) => JSON.parse(line));
+  expect(others).toEqual([]);
+  expect(only).toMatchObject({ id: 'req_2', outcome: 'left', costMicroUsd: null, cacheWrite1hTokens: 3 });
+  expect(Object.keys(only).join(',')).toBe(head);
   expect(await (await send('GET', '/usage/records?format=csv&to=2020-01-01')).text()).toBe(`${head}\r\n`);
   expect((await refused('GET', '/usage/records?format=xlsx')).path).toBe('format');
 });

@@ -1,4 +1,4 @@
-import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { Consumption, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 type Format = 'csv' | 'ndjson';
 
@@ -7,64 +7,52 @@ export const EXPORT_FORMATS = {
   ndjson: { contentType: 'application/x-ndjson' },
 } as const satisfies Record<Format, { contentType: string }>;
 
-type Row = Record<string, string | number | boolean | null>;
+type Value = string | number | boolean | null;
 
-/** One flat row for each record; the same members in both formats. */
-const rowOf = ({ startedAtMs, consumption, team, costMicroUsd, ...record }: UsageRecord): Row => {
-  // A column that only some records have would shift the others.
-  const { audioMs, cacheWrite1hTokens: _, ...counts } = consumption;
-  return {
-    id: record.id,
-    startedAt: new Date(startedAtMs).toISOString(),
-    keyId: record.keyId,
-    team,
-    endpoint: record.endpoint,
-    model: record.model,
-    channel: record.channel,
-    outcome: record.outcome,
-    attempts: record.attempts,
-    durationMs: record.durationMs,
-    firstByteMs: record.firstByteMs,
-    ...counts,
-    audioSeconds: audioMs / 1000,
-    estimated: record.estimated,
-    costMicroUsd,
-  };
+/** The columns of both formats, in their order. A record that lacks a count has none of it. */
+const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
+  id: ({ id }) => id,
+  startedAt: ({ startedAtMs }) => new Date(startedAtMs).toISOString(),
+  keyId: ({ keyId }) => keyId,
+  team: ({ team }) => team,
+  endpoint: ({ endpoint }) => endpoint,
+  model: ({ model }) => model,
+  channel: ({ channel }) => channel,
+  outcome: ({ outcome }) => outcome,
+  attempts: ({ attempts }) => attempts,
+  durationMs: ({ durationMs }) => durationMs,
+  firstByteMs: ({ firstByteMs }) => firstByteMs,
+  ...countColumns(),
+  audioSeconds: ({ consumption }) => consumption.audioMs / 1000,
+  estimated: ({ estimated }) => estimated,
+  costMicroUsd: ({ costMicroUsd }) => costMicroUsd,
 };
+const NAMES = Object.keys(COLUMNS);
+
+/** One for each count of a record, whatever is counted; audio is shown in seconds. */
+function countColumns(): Record<string, (record: UsageRecord) => Value> {
+  const names = Consumption.omit({ audioMs: true }).keyof().options;
+  return Object.fromEntries(names.map((name) => [name, ({ consumption }) => consumption[name] ?? 0]));
+}
+
+const valuesOf = (record: UsageRecord): Value[] => Object.values(COLUMNS).map((read) => read(record));
+
+const rowOf = (record: UsageRecord): Record<string, Value> =>
+  Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(record)]));
 
 /** Texts that a spreadsheet would run as a formula; model names come from callers. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** RFC 4180. */
-function cell(value: Row[string]): string {
+function cell(value: Value): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   const safe = FORMULA.test(value) ? `'${value}` : value;
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const line = (values: readonly Row[string][]): string => `${values.map(cell).join(',')}\r\n`;
-
-/** The columns, from an empty record. */
-const COLUMNS = Object.keys(
-  rowOf({
-    id: '',
-    keyId: '',
-    team: null,
-    endpoint: '',
-    model: '',
-    startedAtMs: 0,
-    outcome: 'ok',
-    channel: null,
-    attempts: 0,
-    durationMs: 0,
-    firstByteMs: null,
-    consumption: NOTHING_CONSUMED,
-    estimated: false,
-    costMicroUsd: null,
-  }),
-);
+const line = (values: readonly Value[]): string => `${values.map(cell).join(',')}\r\n`;
 
 /** The records that are wanted, as text, a record at a time; in CSV under a line of names. */
 export async function* exportRecords(
@@ -72,11 +60,10 @@ export async function* exportRecords(
   isWanted: (record: UsageRecord) => boolean,
   format: Format,
 ): AsyncGenerator<string> {
-  let head = format === 'csv' ? line(COLUMNS) : '';
+  let head = format === 'csv' ? line(NAMES) : '';
   for await (const record of records) {
     if (!isWanted(record)) continue;
-    const row = rowOf(record);
-    yield head + (format === 'csv' ? line(Object.values(row)) : `${JSON.stringify(row)}\n`);
+    yield head + (format === 'csv' ? line(valuesOf(record)) : `${JSON.stringify(rowOf(record))}\n`);
     head = '';
   }
   if (head !== '') yield head;
