@@ -1,7 +1,7 @@
 import { collectReply } from '../conversation/reply/collect-reply.ts';
 import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
-import { atTier } from '../wire/usage.ts';
+import { atTier, type Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { TranslatedReply } from './translate-reply.ts';
@@ -30,6 +30,16 @@ export class StreamCollector {
 
   resume(): void {
     this.#source.resume();
+  }
+
+  /** What the upstream has reported so far. */
+  get usage(): Usage {
+    return this.#source.usage;
+  }
+
+  /** Characters of what has come. */
+  get outputLength(): number {
+    return this.#events.reduce((sum, event) => sum + ('text' in event ? event.text.length : 0), 0);
   }
 
   get ended(): boolean {

@@ -21,7 +21,8 @@ const OUTPUT: ReadonlySet<StreamEvent['type']> = new Set([
   'finish',
 ]);
 
-type GoOn = (pausedContent: NonNullable<NeutralSource['pausedContent']>) => Promise<UpstreamReply>;
+/** Null: it may not go on. */
+type GoOn = (pausedContent: NonNullable<NeutralSource['pausedContent']>) => Promise<UpstreamReply | null>;
 
 /** Turns an upstream's stream into the caller's, chunk by chunk. Nothing is held that could be sent. */
 export class StreamTranslator implements RelayedStream {
@@ -105,11 +106,11 @@ export class StreamTranslator implements RelayedStream {
     return this.#outputLength;
   }
 
-  goOn(): Promise<UpstreamReply> | null {
+  goOn(): Promise<UpstreamReply | null> | null {
     const content = this.ended ? null : this.pausedContent;
     if (content === null || this.#goOn === undefined) return null;
     return this.#goOn(content).then((reply) => {
-      this.resume();
+      if (reply !== null) this.resume();
       return reply;
     });
   }

@@ -1,22 +1,32 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { upstreamCutOff, upstreamNonsense } from '../wire/read-upstream.ts';
+import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { explainFor } from './passed-stream.ts';
 
 /** An answer is held whole; beyond this it is the upstream's failure. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/** What has come of a stream that broke off. */
+export type Part = Pick<StreamReader, 'usage' | 'outputLength'>;
+
 /**
  * The whole reply that an upstream's stream amounts to, with every member, for a caller of the same protocol who does not
  * stream: some servers stream whatever they are asked for.
  *
+ * @param onBroken called where it breaks off although its upstream may bill what it has sent
  * @throws {GatewayError} where the stream reports a failure, or is no whole answer
  */
-export async function collectPassed(protocol: TextProtocol, reply: Reply): Promise<Buffer> {
+export async function collectPassed(
+  protocol: TextProtocol,
+  reply: Reply,
+  onBroken: (part: Part) => void,
+): Promise<Buffer> {
   const { createStreamReader, createEventCollector } = PROTOCOLS[protocol];
   const reader = createStreamReader({ hidesUsage: false });
   const collector = createEventCollector();
@@ -41,6 +51,7 @@ export async function collectPassed(protocol: TextProtocol, reply: Reply): Promi
     const last = frames.end();
     if (last !== null) take(last);
   } catch (cause) {
+    if (cause instanceof GatewayError && mayBeBilled(cause.code)) onBroken(reader);
     throw cause instanceof GatewayError ? cause : upstreamNonsense(cause);
   }
   const body = reader.mayEnd ? collector.body() : null;

@@ -26,6 +26,7 @@ import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { namedFrame } from '../wire/stream/sse-frames.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
+import type { Part } from './collect-passed.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
 
@@ -181,6 +182,16 @@ function eventIn({ data }: Frame): JsonObject | null {
 }
 
 const keepsResponses = ({ operation }: TextEndpoint): boolean => operation === 'responses';
+
+/** What has come of an answer that its caller does not get. */
+export const consumedByPart = (call: TextCall, { usage, outputLength }: Part): Consumed =>
+  consumedOf(
+    knownUsage(
+      usage,
+      false,
+      estimatesFor(call, () => outputLength),
+    ),
+  );
 
 /** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
 export function consumedByStream(

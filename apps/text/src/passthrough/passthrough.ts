@@ -22,6 +22,7 @@ import { collectPassed } from './collect-passed.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { ownBody } from './own-body.ts';
 import {
+  consumedByPart,
   consumedByStream,
   consumedByWhole,
   keepEvent,
@@ -88,7 +89,13 @@ async function passWhole(
       reply,
       response,
       context,
-      ...(collected !== null && { collect: () => collectPassed(collected, reply) }),
+      ...(collected !== null && {
+        collect: () =>
+          collectPassed(collected, reply, (part) => {
+            consumed = consumedByPart(call, part);
+            logConsumed(call, reply, consumed);
+          }),
+      }),
       onBody: (whole, parsed) => {
         consumed = consumedByWhole(call, whole, parsed);
         logConsumed(call, reply, consumed);

@@ -83,7 +83,7 @@ class ThreadStream implements RelayedStream {
     return this.#stream.keepAlive();
   }
 
-  goOn(): Promise<Reply> | null {
+  goOn(): Promise<Reply | null> | null {
     return this.#stream.goOn?.() ?? null;
   }
 

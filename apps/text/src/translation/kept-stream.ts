@@ -43,7 +43,7 @@ export class KeptStream implements RelayedStream {
     return this.#stream.keepAlive();
   }
 
-  goOn(): Promise<Reply> | null {
+  goOn(): Promise<Reply | null> | null {
     return this.#stream.goOn();
   }
 

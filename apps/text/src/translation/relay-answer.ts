@@ -1,4 +1,6 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json/json-depth';
+import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -33,7 +35,7 @@ import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
-import { atTier } from '../wire/usage.ts';
+import { addUsage, atTier, type Usage } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
 import { KeptStream } from './kept-stream.ts';
 
@@ -45,8 +47,8 @@ interface ReadableAnswer {
   readonly call: TextCall;
   readonly reply: Reply;
   readonly plan: AnswerPlan;
-  /** Requests the rest of a paused answer: `content` is what the upstream sent before it paused. */
-  readonly goOn: (content: readonly { readonly [member: string]: unknown }[]) => Promise<Reply>;
+  /** Requests the rest of a paused answer: `content` is what the upstream sent before it paused. Null: it is cut there. */
+  readonly goOn: (content: readonly { readonly [member: string]: unknown }[]) => Promise<Reply | null>;
 }
 
 /** The same with what it takes to write it for the caller. */
@@ -54,16 +56,39 @@ export interface Answer extends ReadableAnswer {
   readonly head: ReturnType<typeof translatedHead>;
 }
 
-/** An upstream's whole answer in the caller's protocol, whether it streamed or not; nothing is written. */
-export const readAnswer = (answer: ReadableAnswer): Promise<TranslatedReply> =>
-  isEventStream(answer.reply.headers) ? collect(answer) : whole(answer);
+type OnConsumed = (consumed: Consumed) => void;
+
+/**
+ * An upstream's whole answer in the caller's protocol, whether it streamed or not; nothing is written.
+ *
+ * @param onConsumed called where it breaks off although its upstream may bill what it has sent
+ */
+export const readAnswer = (
+  answer: ReadableAnswer,
+  onConsumed: OnConsumed = () => undefined,
+): Promise<TranslatedReply> =>
+  isEventStream(answer.reply.headers) ? collect(answer, onConsumed) : whole(answer, onConsumed);
 
 /** Writes an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
 export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
   const { streamed } = answer.call.request;
   if (streamed && isEventStream(answer.reply.headers)) return translateStream(answer);
-  const written = streamed ? relayAsStream(answer) : relayWhole(answer, readAnswer(answer));
-  return written.catch(failedWith);
+  return relayed((onConsumed) =>
+    streamed ? relayAsStream(answer, onConsumed) : relayWhole(answer, onConsumed),
+  );
+}
+
+/** What writing an answer came to: what it has consumed counts, also where it could not be written. */
+async function relayed(write: (onConsumed: OnConsumed) => Promise<number | null>): Promise<ReplyOutcome> {
+  let consumed = NOTHING_KNOWN;
+  const onConsumed: OnConsumed = (known) => {
+    consumed = known;
+  };
+  try {
+    return { firstByteMs: await write(onConsumed), ...consumed, thrown: undefined };
+  } catch (thrown) {
+    return { ...failedWith(thrown), ...consumed };
+  }
 }
 
 const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
@@ -105,24 +130,24 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
 }
 
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */
-async function relayAsStream(answer: Answer): Promise<ReplyOutcome> {
+async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<number | null> {
   const { call, reply, plan, head } = answer;
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
-  const consumed = consumedByWhole(answer, translated(answer, body));
+  onConsumed(consumedByWhole(answer, translated(answer, body)));
   const text = frames.join('');
   await call.thread?.keep(messageIn(text), { request: call.request, candidate: reply.candidate });
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
   if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
   const firstByteMs = logFirstByte(call, reply);
   call.response.end(kept);
-  return { ...consumed, firstByteMs, thrown: undefined };
+  return firstByteMs;
 }
 
-async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>): Promise<ReplyOutcome> {
+async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<number | null> {
   const { call, reply, head } = answer;
-  const answered = await translating;
-  const consumed = consumedByWhole(answer, answered);
+  const answered = await readAnswer(answer, onConsumed);
+  onConsumed(consumedByWhole(answer, answered));
   const message = recordedMessage({ ...answered.body });
   await call.thread?.keep(message, { request: call.request, candidate: reply.candidate });
   const amendment = keepsResponse(call) ? await keeping(answer)({ ...answered.body }) : null;
@@ -130,7 +155,7 @@ async function relayWhole(answer: Answer, translating: Promise<TranslatedReply>)
   const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));
   call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
   call.response.end(body);
-  return { ...consumed, firstByteMs: logFirstByte(call, reply), thrown: undefined };
+  return logFirstByte(call, reply);
 }
 
 const keepsResponse = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';
@@ -140,16 +165,46 @@ const keeping =
   (response: JsonObject): Promise<Amendment> =>
     keepResponse(call, reply.candidate, response);
 
-async function whole({ reply, plan, goOn, ...answer }: ReadableAnswer): Promise<TranslatedReply> {
+async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
+  const { reply, plan, goOn } = answer;
   const earlier: unknown[] = [];
   let body = await readBody(reply);
   for (;;) {
     const paused = plan.mayPause && earlier.length < MAX_PAUSES ? pausedContent(body) : null;
     if (paused === null) break;
-    earlier.push(body);
-    body = await readBody(await goOn(paused));
+    try {
+      const next = await goOn(paused);
+      if (next === null) break;
+      earlier.push(body);
+      body = await readBody(next);
+    } catch (error) {
+      // The last one is among the earlier ones if what follows it broke off.
+      if (isBilled(error)) onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])]));
+      throw error;
+    }
   }
-  return translated({ ...answer, reply, plan }, body, earlier);
+  return translated(answer, body, earlier);
+}
+
+function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[]): Consumed {
+  const { readUsage } = PROTOCOLS[answer.plan.target.protocol];
+  const replies = bodies.map(objectOf);
+  const usages = replies.flatMap((one) => readUsage(one) ?? []);
+  const usage = usages.length === 0 ? null : usages.reduce(addUsage);
+  return consumedByPart(answer, usage, () => replies.reduce((sum, one) => sum + answerLength(one), 0));
+}
+
+const isBilled = (error: unknown): boolean => error instanceof GatewayError && mayBeBilled(error.code);
+
+/** What has come of an answer that its caller does not get. */
+function consumedByPart(
+  { call, reply }: ReadableAnswer,
+  usage: Usage | null,
+  outputLength: () => number,
+): Consumed {
+  const consumed = consumedOf(knownUsage(usage, false, estimatesFor(call, outputLength)));
+  logConsumed(call, reply, consumed);
+  return consumed;
 }
 
 /** An upstream's whole answer in the caller's protocol, with the tier that decides its price. */
@@ -165,7 +220,7 @@ function translated(
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */
-async function collect(answer: ReadableAnswer): Promise<TranslatedReply> {
+async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
   const collector = new StreamCollector(answer.plan, contextFor(answer));
   const read = async (reply: Reply) => {
     for await (const chunk of reply.body) {
@@ -175,11 +230,17 @@ async function collect(answer: ReadableAnswer): Promise<TranslatedReply> {
       break;
     }
   };
-  await read(answer.reply);
-  for (let paused = collector.pausedContent; paused !== null; paused = collector.pausedContent) {
-    const reply = await answer.goOn(paused);
-    collector.resume();
-    await read(reply);
+  try {
+    await read(answer.reply);
+    for (let paused = collector.pausedContent; paused !== null; paused = collector.pausedContent) {
+      const reply = await answer.goOn(paused);
+      if (reply === null) break;
+      collector.resume();
+      await read(reply);
+    }
+  } catch (error) {
+    if (isBilled(error)) onConsumed(consumedByPart(answer, collector.usage, () => collector.outputLength));
+    throw error;
   }
   return collector.end();
 }

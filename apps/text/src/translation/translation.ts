@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/accounting/call-log.ts';
+import { type FurtherRequests, furtherRequests } from '../call/accounting/further-requests.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
@@ -41,8 +42,10 @@ export const prepareTranslation = (
         const { context } = call;
         context.line.upstreamProtocol = plan.target.protocol;
         reportDropped(call, plan.target.protocol, dropped);
-        const goOn = continuing(call, candidate, plan.mayPause ? body : null);
-        return relayAnswer({ call, reply, plan, goOn, head: translatedHead(reply, context) });
+        const further = plan.mayPause ? furtherRequests(call) : null;
+        const goOn = continuing(call, candidate, further && { body, further });
+        const answered = relayAnswer({ call, reply, plan, goOn, head: translatedHead(reply, context) });
+        return further === null ? answered : answered.finally(further.release);
       },
     };
   });
@@ -82,16 +85,17 @@ const upstreamRequest = (
   body: JSON.stringify(body),
 });
 
-/** Requests the rest of an answer from the same upstream each time it pauses. */
+/** Requests the rest of an answer from the same upstream each time it pauses, as far as budgets cover it. */
 function continuing(
   call: TextCall,
   candidate: Candidate,
-  first: TranslatedRequest['body'] | null,
+  first: { readonly body: TranslatedRequest['body']; readonly further: FurtherRequests } | null,
 ): Answer['goOn'] {
   const { context, services, endpoint, request } = call;
-  let body = first;
-  return (content) => {
-    if (body === null) throw new Error('an answer that was not to pause');
+  let body = first?.body;
+  return async (content) => {
+    if (body === undefined || first === null) throw new Error('an answer that was not to pause');
+    if (!(await first.further.reserve())) return null;
     const next = continueTurn(body, content);
     body = next;
     return send(context, services.upstream, {

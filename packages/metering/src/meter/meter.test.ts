@@ -103,6 +103,16 @@ test('the most that a request may cost is reserved before, and its real cost is 
   await meter.close();
 });
 
+test('what is released is free again, leaves no record and cannot be settled any more', async () => {
+  const { meter } = await meterOver(redis);
+  const metered = await meter.begin({ subject: subject(), accounts: [budget(1000)], estimate: result(400) });
+  await metered.release();
+  await metered.settle(result(150));
+  expect(await spent()).toEqual({ reserved: '0' });
+  expect(await records()).toEqual([]);
+  await meter.close();
+});
+
 test('a request that the budget does not cover is refused without a wait; one over a limit is refused with a wait', async () => {
   const { meter } = await meterOver(redis);
   await expect(

@@ -71,6 +71,8 @@ export interface Metered {
    * nothing is reserved: then the caller settles it now.
    */
   keep(leaseMs: number): Promise<boolean>;
+  /** Gives back all of it instead of settling it: what it was reserved for is settled with another. Leaves no record; it never fails. */
+  release(): Promise<void>;
   /** The value of `BUDGET_HEADER`; null for no header. */
   readonly budgetNotice: string | null;
   /** The token limit with the least left when the request was let in; null if it counts on none. */
@@ -111,11 +113,15 @@ const MAX_DOUBTFUL = 10_000;
 export function createMeter(options: MeterOptions): Meter {
   const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
   const open = new Set<string>();
-  /** Refused because Redis did not answer in time; it may still run the reservation later. */
+  /** Redis did not answer in time: it may still have the reservation, or make it later. */
   const doubtful = new Set<string>();
   // A count and not a set of promises: entries of a long-lived set survive young garbage collection.
   let settling = 0;
   let onQuiet: (() => void) | undefined;
+
+  const doubt = (id: string): void => {
+    if (doubtful.size < MAX_DOUBTFUL) doubtful.add(id);
+  };
 
   const attempt = async (what: MeterProblem['what'], action: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -163,6 +169,15 @@ export function createMeter(options: MeterOptions): Meter {
         settled ??= track(
           reserving.then(async () => {
             await settleOrSpool({ record: { ...subject, ...sound } });
+          }),
+        );
+        return settled;
+      },
+      release: () => {
+        settled ??= track(
+          reserving.then(async () => {
+            open.delete(subject.id);
+            if (!(await attempt('release', () => ledger.release(subject.id)))) doubt(subject.id);
           }),
         );
         return settled;
@@ -226,7 +241,7 @@ export function createMeter(options: MeterOptions): Meter {
         open.delete(subject.id);
         // Refused by a limit on requests: nothing was reserved.
         if (cause instanceof GatewayError) throw cause;
-        if (doubtful.size < MAX_DOUBTFUL) doubtful.add(subject.id);
+        doubt(subject.id);
         throw new GatewayError('service_unavailable', {
           message: `The gateway cannot check this key's limits at the moment. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
           retryAfterSeconds: RETRY_AFTER_SECONDS,

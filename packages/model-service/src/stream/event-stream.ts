@@ -34,7 +34,7 @@ export interface EventMapper {
   readonly rest: RelayedStream['rest'];
   readonly id: string | null;
   keepAlive(): string | null;
-  goOn?(): Promise<Reply> | null;
+  goOn?(): Promise<Reply | null> | null;
   /** Text that goes out after what the frames of this chunk became, when it is there; null where nothing is held. */
   takeHeld?(): Promise<string> | null;
 }
@@ -116,7 +116,7 @@ class EventStream implements RelayedStream {
     return this.#mapper.keepAlive();
   }
 
-  goOn(): Promise<Reply> | null {
+  goOn(): Promise<Reply | null> | null {
     const continued = this.#mapper.goOn?.() ?? null;
     if (continued !== null) this.#reader = createFrameReader({ maxFrameBytes: this.#maxFrameBytes });
     return continued;

@@ -159,11 +159,17 @@ class Relay {
     const continued = stream.goOn?.() ?? null;
     if (continued !== null) {
       continued.then(
-        (reply) => this.#continue(reply),
+        (reply) => (reply === null ? this.#endStream() : this.#continue(reply)),
         (error: unknown) => this.#fail(toGatewayError(error)),
       );
       return;
     }
+    this.#endStream();
+  }
+
+  #endStream(): void {
+    if (this.#over) return;
+    const { stream } = this.#options;
     try {
       const output = stream.end();
       if (output instanceof Promise)

@@ -35,8 +35,8 @@ export interface RelayedStream {
   readonly id: string | null;
   /** An empty frame, for long silences; null while none may be sent. */
   keepAlive(): string | null;
-  /** After the upstream has closed: the reply in which it goes on. Null where it had not paused. */
-  goOn?(): Promise<Reply> | null;
+  /** After the upstream has closed: the reply in which it goes on. Null where it had not paused, or may not go on. */
+  goOn?(): Promise<Reply | null> | null;
 }
 
 /**

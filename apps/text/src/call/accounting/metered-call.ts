@@ -104,7 +104,7 @@ export async function reserveTwice(call: TextCall): Promise<Reservation | null> 
     const reserved = await reserveRequest(call.services, { ...costly, isTentative: true });
     return { ...reserved, estimate: costly.estimate };
   } catch (error) {
-    if (error instanceof GatewayError && NOT_COVERED.has(error.code)) return null;
+    if (isNotCovered(error)) return null;
     throw error;
   }
 }
@@ -115,11 +115,16 @@ const NOT_COVERED: ReadonlySet<ErrorCode> = new Set([
   'budget_exhausted',
 ]);
 
+/** Whether this is why a limit or a budget refused a reservation. */
+export const isNotCovered = (error: unknown): boolean =>
+  error instanceof GatewayError && NOT_COVERED.has(error.code);
+
 /** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
 export const reserveForJob = (call: TextCall, jobId: string): Promise<ReservedJob> =>
   reserveJob(call.services, 'text.response', costlyRequest(call), { jobId, isDetached: false });
 
-function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
+/** The most that so many requests for a call can consume and cost. */
+export function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
   const { endpoint, request, model, message, response } = call;
   const { requests, unsized } = largestOf(call);
   const { price } = model;

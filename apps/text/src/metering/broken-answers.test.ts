@@ -1,0 +1,120 @@
+import type { Account } from '@gateway/contracts/identity';
+import { redisNames } from '@gateway/metering/redis-names';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Stack, startStack } from '../testing/start-stack.ts';
+
+/** What answers cost of which their caller does not get the end. Prices: 1 $ for a million tokens. */
+let stack: Stack;
+let keys = 0;
+let keyId = '';
+
+beforeAll(async () => {
+  const model = (channel: string) =>
+    `{ kind: text, maxOutputTokens: 1000, contextWindow: 10000, routes: [{ channel: ${channel} }], price: { inputPerMTok: 1, outputPerMTok: 1 } }`;
+  stack = await startStack({
+    configuration: (first) => `
+channels:
+  messages: { provider: simulator, baseUrl: "${first}", speaks: [messages], timeouts: { idleMs: 300 } }
+  chat: { provider: simulator, baseUrl: "${first}", speaks: [chat], timeouts: { idleMs: 300 } }
+models:
+  to-messages: ${model('messages')}
+  to-chat: ${model('chat')}
+`,
+  });
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+beforeEach(() => {
+  keys += 1;
+  keyId = `key_${keys}`;
+  stack.first.reset();
+});
+
+const budget = (microUsd: number): Account => ({
+  owner: keyId,
+  limits: {},
+  budget: { microUsd, period: 'total', allowUnpriced: false },
+});
+const settled = async () => {
+  await waitFor(
+    async () => Number((await account()).reserved) === 0 && (await account()).spent !== undefined,
+  );
+  return account();
+};
+const account = () => stack.redis.hgetall(redisNames.account(keyId, 'total'));
+
+const SEARCH = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'whales' } };
+const FOUND = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
+const USAGE = { input_tokens: 9000, output_tokens: 500 };
+const whole = (content: object[], stop_reason: string) => ({
+  json: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, stop_reason, usage: USAGE },
+});
+const streamed = (content: object[], stop_reason: string) => {
+  const events = [
+    { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', usage: USAGE } },
+    ...content.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: block },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason }, usage: USAGE },
+    { type: 'message_stop' },
+  ];
+  return { sse: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('') };
+};
+
+const search = (accounts: Account[], stream: boolean) =>
+  stack.text.fetch('/v1/responses', {
+    body: { model: 'to-messages', input: 'Look.', tools: [{ type: 'web_search' }], stream },
+    identity: { keyId, accounts },
+  });
+
+test.for([
+  ['whole', false, whole],
+  ['streamed', true, streamed],
+  ['collected', false, streamed],
+] as const)(
+  'a paused answer (%s) goes on only as far as the budget covers another request, and is cut there',
+  async ([, stream, reply]) => {
+    for (let count = 0; count < 4; count += 1) stack.first.script(reply([SEARCH, FOUND], 'pause_turn'));
+    // A request is 11,000 tokens at most: it covers one and two more.
+    const answer = await search([budget(35_000)], stream);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('"status":"incomplete"');
+    expect(stack.first.requests).toHaveLength(3);
+    expect(await settled()).toEqual({ reserved: '0', spent: String(3 * 9500) });
+  },
+);
+
+test('a paused answer without a budget goes on, and one that a budget covers gives back what it had reserved', async () => {
+  for (const accounts of [[], [budget(1e9)]]) {
+    stack.first.script(whole([SEARCH, FOUND], 'pause_turn'));
+    stack.first.script(whole([{ type: 'text', text: 'Whales.' }], 'end_turn'));
+    expect(await (await search(accounts, false)).text()).toContain('Whales.');
+  }
+  expect(await settled()).toEqual({ reserved: '0', spent: '19000' });
+});
+
+test('what a paused answer has cost before a time limit ends it is charged', async () => {
+  stack.first.script(whole([SEARCH, FOUND], 'pause_turn'));
+  stack.first.script({ ...streamed([], 'end_turn'), stallAfter: 1 });
+  expect((await search([budget(1e9)], false)).status).toBe(504);
+  expect(Number((await settled()).spent)).toBeGreaterThanOrEqual(9500);
+});
+
+test.for([
+  ['/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi.' }] }],
+  ['/v1/responses', { input: 'Hi.' }],
+] as const)(
+  'what an upstream streams to a caller who does not is charged where a time limit ends it: %s',
+  async ([path, body]) => {
+    const chunk = { id: 'c', choices: [{ index: 0, delta: { content: 'word '.repeat(200) } }] };
+    stack.first.script({ sse: `data: ${JSON.stringify(chunk)}\n\n`.repeat(2), stallAfter: 1 });
+    const answer = await stack.text.fetch(path, {
+      body: { model: 'to-chat', ...body },
+      identity: { keyId, accounts: [budget(1e9)] },
+    });
+    expect(answer.status).toBe(504);
+    // 1000 characters.
+    expect(Number((await settled()).spent)).toBeGreaterThan(250);
+  },
+);
