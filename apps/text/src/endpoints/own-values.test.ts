@@ -9,12 +9,15 @@ channels:
   vllm: { provider: vllm, baseUrl: "${second}/v1", apiKey: k, speaks: [chat, responses] }
   mistral: { provider: mistral, baseUrl: "${second}/v1", apiKey: k }
   messages: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [messages] }
+  kimi: { provider: openai-compatible, baseUrl: "${second}/v1", apiKey: k, speaks: [messages] }
 models:
   openai: { kind: text, routes: [{ channel: openai }] }
   vllm: { kind: text, routes: [{ channel: vllm }] }
   mistral: { kind: text, routes: [{ channel: mistral }] }
   messages: { kind: text, routes: [{ channel: messages }] }
   both: { kind: text, routes: [{ channel: openai, priority: 0 }, { channel: mistral, priority: 1 }] }
+  kimi: { kind: text, routes: [{ channel: kimi }] }
+  thinker: { kind: text, routes: [{ channel: kimi, priority: 0 }, { channel: openai, priority: 1 }] }
   away: { kind: text, routes: [{ channel: mistral, priority: 0 }, { channel: messages, priority: 1 }] }
 `;
 
@@ -114,4 +117,50 @@ test('where another protocol takes over, its words say the same', async () => {
   expect(sent.max_tokens).toBeGreaterThan(1);
   expect(sent.output_config).toBeUndefined();
   expect(reply.headers.get('x-gateway-dropped')).toBeNull();
+});
+
+const MESSAGES = { max_tokens: 2000, messages: [{ role: 'user', content: 'hi' }] };
+const OWN_MESSAGES: readonly [body: object, param: string | null][] = [
+  [{ thinking: { type: 'enabled' } }, 'thinking.enabled.budget_tokens'],
+  [{ thinking: { type: 'enabled', budget_tokens: 0 } }, 'thinking.enabled.budget_tokens'],
+  [{ thinking: { type: 'enabled', budget_tokens: 4000 } }, null],
+  [{ temperature: 1.3 }, 'temperature'],
+];
+
+test.for(OWN_MESSAGES)('messages: %j passes to a server of another maker as it was sent', async ([body]) => {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn' };
+  stack.second.script('/v1/messages', { json: message });
+  expect((await send('messages', { model: 'kimi', ...MESSAGES, ...body })).status).toBe(200);
+  expect(JSON.parse(String(stack.second.requests.at(-1)?.body))).toMatchObject(body);
+});
+
+test.for(OWN_MESSAGES)('messages: %j is refused where only Anthropic would get it', async ([body, param]) => {
+  for (const model of ['openai', 'messages']) {
+    const reply = await send('messages', { model, ...MESSAGES, ...body });
+    expect(reply.status).toBe(400);
+    if (param !== null) expect(await reply.text()).toContain(param);
+  }
+  expect(stack.first.requests).toEqual([]);
+});
+
+test.for([
+  { thinking: { type: 'often' } },
+  { thinking: { type: 'enabled', budget_tokens: 'much' } },
+  { temperature: 2.1 },
+  { max_tokens: -1 },
+])('messages: %j is refused at every server', async (body) => {
+  expect((await send('messages', { model: 'kimi', ...MESSAGES, ...body })).status).toBe(400);
+  expect(stack.second.requests).toEqual([]);
+});
+
+test('thinking without a budget is counted as it is sent, and is reasoning where another protocol takes over', async () => {
+  const body = { ...MESSAGES, thinking: { type: 'enabled' } };
+  const { max_tokens: _, ...counted } = body;
+  stack.second.script('/v1/messages/count_tokens', { json: { input_tokens: 7 } });
+  const count = await send('messages/count_tokens', { model: 'kimi', ...counted });
+  expect(await count.json()).toEqual({ input_tokens: 7 });
+  stack.second.script('/v1/messages', { status: 500, json: { error: { message: 'down' } } });
+  const reply = await send('messages', { model: 'thinker', ...body });
+  expect(reply.status).toBe(200);
+  expect(JSON.parse(String(stack.first.requests.at(-1)?.body)).reasoning?.effort).toBeUndefined();
 });

@@ -43,6 +43,9 @@ const ContextManagement = z.looseObject({
 
 const Thinking = z.looseObject({ type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']) });
 
+/** Of any server: what it is given for a budget is a number. */
+const AnyThinking = Thinking.extend({ budget_tokens: z.int({ error: INTEGER }).nullish() });
+
 /** The common members of generating a message and counting its tokens. */
 const conversation = {
   model: z.string().min(1),
@@ -80,7 +83,7 @@ const missingContent = (index: number) =>
   });
 
 function checkConversation(request: Conversation, context: z.RefinementCtx): void {
-  const { messages, thinking, thread } = request;
+  const { messages, thread } = request;
   for (const [index, { role, content }] of messages.entries()) {
     if (content === undefined && role !== 'system') context.addIssue(missingContent(index));
   }
@@ -93,6 +96,10 @@ function checkConversation(request: Conversation, context: z.RefinementCtx): voi
         anthropic: '`output_format` is the old name of `output_config.format`: send one of them.',
       }),
     );
+}
+
+/** The rules of Anthropic's own service. Servers of other makers need no budget, or ignore it. */
+function checkOwnThinking({ thinking }: Conversation, context: z.RefinementCtx): void {
   if (thinking?.type === 'enabled') checkBudget(thinking.budget_tokens, context);
 }
 
@@ -126,29 +133,43 @@ function checkBudget(budget: unknown, context: z.RefinementCtx): void {
     refuse('integer_below_min_value', `Input should be greater than or equal to ${MIN_BUDGET_TOKENS}`);
 }
 
+const Request = z.looseObject({
+  ...conversation,
+  // Zero warms the prompt cache and generates nothing.
+  max_tokens: z.int({ error: INTEGER }).min(0),
+  temperature: decimal(0, 1).optional(),
+  top_p: decimal(0, 1).optional(),
+  stream: z.boolean().optional(),
+  compaction: Compaction.nullish(),
+  context_management: ContextManagement.nullish(),
+});
+
+function checkRequest(request: z.infer<typeof Request>, context: z.RefinementCtx): void {
+  checkConversation(request, context);
+  checkCompaction(request, context);
+  checkMessagesToolChoice(request, context);
+}
+
 /** A request of `POST /v1/messages`. Members that are not named here pass unchanged. */
-export const MessagesRequest = z
-  .looseObject({
-    ...conversation,
-    // Zero warms the prompt cache and generates nothing.
-    max_tokens: z.int({ error: INTEGER }).min(0),
-    temperature: decimal(0, 1).optional(),
-    top_p: decimal(0, 1).optional(),
-    stream: z.boolean().optional(),
-    compaction: Compaction.nullish(),
-    context_management: ContextManagement.nullish(),
-  })
-  .superRefine((request, context) => {
-    checkConversation(request, context);
-    checkCompaction(request, context);
-    checkMessagesToolChoice(request, context);
-    const { thinking, max_tokens: maxTokens } = request;
-    if (thinking?.type !== 'enabled') return;
-    const budget = thinking.budget_tokens;
-    if (typeof budget === 'number' && budget >= maxTokens)
-      context.addIssue(invalidValue([], '`max_tokens` must be greater than `thinking.budget_tokens`.'));
-  });
+export const MessagesRequest = Request.superRefine((request, context) => {
+  checkRequest(request, context);
+  checkOwnThinking(request, context);
+  const { thinking, max_tokens: maxTokens } = request;
+  if (thinking?.type !== 'enabled') return;
+  const budget = thinking.budget_tokens;
+  if (typeof budget === 'number' && budget >= maxTokens)
+    context.addIssue(invalidValue([], '`max_tokens` must be greater than `thinking.budget_tokens`.'));
+});
 export type MessagesRequest = z.infer<typeof MessagesRequest>;
+
+/**
+ * The same for a server that may know further values: Kimi's takes `thinking` without a budget, DeepSeek's ignores the budget and
+ * takes temperatures up to 2.
+ */
+export const CompatibleMessagesRequest = Request.extend({
+  thinking: AnyThinking.optional(),
+  temperature: decimal(0, 2).optional(),
+}).superRefine(checkRequest);
 
 function checkCompaction(
   request: {
@@ -171,9 +192,21 @@ function checkCompaction(
   );
 }
 
-/** A request of `POST /v1/messages/count_tokens`. */
-export const CountTokensRequest = z.looseObject(conversation).superRefine((request, context) => {
+const Counted = z.looseObject(conversation);
+
+function checkCounted(request: z.infer<typeof Counted>, context: z.RefinementCtx): void {
   checkConversation(request, context);
   checkMessagesToolChoice(request, context);
+}
+
+/** A request of `POST /v1/messages/count_tokens`. */
+export const CountTokensRequest = Counted.superRefine((request, context) => {
+  checkCounted(request, context);
+  checkOwnThinking(request, context);
 });
 export type CountTokensRequest = z.infer<typeof CountTokensRequest>;
+
+/** The same for a server that may know further values. */
+export const CompatibleCountTokensRequest = Counted.extend({ thinking: AnyThinking.optional() }).superRefine(
+  checkCounted,
+);

@@ -1,4 +1,9 @@
-import { CountTokensRequest, MessagesRequest } from '@gateway/contracts/anthropic/messages';
+import {
+  CompatibleCountTokensRequest,
+  CompatibleMessagesRequest,
+  CountTokensRequest,
+  MessagesRequest,
+} from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import { ChatCompletionsRequest, CompatibleChatRequest } from '@gateway/contracts/openai/chat';
 import {
@@ -51,7 +56,7 @@ export const MESSAGES: TextEndpoint = {
   translatedTo: ['responses', 'chat'],
   dialect: 'anthropic',
   schema: MessagesRequest,
-  compatible: null,
+  compatible: CompatibleMessagesRequest,
 };
 
 export const CHAT: TextEndpoint = {
@@ -68,6 +73,7 @@ export const COUNT_TOKENS: TextEndpoint = {
   ...MESSAGES,
   operation: 'messages.count_tokens',
   schema: CountTokensRequest,
+  compatible: CompatibleCountTokensRequest,
 };
 
 /** Its reply is no response: it cannot be read or continued by its id. */
