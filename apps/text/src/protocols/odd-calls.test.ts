@@ -31,6 +31,10 @@ const messageEvents = (reason: string | null, block: object): string[] =>
     { type: 'message_stop' },
   ].map((event) => JSON.stringify(event));
 
+/** Numbers that JavaScript would write in another way. */
+const NUMBERS = '{"id":2512292042121000001,"x":1e400,"y":1.0,"z":-0,"of":[1E3,{"input":{"w":2.50}}]}';
+const unescaped = (text: string): string => text.replaceAll('\\', '');
+
 for (const caller of CALLERS) {
   test.for(['end_turn', 'stop_sequence', null, 'brand_new'])(
     `${caller}: an answer with calls ends with calls although its server says %s`,
@@ -60,27 +64,67 @@ for (const caller of CALLERS) {
     );
   });
 
-  const LONG = '{"id":2512292042121000001,"x":1e400}';
   test.for([
     [
       'messages',
-      `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"look","input":${LONG}}}`,
+      `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"look","input":${NUMBERS}}}`,
     ],
     [
       'chat',
-      `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{"name":"look","arguments":${LONG}}}]}}]}`,
+      `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{"name":"look","arguments":${NUMBERS}}}]}}]}`,
     ],
     [
       'responses',
-      `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"t","name":"look","arguments":${LONG}}}`,
+      `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"t","name":"look","arguments":${NUMBERS}}}`,
     ],
-  ] as const)(`${caller}: long numbers survive in a streamed object of %s`, ([upstream, event]) => {
+  ] as const)(`${caller}: numbers stay as written in a streamed object of %s`, ([upstream, event]) => {
     const end = {
       messages: ['{"type":"message_stop"}'],
       chat: ['{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', '[DONE]'],
       responses: ['{"type":"response.completed","response":{"status":"completed"}}'],
     }[upstream];
-    expect(collected(caller, upstream, [event, ...end]).replaceAll('\\', '')).toContain(LONG);
+    expect(unescaped(collected(caller, upstream, [event, ...end]))).toContain(NUMBERS);
+  });
+
+  test.for([
+    [
+      'messages',
+      `{"content":[{"type":"tool_use","id":"t","name":"look","input":${NUMBERS}}],"stop_reason":"tool_use","usage":{"input_tokens":1.0}}`,
+    ],
+    [
+      'chat',
+      `{"choices":[{"message":{"tool_calls":[{"id":"t","type":"function","function":{"name":"look","arguments":${NUMBERS}}}]},"finish_reason":"tool_calls"}]}`,
+    ],
+    [
+      'chat',
+      `{"choices":[{"message":{"tool_calls":[{"id":"t","type":"function","function":{"name":"look","arguments":${JSON.stringify(NUMBERS)}}}]},"finish_reason":"tool_calls"}]}`,
+    ],
+    [
+      'responses',
+      `{"status":"completed","output":[{"type":"function_call","call_id":"t","name":"look","arguments":${NUMBERS}}]}`,
+    ],
+  ] as const)(`${caller}: numbers stay as written in a whole reply of %s`, ([upstream, reply]) => {
+    const { body } = translateReply(planFor(caller, upstream), parseBody(reply), testReplyContext());
+    expect(unescaped(JSON.stringify(body))).toContain(NUMBERS);
+  });
+
+  test(`${caller}: numbers stay as written in the history of a request, whatever takes it`, () => {
+    const call = { name: 'look', arguments: NUMBERS };
+    const history = {
+      responses: `{"model":"m","temperature":1.0,"input":[{"role":"user","content":"Go"},${JSON.stringify({ type: 'function_call', call_id: 't', ...call })},{"type":"function_call_output","call_id":"t","output":"ok"}]}`,
+      messages: `{"model":"m","max_tokens":9,"temperature":1.0,"messages":[{"role":"user","content":"Go"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"look","input":${NUMBERS}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}]}`,
+      chat: `{"model":"m","temperature":1.0,"messages":[{"role":"user","content":"Go"},{"role":"assistant","tool_calls":[${JSON.stringify({ id: 't', type: 'function', function: call })}]},{"role":"tool","tool_call_id":"t","content":"ok"}]}`,
+    }[caller];
+    for (const protocol of CALLERS) {
+      const { body } = translateRequest({
+        caller,
+        body: parseBody(history),
+        target: testTarget(protocol),
+        tokens: testTokens,
+      });
+      expect(unescaped(JSON.stringify(body))).toContain(NUMBERS);
+      expect(body).toMatchObject({ temperature: 1 });
+    }
   });
 
   test.for(['call_0', '', 'with space', 'x'.repeat(80)])(

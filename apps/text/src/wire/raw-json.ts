@@ -1,4 +1,5 @@
 import { boundedJson } from '@gateway/contracts/json/json-depth';
+import { hasChangingArguments, replaceOutsideArguments } from './argument-numbers.ts';
 
 /**
  * JSON whose numbers survive. JavaScript's numbers hold 53 bits; a tool argument such as a snowflake id is longer, and
@@ -23,7 +24,8 @@ const MAY_LOSE_PRECISION = /\d[\d.]{15}|\d[eE]\+?\d{2}/;
 const MAY_HOLD_LONG_NUMBER = /(?:^|[[:,])\s*-?(?:\d[\d.]{15}|[\d.]+[eE]\+?\d{2})/;
 
 /** Whether JSON holds what may be a number that JavaScript would change. */
-export const mayLosePrecision = (text: string): boolean => MAY_HOLD_LONG_NUMBER.test(text);
+export const mayLosePrecision = (text: string): boolean =>
+  MAY_HOLD_LONG_NUMBER.test(text) || hasChangingArguments(text);
 
 const keepSource = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
   typeof value === 'number' && context.source !== undefined && String(value) !== context.source
@@ -35,9 +37,20 @@ const keepLongNumbers = (key: string, value: unknown, context: { readonly source
     ? keepSource(key, value, context)
     : value;
 
-/** Parses a body. Numbers that JavaScript can hold are numbers; only those that it would change stay text. @throws SyntaxError */
-export const parseBody = (text: string): unknown =>
-  mayLosePrecision(text) ? JSON.parse(text, keepLongNumbers) : JSON.parse(text);
+/** A kept number as `keepLongNumbers` has it. */
+const unlessLong = (kept: object): unknown => {
+  const source = JSON.stringify(kept);
+  return MAY_LOSE_PRECISION.test(source) ? kept : Number(source);
+};
+
+/**
+ * Parses a body. Numbers that JavaScript can hold are numbers; only those that it would change stay text, and all of a call's
+ * arguments stay as they were written. @throws SyntaxError
+ */
+export function parseBody(text: string): unknown {
+  if (hasChangingArguments(text)) return replaceOutsideArguments(JSON.parse(text, keepSource), unlessLong);
+  return MAY_HOLD_LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumbers) : JSON.parse(text);
+}
 
 /** Whether a value is a JSON object: not null, no array, no preserved number. */
 export const isJsonObject = (value: unknown): value is { [member: string]: unknown } =>
