@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { publishedSchema, publishedValues } from '../testing/published-schemas.ts';
 import { MODELS, useConversations } from '../testing/use-conversations.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
-import { shownItem } from './shown-item.ts';
+import { listedItems, shownItem } from './shown-item.ts';
 
 const stage = useConversations();
 
@@ -23,7 +23,9 @@ const itemsOf = ({ optional }: { readonly optional: boolean }) =>
 const SHORTEST = itemsOf({ optional: false });
 const LONGEST = itemsOf({ optional: true });
 
-/** What older or looser clients leave out. */
+const SOUND = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } };
+
+/** What older or looser clients leave out, or write in another way. */
 const LOOSE: readonly JsonObject[] = [
   { role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] },
   { role: 'assistant', content: [{ type: 'input_text', text: 'hi' }] },
@@ -42,6 +44,18 @@ const LOOSE: readonly JsonObject[] = [
   { type: 'apply_patch_call_output', call_id: 'call_1' },
   { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
   { type: 'additional_tools', tools: [{ type: 'function', name: 'f' }] },
+  { role: 'user', content: [{ type: 'text', text: 'hi' }, SOUND] },
+  {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'hi' }, { type: 'input_image', file_id: 'f' }, SOUND],
+  },
+  { type: 'function_call', call_id: 'call_1', name: 'f', arguments: { x: 1 } },
+  { type: 'function_call', call_id: 'call_1', name: 'f' },
+  { type: 'function_call_output', call_id: 'call_1', output: [SOUND, { type: 'text', text: 'hi' }] },
+  { type: 'function_call_output', call_id: 'call_1', output: { x: 1 } },
+  { type: 'custom_tool_call_output', call_id: 'call_1' },
+  { type: 'computer_call_output', call_id: 'call_1', output: { type: 'input_image', image_url: 'data:,' } },
+  { type: 'mcp_call', name: 'f', server_label: 's', arguments: { x: 1 }, output: { y: 2 } },
 ];
 
 function expectListed(shown: unknown, sent: unknown): void {
@@ -62,6 +76,25 @@ test('what was sent is shown, with a number as it was written', () => {
   expect(shownItem({ id: 'rs_1', json: JSON.stringify(item) })).toEqual(item);
   const long = shownItem({ id: 'it_1', json: '{"type":"custom","big":12345678901234567890,"none":null}' });
   expect(JSON.stringify(long)).toBe('{"type":"custom","big":12345678901234567890,"none":null,"id":"it_1"}');
+});
+
+test('sound is shown as a file, and arguments as their text, with their numbers as written', () => {
+  const shown = (json: string) => shownItem({ id: 'it_1', json });
+  expect(shown(JSON.stringify({ role: 'user', content: [SOUND] })).content).toEqual([
+    { type: 'input_file', filename: 'audio.wav', file_data: 'data:audio/wav;base64,UklGRg==' },
+  ]);
+  const call = '{"type":"function_call","call_id":"c","name":"f","arguments":{"x":1.0}}';
+  expect(shown(call).arguments).toBe('{"x":1.0}');
+});
+
+test('a reference to what only its provider has, and a trigger, are on no page of a list', () => {
+  const items = [
+    { type: 'item_reference', id: 'rs_1' },
+    { id: 'msg_1' },
+    { role: 'user', content: 'hi' },
+    { type: 'compaction_trigger' },
+  ].map((item) => ({ id: 'it_1', json: JSON.stringify(item), maker: null }));
+  expect(listedItems(items)).toEqual([items[2]]);
 });
 
 test('a conversation answers with, lists and reads valid items of every kind', async () => {

@@ -1,7 +1,9 @@
 import { lookUp } from '@gateway/contracts/look-up';
-import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { COMPACTION_TRIGGER } from '@gateway/contracts/openai/responses';
+import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StoredItem } from './conversations/conversation-store.ts';
+import { isReference } from './kept-response.ts';
 
 /** How the published description shows an object of a list, whose members may have been left out, or be null, when it was sent. */
 interface Shape {
@@ -11,8 +13,12 @@ interface Shape {
   readonly copies?: Readonly<Record<string, string>>;
   /** Values that requests know and lists do not, with those that are shown instead, by their member. */
   readonly instead?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Members that are texts, or lists: other JSON is shown as its text. */
+  readonly texts?: readonly string[];
   /** Members that are objects, or lists of objects. */
   readonly members?: Readonly<Record<string, Shape | Shapes>>;
+  /** Another object that is shown instead; null: lists have no place for it. */
+  readonly as?: (given: JsonObject) => JsonObject | null;
 }
 
 /** By the objects' `type`. */
@@ -24,12 +30,31 @@ const DONE = { status: 'completed' };
 const TEXT: Shape = {};
 const ANSWER_TEXT: Shape = { defaults: { annotations: [], logprobs: [] } };
 
+/** Lists know no sound but as a file. */
+const SOUND: Shape = {
+  as: ({ input_audio: sound }) => {
+    if (!isJsonObject(sound) || typeof sound.data !== 'string') return null;
+    const format = typeof sound.format === 'string' ? sound.format : 'wav';
+    const data = `data:audio/${format === 'mp3' ? 'mpeg' : format};base64,${sound.data}`;
+    return { type: 'input_file', filename: `audio.${format}`, file_data: data };
+  },
+};
+const AS_INPUT: Shape = { instead: { type: { output_text: 'input_text', text: 'input_text' } } };
 const INPUT_PARTS = {
   input_text: TEXT,
+  output_text: AS_INPUT,
+  text: AS_INPUT,
   input_image: { defaults: { detail: 'auto' } },
   input_file: {},
+  input_audio: SOUND,
 };
-const OUTPUT: Shape = { defaults: DONE, members: { output: { byType: INPUT_PARTS } } };
+const OUTPUT: Shape = {
+  defaults: { output: '', ...DONE },
+  texts: ['output'],
+  members: { output: { byType: INPUT_PARTS } },
+};
+const CALL: Shape = { defaults: { arguments: '{}', ...DONE }, texts: ['arguments'] };
+const MCP_CALL: Shape = { defaults: { arguments: '{}' }, texts: ['arguments', 'output'] };
 const TOOLS: Shapes = { byType: { function: { defaults: { parameters: null, strict: null } } } };
 const SEARCHED_TOOLS = { call_id: null, execution: 'server', ...DONE };
 const COMPACTION: Shape = { instead: { type: { compaction_summary: 'compaction' } } };
@@ -38,11 +63,14 @@ const COMPACTION: Shape = { instead: { type: { compaction_summary: 'compaction' 
 const PROMPT: Shape = {
   defaults: DONE,
   members: {
-    content: {
-      byType: { ...INPUT_PARTS, output_text: { instead: { type: { output_text: 'input_text' } } } },
-    },
+    content: { byType: INPUT_PARTS },
   },
 };
+const AS_ANSWER: Shape = {
+  ...ANSWER_TEXT,
+  instead: { type: { input_text: 'output_text', text: 'output_text' } },
+};
+const NOWHERE: Shape = { as: () => null };
 const ANSWER: Shape = {
   defaults: DONE,
   members: {
@@ -50,7 +78,12 @@ const ANSWER: Shape = {
       byType: {
         refusal: {},
         output_text: ANSWER_TEXT,
-        input_text: { ...ANSWER_TEXT, instead: { type: { input_text: 'output_text' } } },
+        input_text: AS_ANSWER,
+        text: AS_ANSWER,
+        // A request may have them in a message of the assistant's.
+        input_image: NOWHERE,
+        input_file: NOWHERE,
+        input_audio: NOWHERE,
       },
     },
   },
@@ -59,7 +92,7 @@ const ANSWER: Shape = {
 /** All items but messages, by their type; an item of another type is shown as it was sent. */
 const ITEMS: Readonly<Record<string, Shape>> = {
   reasoning: { defaults: { summary: [] } },
-  function_call: { defaults: DONE },
+  function_call: CALL,
   function_call_output: OUTPUT,
   custom_tool_call: { defaults: DONE },
   custom_tool_call_output: OUTPUT,
@@ -73,7 +106,11 @@ const ITEMS: Readonly<Record<string, Shape>> = {
   image_generation_call: { defaults: { result: null, ...DONE } },
   code_interpreter_call: { defaults: { code: null, outputs: null, ...DONE } },
   computer_call: { defaults: { pending_safety_checks: [], ...DONE } },
-  computer_call_output: { defaults: DONE, instead: { status: { in_progress: 'incomplete' } } },
+  computer_call_output: {
+    defaults: DONE,
+    instead: { status: { in_progress: 'incomplete' } },
+    members: { output: { instead: { type: { input_image: 'computer_screenshot' } } } },
+  },
   local_shell_call: { defaults: DONE, members: { action: { defaults: { env: {} } } } },
   local_shell_call_output: { defaults: DONE },
   shell_call: {
@@ -86,8 +123,8 @@ const ITEMS: Readonly<Record<string, Shape>> = {
   program: {},
   program_output: { defaults: DONE },
   mcp_list_tools: { defaults: { tools: [] } },
-  mcp_call: {},
-  mcp_approval_request: {},
+  mcp_call: MCP_CALL,
+  mcp_approval_request: MCP_CALL,
   mcp_approval_response: { copies: { request_id: 'approval_request_id' } },
 };
 
@@ -108,22 +145,39 @@ export function shownItem({ id, json }: Pick<StoredItem, 'id' | 'json'>): JsonOb
   return shaped({ ...item, id, type, content }, isAnswer ? ANSWER : PROMPT);
 }
 
+/** Longer items are none of those that no list has. */
+const MAX_UNLISTED = 1000;
+
+/**
+ * The items that a list has. The trigger of a compaction is no item of a conversation, and a reference stands for an item that
+ * only its provider has.
+ */
+export const listedItems = (items: readonly StoredItem[]): readonly StoredItem[] =>
+  items.filter(({ json }) => {
+    if (json.length > MAX_UNLISTED) return true;
+    const item = parseObject(json);
+    return item === null || !(isReference(item) || item.type === COMPACTION_TRIGGER);
+  });
+
 /** A member that is null counts as absent, as everywhere in requests. */
-function shaped(given: JsonObject, { defaults, copies = {}, instead = {}, members = {} }: Shape): JsonObject {
+function shaped(given: JsonObject, shape: Shape): JsonObject {
+  const { defaults, copies = {}, instead = {}, texts = [], members = {} } = shape;
   const copied = Object.entries(copies).map(([name, source]) => [name, given[source]]);
   const sent = Object.entries(given)
     .filter(([, value]) => (value ?? null) !== null)
     .map(([name, value]) => {
       const shape = lookUp(members, name);
       if (typeof value === 'string') return [name, lookUp(lookUp(instead, name) ?? {}, value) ?? value];
+      if (texts.includes(name) && !Array.isArray(value)) return [name, JSON.stringify(value)];
       return [name, shape ? shapedMember(value, shape) : value];
     });
   return { ...defaults, ...Object.fromEntries([...copied, ...sent]) };
 }
 
 function shapedMember(value: unknown, shape: Shape | Shapes): unknown {
-  if (Array.isArray(value)) return value.map((entry: unknown) => shapedMember(entry, shape));
+  if (Array.isArray(value)) return value.flatMap((entry: unknown) => shapedMember(entry, shape) ?? []);
   if (!isJsonObject(value)) return value;
   const own = 'byType' in shape ? lookUp(shape.byType, String(value.type)) : shape;
+  if (own?.as !== undefined) return own.as(value);
   return own ? shaped(value, own) : value;
 }

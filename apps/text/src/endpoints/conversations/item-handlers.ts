@@ -2,7 +2,7 @@ import { ConversationItemsRequest } from '@gateway/contracts/openai/conversation
 import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
-import { shownItem } from '../../stored/shown-item.ts';
+import { listedItems, shownItem } from '../../stored/shown-item.ts';
 import { itemPage } from '../stored/item-page.ts';
 import {
   addedItems,
@@ -43,7 +43,7 @@ export const listItems =
     const id = namedConversation(message);
     const items = await conversationsOf(services, message).items(id);
     if (items === null) throw conversationNotFound(id);
-    const { page, members } = itemPage(items, message.query);
+    const { page, members } = itemPage(listedItems(items), message.query);
     response.json({ object: 'list', data: page.map(shownItem), ...members });
   };
 

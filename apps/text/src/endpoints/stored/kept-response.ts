@@ -1,14 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import { COMPACTION_TRIGGER } from '@gateway/contracts/openai/responses';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { eventStreamHead } from '../../call/attempts/reply-head.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import { findResponse } from '../../call/history/find-history.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
-import type { StoredItem, StoredRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
+import type { StoredRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
 import {
   dataOf,
   isFinal,
@@ -19,8 +18,8 @@ import {
 } from '../../stored/kept-response.ts';
 import { makerName } from '../../stored/origins/maker.ts';
 import type { PendingResponse } from '../../stored/pending-responses.ts';
-import { shownItem } from '../../stored/shown-item.ts';
-import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import { listedItems, shownItem } from '../../stored/shown-item.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import { itemPage } from './item-page.ts';
 
 /** A response that the gateway has a record for. */
@@ -150,10 +149,6 @@ export async function listInput(
   query: unknown,
 ): Promise<JsonObject> {
   const input = await itemsOf(services, kept, 'input');
-  const { page, members } = itemPage(withoutTrigger(input), query);
+  const { page, members } = itemPage(listedItems(input), query);
   return { object: 'list', data: page.map(shownItem), ...members };
 }
-
-/** The trigger of a compaction is no item of a conversation. */
-const withoutTrigger = (input: readonly StoredItem[]): readonly StoredItem[] =>
-  parseObject(input.at(-1)?.json ?? '')?.type === COMPACTION_TRIGGER ? input.slice(0, -1) : input;
