@@ -90,3 +90,18 @@ test.for([
   const { body } = translated('responses', request({ tool_choice: choice }));
   expect(body.tool_choice).toEqual({ type: 'function', name: chosen });
 });
+
+test.for(['computer', 'computer_toolset_20260801'])(
+  'a choice of the toolset %s is one of any of its members',
+  (name) => {
+    const tools = [{ type: 'computer_toolset_20260801' }, { type: 'bash_20250124', name: 'bash' }];
+    const choice = { tool_choice: { type: 'tool', name }, tools };
+    const { body } = translated('responses', request(choice));
+    expect(body.tool_choice).toMatchObject({ type: 'allowed_tools', mode: 'required' });
+    expect(namesOf(body.tool_choice)).toContain('computer__screenshot');
+    expect(namesOf(body.tool_choice)).not.toContain('bash');
+    const chat = translated('chat', request(choice)).body;
+    expect(chat.tool_choice).toBe('required');
+    expect(namesOf(chat.tools)).not.toContain('bash');
+  },
+);

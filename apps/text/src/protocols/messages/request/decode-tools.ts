@@ -73,6 +73,15 @@ export function decodeToolChoice(choice: WireChoice, tools: readonly Tool[]): To
   if (name === 'web_search' && tools.some((tool) => tool.type === 'web-search'))
     return { type: 'tool', tool: { name, type: 'hosted' } };
   const functions = tools.filter((tool) => tool.type === 'function');
+  // A toolset is chosen by its calls' `toolset_name`, or by its type: then one of its members has to be called.
+  const family = messagesToolset(name)?.name ?? name;
+  const members = functions.filter((tool) => tool.namespace === family);
+  if (members.length > 0 && functions.every((tool) => tool.name !== name))
+    return {
+      type: 'allowed',
+      mode: 'required',
+      tools: members.map((tool) => ({ name: tool.name, namespace: family, type: 'function' })),
+    };
   const namespace = functions.some((tool) => tool.name === name && tool.namespace === undefined)
     ? undefined
     : functions.find((tool) => tool.name === name)?.namespace;
