@@ -126,6 +126,8 @@ test.for([
   ['limit=2&after_id=claude', ['dall-e-3', 'vendor/model'], false],
   ['before_id=dall-e-3&limit=1', ['claude'], true],
   ['after_id=vendor/model', [], false],
+  ['lifecycle[]=deprecated&lifecycle[]=retired', [], false],
+  ['lifecycle[]=active&lifecycle[]=retired&limit=1', ['gpt-5.2'], true],
 ] as const)('%s gives the page %j', async ([query, expected, hasMore]) => {
   const { page, ids } = await list(`/v1/models?${query}`);
   expect(ids).toEqual(expected);

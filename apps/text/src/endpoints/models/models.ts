@@ -9,10 +9,18 @@ import { modelEntry } from './model-entry.ts';
 
 const MAX_LIMIT = 1000;
 
+const Stages = z.preprocess(
+  (value) => (typeof value === 'string' ? [value] : value),
+  z.array(z.enum(['active', 'deprecated', 'retired'])).optional(),
+);
+
 const ListQuery = z.object({
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).optional(),
   after_id: z.string().optional(),
   before_id: z.string().optional(),
+  lifecycle: Stages,
+  /** As Anthropic's clients write a list. */
+  'lifecycle[]': Stages,
 });
 type ListQuery = z.infer<typeof ListQuery>;
 
@@ -27,9 +35,12 @@ export interface Page<Entry> {
 
 /** Without a limit the page is everything, as OpenAI's clients expect; an id that is not there is no bound. */
 export function pageOf<Entry extends { readonly id: string }>(
-  all: readonly Entry[],
-  { limit = MAX_LIMIT, after_id: after, before_id: before }: ListQuery,
+  listed: readonly Entry[],
+  { limit = MAX_LIMIT, after_id: after, before_id: before, ...query }: ListQuery,
 ): Page<Entry> {
+  const stages = query.lifecycle ?? query['lifecycle[]'] ?? [];
+  // Every model here is active.
+  const all = stages.length === 0 || stages.includes('active') ? listed : [];
   const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
   const bound = before === undefined ? -1 : all.findIndex(({ id }) => id === before);
   const within = all.slice(start, bound < 0 ? all.length : bound);
