@@ -165,7 +165,7 @@ test('openai: a file that is too large', async () => {
 test('openai and anthropic: a stream that breaks throws where it is read', async () => {
   const events = await gateway.openai.responses.create({
     model: 'gpt-5.2',
-    input: '[[simulate cut-after=4]]',
+    input: '[[simulate cut-after=5]]',
     stream: true,
   });
   const broken = await failureOf(readAll(events));
@@ -175,7 +175,7 @@ test('openai and anthropic: a stream that breaks throws where it is read', async
   const message = gateway.anthropic.messages.stream({
     model: 'claude-sonnet-5-5',
     max_tokens: 100,
-    messages: [{ role: 'user', content: '[[simulate cut-after=4]]' }],
+    messages: [{ role: 'user', content: '[[simulate cut-after=5]]' }],
   });
   const error = await failureOf(message.finalMessage());
   expect(error).toBeInstanceOf(Anthropic.APIError);

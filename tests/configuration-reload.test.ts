@@ -42,7 +42,7 @@ const sentBody = async (model: string): Promise<unknown> => {
 test('a changed file changes where requests go, and drops no stream that is under way', async () => {
   const gate = createGate();
   const sse = recordedStream('responses-text');
-  gateway.simulator.script({ sse, stallAfter: 3, resume: gate.opened });
+  gateway.simulator.script({ sse, stallAfter: 5, resume: gate.opened });
   const reply = await gateway.fetch('/v1/responses', { json: { model: 'alias', input: 'x', stream: true } });
   expect((await gateway.simulator.nextRequest()).json()).toMatchObject({ model: 'gpt-5.2' });
 

@@ -49,7 +49,8 @@ const SPEECH = {
 const edit = () => ({ body: formOf({ model: 'dall-e-2', prompt: 'x', image: pngFile() }) });
 const recording = () => ({ body: formOf({ model: 'whisper-1', file: wavFile(2) }) });
 
-type RequestKind = readonly [name: string, path: string, request: () => GatewayRequest];
+/** `begun`: the events of its stream with which its caller has got something. */
+type RequestKind = readonly [name: string, path: string, request: () => GatewayRequest, begun?: number];
 
 const WHOLE: readonly RequestKind[] = [
   ['a response', '/v1/responses', () => ({ json: TEXT })],
@@ -59,8 +60,8 @@ const WHOLE: readonly RequestKind[] = [
   ['a transcript', '/v1/audio/transcriptions', recording],
 ];
 const STREAMED: readonly RequestKind[] = [
-  ['a streamed response', '/v1/responses', () => ({ json: { ...TEXT, stream: true } })],
-  ['a streamed message', '/v1/messages', () => ({ json: { ...MESSAGE, stream: true } })],
+  ['a streamed response', '/v1/responses', () => ({ json: { ...TEXT, stream: true } }), 5],
+  ['a streamed message', '/v1/messages', () => ({ json: { ...MESSAGE, stream: true } }), 5],
   [
     'a streamed image',
     '/v1/images/generations',
@@ -84,8 +85,8 @@ test.for([...WHOLE, ...STREAMED])('before the first byte of %s', async ([, path,
   expect(await received.closed).toBe('aborted');
 });
 
-test.for(STREAMED)('in the middle of %s', async ([, path, request]) => {
-  gateway.simulator.script({ stallAfter: 3, resume: never });
+test.for(STREAMED)('in the middle of %s', async ([, path, request, begun = 3]) => {
+  gateway.simulator.script({ stallAfter: begun, resume: never });
   const response = await gateway.fetch(path, request());
   const reader = response.body?.getReader();
   expect((await reader?.read())?.value?.length).toBeGreaterThan(0);

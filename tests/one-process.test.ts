@@ -103,7 +103,7 @@ const isBack = (pid: number) =>
 test('at the drain deadline a waiting caller gets an error, and a stream ends with the error of its protocol', async () => {
   gateway.simulator.script('/v1/messages', {
     sse: recordedStream('messages-text'),
-    stallAfter: 3,
+    stallAfter: 5,
     resume: never,
   });
   const messages = [{ role: 'user', content: 'x' }];

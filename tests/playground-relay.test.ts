@@ -123,7 +123,7 @@ test('an upload that is too large is refused while it is under way, for nothing 
 });
 
 test('a person who leaves in the middle of a stream cancels it at the provider', async () => {
-  gateway.simulator.script({ stallAfter: 3, resume: never });
+  gateway.simulator.script({ stallAfter: 5, resume: never });
   const reply = await relayed('/v1/responses', { json: { ...TEXT, stream: true } });
   const reader = reply.body?.getReader();
   expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
@@ -239,7 +239,7 @@ test('the services take no pass', async () => {
 });
 
 test('an edge that dies in the middle of a stream breaks it off, and the log says whose fault it was', async () => {
-  gateway.simulator.script({ stallAfter: 3, resume: never });
+  gateway.simulator.script({ stallAfter: 5, resume: never });
   const reply = await relayed('/v1/responses', { json: { ...TEXT, stream: true } });
   const reader = reply.body?.getReader();
   await reader?.read();

@@ -87,8 +87,8 @@ test('a worker that is killed leaves the other one at work', async () => {
 test("a text service that is killed takes only its own requests with it, and a client's repetition succeeds", async () => {
   const sse = recordedStream('responses-text');
   const gate = createGate();
-  gateway.simulator.script({ sse, stallAfter: 3, resume: gate.opened });
-  gateway.simulator.script({ sse, stallAfter: 3, resume: gate.opened });
+  gateway.simulator.script({ sse, stallAfter: 5, resume: gate.opened });
+  gateway.simulator.script({ sse, stallAfter: 5, resume: gate.opened });
   const streams = [
     await gateway.fetch('/v1/responses', { json: { ...TEXT, stream: true } }),
     await gateway.fetch('/v1/responses', { json: { ...TEXT, stream: true } }),

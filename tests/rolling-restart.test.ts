@@ -38,7 +38,7 @@ interface HeldRequest {
   readonly end: string;
 }
 
-const afterEvents = (resume: Promise<void>): ScriptedReply => ({ stallAfter: 3, resume });
+const afterEvents = (resume: Promise<void>): ScriptedReply => ({ stallAfter: 5, resume });
 
 const HELD: readonly HeldRequest[] = [
   {

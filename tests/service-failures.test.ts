@@ -94,7 +94,7 @@ test('a service that is killed before its answer has begun: the error asks for a
 test('a service that is killed in the middle of a stream: no caller takes a half of it for the whole', async () => {
   gateway.simulator.script({
     sse: recordedStream('responses-text'),
-    stallAfter: 3,
+    stallAfter: 5,
     resume: new Promise(() => undefined),
   });
   gateway.simulator.script({ gate: new Promise(() => undefined) });

@@ -43,9 +43,9 @@ const STREAMS = {
 } as const;
 type Stream = (typeof STREAMS)[keyof typeof STREAMS];
 
-/** A stream after its third event; the rest comes with `resume`. */
+/** A stream after its first delta; the rest comes with `resume`. */
 async function open({ path, json, sse }: Stream, resume: Promise<void>): Promise<Response> {
-  gateway.simulator.script(path, { sse, stallAfter: 3, resume });
+  gateway.simulator.script(path, { sse, stallAfter: 5, resume });
   return gateway.fetch(path, { json });
 }
 
@@ -95,7 +95,7 @@ test("text: what is left at the deadline gets its protocol's error", async () =>
   const { stopping, pid } = await terminate('text');
   const events = await Promise.all(replies.map((reply) => collectSse(reply)));
   for (const [index, { ending }] of streams.entries())
-    expect(events[index]?.slice(3).map(({ event }) => event)).toEqual(ending);
+    expect(events[index]?.slice(5).map(({ event }) => event)).toEqual(ending);
   const answer = await waiting;
   expect(answer.status).toBe(503);
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -116,7 +116,7 @@ test('edge: what is left at the deadline gets an error where no reply has begun,
     for await (const { event } of readSse(reply)) events.push(event);
   };
   await expect(read()).rejects.toThrow();
-  expect(events).toHaveLength(3);
+  expect(events).toHaveLength(5);
   const answer = await waiting;
   expect(answer.status).toBe(529);
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);

@@ -132,10 +132,10 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     };
     for (const leave of Object.values(leaving)) {
       gateway.simulator.reset();
-      gateway.simulator.script({ sse: recordedStream('responses-text'), stallAfter: 3, resume: never });
+      gateway.simulator.script({ sse: recordedStream('responses-text'), stallAfter: 5, resume: never });
       const socket = await socketTo();
       socket.send({ type: 'response.create', model: 'gpt-5.2', input: 'hi', store: false });
-      await waitFor(() => socket.events.length === 3);
+      await waitFor(() => socket.events.length === 5);
       leave(socket);
       const [request] = gateway.simulator.requests;
       expect(await request?.closed).toBe('aborted');
@@ -145,11 +145,11 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
   test('a process that stops finishes what runs, and closes with 1012', async () => {
     const name = way === 'one process' ? 'gateway' : 'edge';
     const gate = Promise.withResolvers<void>();
-    gateway.simulator.script({ sse: recordedStream('responses-text'), stallAfter: 3, resume: gate.promise });
+    gateway.simulator.script({ sse: recordedStream('responses-text'), stallAfter: 5, resume: gate.promise });
     using socket = await socketTo();
     using idle = await socketTo();
     socket.send({ type: 'response.create', model: 'gpt-5.2', input: 'hi', store: false });
-    await waitFor(() => socket.events.length === 3);
+    await waitFor(() => socket.events.length === 5);
     const { pid } = gateway.stack.process(name);
     gateway.stack.process(name).kill('SIGTERM');
     expect((await idle.closed).code).toBe(1012);

@@ -194,7 +194,7 @@ const TEXT: readonly MixedRequest[] = [
     outcome: 'cut',
     breaksReply: true,
     send: (caller, mark) => {
-      const messages = userMessages(simulate('error-event-after=4', mark));
+      const messages = userMessages(simulate('error-event-after=5', mark));
       return broken(caller, '/v1/messages', { model: 'claude', max_tokens: 300, messages, stream: true });
     },
   },

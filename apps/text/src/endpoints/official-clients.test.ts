@@ -60,7 +60,7 @@ test("a stream that breaks is an error for each client, in the words of the gate
   stack.first.script({ sse: recordedStream('responses-text'), cutAfter: 5 });
   const response = openai.responses.stream({ model: 'gpt-5.2', input: 'hi' }).finalResponse();
   await expect(response).rejects.toThrow('The upstream failed to answer this request.');
-  stack.first.script({ sse: recordedStream('messages-text'), cutAfter: 4 });
+  stack.first.script({ sse: recordedStream('messages-text'), cutAfter: 5 });
   await expect(anthropic.messages.stream(MESSAGE).finalMessage()).rejects.toThrow(
     'The upstream failed to answer this request.',
   );

@@ -24,11 +24,11 @@ const metric = async (name: string): Promise<string> =>
 
 test('a process that stops lets what runs finish, refuses the rest, and closes with 1012', async () => {
   const gate = Promise.withResolvers<void>();
-  stack.first.script({ sse, stallAfter: 3, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 5, resume: gate.promise });
   using socket = await stack.text.webSocket();
   using idle = await stack.text.webSocket();
   socket.send({ ...CREATE, stream_id: 'a' });
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   socket.send({ ...CREATE, stream_id: 'a', input: 'it waits' });
   socket.send({ type: 'response.steer', previous_response_id: 'resp_x', input: 'x' });
   await socket.answer();
@@ -49,10 +49,10 @@ test('a process that stops lets what runs finish, refuses the rest, and closes w
 });
 
 test('what still runs at the drain deadline fails, and then the connection closes with 1012', async () => {
-  stack.first.script({ sse, stallAfter: 3, resume: never });
+  stack.first.script({ sse, stallAfter: 5, resume: never });
   using socket = await stack.text.webSocket();
   socket.send(CREATE);
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   stack.text.stop();
   stack.text.passDeadline();
   expect((await socket.closed).code).toBe(1012);
@@ -66,10 +66,10 @@ test('what still runs at the drain deadline fails, and then the connection close
 
 test('an edge that stops closes with 1012 what it has passed on, after what runs', async () => {
   const gate = Promise.withResolvers<void>();
-  stack.first.script({ sse, stallAfter: 3, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 5, resume: gate.promise });
   using socket = await stack.text.webSocket();
   socket.send(CREATE);
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   socket.connection.end();
   gate.resolve();
   expect((await socket.closed).code).toBe(1012);
@@ -132,9 +132,9 @@ test('running responses take the concurrent requests of their key, and give them
   const { secret } = await stack.text.keys.createKey({ name: 'narrow', limits: { concurrentRequests: 1 } });
   using socket = await stack.text.webSocket(secret);
   const gate = Promise.withResolvers<void>();
-  stack.first.script({ sse, stallAfter: 3, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 5, resume: gate.promise });
   socket.send({ ...CREATE, stream_id: 'a' });
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   socket.send({ ...CREATE, stream_id: 'b' });
   expect((await socket.answer('b')).at(-1)).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
   gate.resolve();
@@ -212,7 +212,7 @@ test('an idle connection is closed with 1001', async () => {
 test('at its maximum age a connection sends an event, lets what runs finish, and closes with 1001', async () => {
   await restartedWith({ TEXT_WEBSOCKET_PING_MS: 500, TEXT_WEBSOCKET_LIFE_MS: 400 });
   const gate = Promise.withResolvers<void>();
-  stack.first.script({ sse, stallAfter: 3, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 5, resume: gate.promise });
   using socket = await stack.text.webSocket();
   socket.send({ ...CREATE, stream_id: 'a' });
   expect((await socket.answer()).at(-1)).toMatchObject({
@@ -229,10 +229,10 @@ test('at its maximum age a connection sends an event, lets what runs finish, and
 
 test('a client that gives no sign of life is cut off, and its upstream request aborted', async () => {
   await restartedWith({ TEXT_WEBSOCKET_PING_MS: 200 });
-  stack.first.script({ sse, stallAfter: 3, resume: never });
+  stack.first.script({ sse, stallAfter: 5, resume: never });
   using socket = await stack.text.webSocket();
   socket.send(CREATE);
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   socket.webSocket.pause();
   const [request] = stack.first.requests;
   expect(await request?.closed).toBe('aborted');

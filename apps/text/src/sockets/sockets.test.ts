@@ -94,15 +94,15 @@ test.for([
 
 test('a lane is answered in order, other lanes meanwhile, and each event names its lane', async () => {
   const gate = Promise.withResolvers<void>();
-  stack.first.script({ sse, stallAfter: 3, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 5, resume: gate.promise });
   socket.send({ ...CREATE, stream_id: 'slow' });
-  await waitFor(() => socket.events.length === 3);
+  await waitFor(() => socket.events.length === 5);
   socket.send({ ...CREATE, stream_id: 'slow', model: 'nope' });
   socket.send({ ...CREATE, stream_id: 'quick' });
   socket.send(CREATE);
   expect(await last('quick')).toMatchObject({ type: 'response.completed', stream_id: 'quick' });
   expect(await last()).toMatchObject({ type: 'response.completed' });
-  expect(socket.events.filter(({ stream_id: id }) => id === 'slow')).toHaveLength(3);
+  expect(socket.events.filter(({ stream_id: id }) => id === 'slow')).toHaveLength(5);
   gate.resolve();
   expect(await last('slow')).toMatchObject({ type: 'response.completed', stream_id: 'slow' });
   expect(await last('slow')).toMatchObject({ type: 'error', status: 404, stream_id: 'slow' });
@@ -176,7 +176,7 @@ test.for(['gpt-5.2', 'translated'])(
   async (model) => {
     stack.first.script({
       sse: recordedStream(model === 'translated' ? 'messages-text' : 'responses-text'),
-      cutAfter: 4,
+      cutAfter: 5,
     });
     socket.send({ ...CREATE, model });
     const events = await socket.answer();
@@ -216,10 +216,10 @@ test("an error event of the provider's own gets a status and a code", async () =
   const begin = sse
     .toString()
     .split(/(?<=\n\n)/)
-    .slice(0, 3)
+    .slice(0, 5)
     .join('');
   const event = {
-    sequence_number: 3,
+    sequence_number: 5,
     type: 'error',
     error: { type: 'server_error', code: null, message: 'No.' },
   };
@@ -234,10 +234,10 @@ test("an error event of the provider's own gets a status and a code", async () =
 
 test('a caller who leaves aborts every upstream request of the connection', async () => {
   for (const lane of ['a', 'b']) {
-    stack.first.script({ sse, stallAfter: 3, resume: new Promise(() => undefined) });
+    stack.first.script({ sse, stallAfter: 5, resume: new Promise(() => undefined) });
     socket.send({ ...CREATE, stream_id: lane });
   }
-  await waitFor(() => socket.events.length === 6);
+  await waitFor(() => socket.events.length === 10);
   socket.connection.resetAndDestroy();
   expect(await Promise.all(stack.first.requests.map(({ closed }) => closed))).toEqual(['aborted', 'aborted']);
 });

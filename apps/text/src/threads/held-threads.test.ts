@@ -173,7 +173,7 @@ test.for(HELD)('%s: a turn that failed, and one that broke off, may be repeated'
   const id = await begin(model);
   stack.first.script(UPSTREAM_PATHS[model], { status: 400 });
   expect((await send({ model, ...goOn(id) })).status).toBe(400);
-  stack.first.script(UPSTREAM_PATHS[model], { cutAfter: 3 });
+  stack.first.script(UPSTREAM_PATHS[model], { text: 'one two three four', cutAfter: 5 });
   const broken = await collectSse(await post({ model, stream: true, ...goOn(id) }));
   expect(broken.at(-1)?.event).toBe('error');
   expect((await send({ model, ...goOn(id) })).status).toBe(200);
@@ -181,7 +181,7 @@ test.for(HELD)('%s: a turn that failed, and one that broke off, may be repeated'
 
 test.for(HELD)('%s: a caller who leaves frees the reply that was being continued', async (model) => {
   const id = await begin(model);
-  stack.first.script(UPSTREAM_PATHS[model], { stallAfter: 3 });
+  stack.first.script(UPSTREAM_PATHS[model], { text: 'one two three four', stallAfter: 5 });
   const leaving = new AbortController();
   const reply = await stack.text.fetch('/v1/messages', {
     body: { model, max_tokens: 100, messages: [user('and?')], stream: true, ...goOn(id) },

@@ -15,11 +15,28 @@ const STARTS: Record<Name, readonly string[]> = {
     named('response.in_progress', { response: { id: 'resp_1' } }),
     named('keepalive'),
     'data: {"type":"response.created","response":{}}\r\n\r\n',
+    named('response.output_item.added', {
+      item: { id: 'msg_1', type: 'message', status: 'in_progress', role: 'assistant', content: [] },
+    }),
+    named('response.content_part.added', { part: { type: 'output_text', text: '', annotations: [] } }),
+    named('response.content_part.added', { part: { type: 'refusal', refusal: '' } }),
+    named('response.output_text.delta', { delta: '', logprobs: [], obfuscation: 'Xy' }),
+    named('response.refusal.delta', { delta: '' }),
+    named('response.output_text.done', { text: '', logprobs: [] }),
+    named('response.refusal.done', { refusal: '' }),
+    named('response.content_part.done', { part: { type: 'output_text', text: '', annotations: [] } }),
+    named('response.output_item.done', {
+      item: { type: 'message', status: 'completed', content: [{ type: 'output_text', text: '' }] },
+    }),
   ],
   messages: [
     named('message_start', { message: { id: 'msg_1', content: [] } }),
     named('ping'),
     'data: {"type": "ping"}\n\n',
+    named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    named('content_block_start', { index: 0, content_block: { type: 'text', text: '', citations: null } }),
+    named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: '' } }),
+    named('content_block_stop', { index: 0 }),
   ],
   chat: [
     chunk({ role: 'assistant', content: '' }),
@@ -38,10 +55,13 @@ const SILENT = [': a comment\n\n', '\n\n', 'retry: 5\n\n'];
 const OUTPUTS: Record<Name, readonly string[]> = {
   responses: [
     named('response.output_item.added', { item: { type: 'reasoning', summary: [] } }),
+    named('response.output_item.added', { item: { type: 'function_call', name: 'run', arguments: '' } }),
     named('response.output_item.added', {
       item: { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] },
     }),
     named('response.content_part.added', { part: { type: 'output_text', text: 'Hi' } }),
+    named('response.content_part.added', { part: { type: 'reasoning_text', text: '' } }),
+    named('response.content_part.added', { part: { type: 'refusal', refusal: 'No' } }),
     named('response.output_text.delta', { delta: 'Hi' }),
     named('response.completed', { response: {} }),
     named('response.incomplete', { response: {} }),
@@ -50,7 +70,15 @@ const OUTPUTS: Record<Name, readonly string[]> = {
   messages: [
     named('content_block_start', { content_block: { type: 'text', text: 'Hi' } }),
     named('content_block_start', { content_block: { type: 'thinking', thinking: '', signature: '' } }),
+    named('content_block_start', { content_block: { type: 'redacted_thinking', data: 'xyz' } }),
+    named('content_block_start', {
+      content_block: { type: 'tool_use', id: 'toolu_1', name: 'run', input: {} },
+    }),
+    named('content_block_delta', { delta: { type: 'text_delta', text: 'Hi' } }),
+    named('content_block_delta', { delta: { type: 'thinking_delta', thinking: '' } }),
+    named('content_block_delta', { delta: { type: 'citations_delta', citation: { cited_text: 'x' } } }),
     named('message_delta', { delta: { stop_reason: 'end_turn' } }),
+    named('message_stop'),
     named('brand_new'),
   ],
   chat: [

@@ -29,16 +29,43 @@ const EmptyChunk = z.looseObject({
     .nullable(),
 });
 
+/** A text or a refusal that has begun or ended with nothing in it. */
+const EmptyText = z
+  .object({ type: z.enum(['output_text', 'text', 'refusal', 'text_delta']) })
+  .catchall(Nothing);
+const EmptyItem = z.looseObject({
+  item: z.looseObject({ type: z.literal('message'), content: z.array(EmptyText).nullish() }),
+});
+const EmptyPart = z.looseObject({ part: EmptyText });
+
 /**
- * What comes before a stream's first output. An event that is not in this table is output, whether known or not. The
- * beginning of an item or a block is output: where its content is encrypted, a minute may pass until the next event.
+ * What comes before a stream's first output. An event that is not in this table is output, whether known or not. An empty
+ * text shows nothing. The beginning of any other item or block is output: where its content is encrypted, a minute may
+ * pass until the next event.
  */
 const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
   responses: {
     names: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
-    empty: {},
+    empty: {
+      'response.output_item.added': EmptyItem,
+      'response.output_item.done': EmptyItem,
+      'response.content_part.added': EmptyPart,
+      'response.content_part.done': EmptyPart,
+      'response.output_text.delta': z.looseObject({ delta: Nothing }),
+      'response.output_text.done': z.looseObject({ text: Nothing }),
+      'response.refusal.delta': z.looseObject({ delta: Nothing }),
+      'response.refusal.done': z.looseObject({ refusal: Nothing }),
+    },
   },
-  messages: { names: new Set(['message_start', 'ping']), empty: {} },
+  messages: {
+    names: new Set(['message_start', 'ping']),
+    empty: {
+      content_block_start: z.looseObject({ content_block: EmptyText }),
+      content_block_delta: z.looseObject({ delta: EmptyText }),
+      // Whatever had content before it was output.
+      content_block_stop: z.looseObject({}),
+    },
+  },
   chat: { names: new Set(), empty: { '': EmptyChunk } },
   // Its first event is output, if it can be read.
   transcriptions: { names: new Set(), empty: {} },

@@ -47,6 +47,9 @@ const CALLERS: Record<TextProtocol, { path: string; body: object; last: string }
   chat: { path: '/v1/chat/completions', body: { messages }, last: '[DONE]' },
 };
 
+const EMPTY_TEXT = { type: 'output_text', text: '', annotations: [] };
+const EMPTY_MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [] };
+
 let requests = 0;
 async function send(caller: TextProtocol, model: string, more: object = { stream: true }) {
   requests += 1;
@@ -63,8 +66,8 @@ async function send(caller: TextProtocol, model: string, more: object = { stream
 const attemptsOf = (reply: Response): string =>
   (reply.headers.get('x-gateway-attempts') ?? '').replaceAll(/;ms=\d+/g, '');
 
-/** How many events each protocol's streams have before their first output. */
-const STARTS: Record<TextProtocol, number> = { responses: 2, messages: 1, chat: 1 };
+/** How many events each protocol's streams have before their first output; the last ones begin an empty text. */
+const STARTS: Record<TextProtocol, number> = { responses: 4, messages: 3, chat: 1 };
 
 /** How a stream breaks after so many events, and what the attempt is called then. */
 const BREAKS = [
@@ -178,8 +181,8 @@ const failures = async (channel: string): Promise<number> => {
 
 test.for([
   ['messages', 'responses', {}, { json: { hello: 'world' } }],
-  ['chat', 'responses', { stream: true }, { endAfter: 4 }],
-  ['responses', 'responses', { stream: true }, { endAfter: 4 }],
+  ['chat', 'responses', { stream: true }, { endAfter: 5 }],
+  ['responses', 'responses', { stream: true }, { endAfter: 5 }],
   ['responses', 'chat', {}, { sse: 'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: 1\n\n' }],
 ] as const)(
   '%s over %s: an answer that cannot be read is a failure of its channel: %o, %o',
@@ -188,6 +191,65 @@ test.for([
     stack.first.script(script);
     await (await send(caller, upstream, more)).reply.text();
     expect(await failures(`${upstream}-one`)).toBe(before + 1);
+  },
+);
+
+/** Answers whose text begins and ends with nothing in it. */
+const EMPTY_ANSWERS: Record<TextProtocol, readonly object[]> = {
+  responses: [
+    {
+      type: 'response.created',
+      response: { id: 'resp_1', object: 'response', status: 'in_progress', output: [] },
+    },
+    { type: 'response.output_item.added', output_index: 0, item: EMPTY_MESSAGE },
+    { type: 'response.content_part.added', output_index: 0, content_index: 0, part: EMPTY_TEXT },
+    { type: 'response.output_text.done', output_index: 0, content_index: 0, text: '' },
+    { type: 'response.content_part.done', output_index: 0, content_index: 0, part: EMPTY_TEXT },
+    { type: 'response.output_item.done', output_index: 0, item: { ...EMPTY_MESSAGE, content: [EMPTY_TEXT] } },
+    {
+      type: 'response.completed',
+      response: {
+        ...{ id: 'resp_1', object: 'response', status: 'completed' },
+        output: [{ ...EMPTY_MESSAGE, content: [EMPTY_TEXT] }],
+        usage: { input_tokens: 5, output_tokens: 1, total_tokens: 6 },
+      },
+    },
+  ],
+  messages: [
+    {
+      type: 'message_start',
+      message: {
+        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null },
+        usage: { input_tokens: 5, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+    { type: 'message_stop' },
+  ],
+  chat: [
+    { id: 'c', choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] },
+    { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ],
+};
+
+const framesOf = (events: readonly object[]): string =>
+  events
+    .map((event) => `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
+    .join('');
+
+test.for(PROTOCOLS.flatMap((caller) => PROTOCOLS.map((upstream) => ({ caller, upstream }))))(
+  '$caller over $upstream: an answer that is truly empty is delivered whole',
+  async ({ caller, upstream }) => {
+    const sse = framesOf(EMPTY_ANSWERS[upstream]) + (upstream === 'chat' ? 'data: [DONE]\n\n' : '');
+    stack.first.script({ sse });
+    const { reply, line } = await send(caller, upstream);
+    expect(attemptsOf(reply)).toBe(`"${upstream}-one";outcome=ok;status=200`);
+    const text = await reply.text();
+    if (caller === upstream) expect(text).toBe(sse);
+    expect(text).toContain(CALLERS[caller].last);
+    expect(await line()).toMatchObject({ outcome: 'ok' });
   },
 );
 
@@ -211,12 +273,12 @@ test('a conflict is the caller’s: no other channel is tried', async () => {
 });
 
 test('a first output that is late is another channel’s; the last channel may take longer', async () => {
-  stack.first.script({ sse: recordedStream('responses-text'), stallAfter: 2 });
+  stack.first.script({ sse: recordedStream('responses-text'), stallAfter: 4 });
   const { reply } = await send('responses', 'late');
   expect(attemptsOf(reply)).toBe('"late";outcome=timeout;status=200, "responses-two";outcome=ok;status=200');
   const gate = Promise.withResolvers<void>();
   const sse = recordedStream('responses-text').toString();
-  stack.first.script({ sse, stallAfter: 2, resume: gate.promise });
+  stack.first.script({ sse, stallAfter: 4, resume: gate.promise });
   const { reply: alone } = await send('responses', 'late-alone');
   // Its start events have gone out, since no other candidate can be called.
   gate.resolve();
