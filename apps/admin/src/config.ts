@@ -16,7 +16,10 @@ export const AdminConfig = ProcessSettings.extend({
   USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /** The bearer token of this service. It lets its owner make keys. */
-  GATEWAY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters'),
+  GATEWAY_ADMIN_TOKEN: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .regex(/^\P{Cc}*$/u, 'must be on one line, without control characters'),
   /** Where callers reach the gateway: shown with the settings of clients. Default: this machine at `PORT`. */
   PUBLIC_URL: setting.url().optional(),
   PORT: setting.port(8080),

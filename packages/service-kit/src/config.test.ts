@@ -37,7 +37,7 @@ test('a list of texts may be JSON, and one name of a directory is not taken apar
   const name = 'cn=gateway-admins,ou=groups,dc=example,dc=com';
   expect(read(` ["${name}", "staff"]\n`)).toEqual([name, 'staff']);
   expect(read('admins, cn=operators')).toEqual(['admins', 'cn=operators']);
-  for (const wrong of [name, '[admins]', '["admins", 3]', '[""]'])
+  for (const wrong of [name, `staff, ${name}`, 'CN = a, OU = b', '[admins]', '["admins", 3]', '[""]'])
     expect(() => read(wrong)).toThrow(/GROUPS: must be texts separated by commas, or a JSON list/);
 });
 

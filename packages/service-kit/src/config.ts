@@ -48,8 +48,8 @@ function jsonTexts(text: string): string[] | undefined {
   }
 }
 
-/** Such as `ou=groups`: a list of these alone is one name of a directory, taken apart at its commas. */
-const isPartOfName = (text: string): boolean => /^(cn|ou|dc|o|l|st|c|uid)=/i.test(text);
+/** Such as `ou=groups`: two of these in a row are one name of a directory, taken apart at its commas. */
+const isPartOfName = (text: string | undefined): boolean => /^(cn|ou|dc|o|l|st|c|uid)\s*=/i.test(text ?? '');
 const TEXTS_EXPECTED =
   'must be texts separated by commas, or a JSON list where they hold commas: ["cn=admins,ou=groups,dc=example,dc=com"]';
 
@@ -84,8 +84,8 @@ export const setting = {
       .default('')
       .transform((text, context) => {
         const texts = text.startsWith('[') ? jsonTexts(text) : commaTexts(text);
-        if (texts !== undefined && !(texts.length > 1 && !text.startsWith('[') && texts.every(isPartOfName)))
-          return texts;
+        const isTaken = (_: string, at: number) => isPartOfName(texts?.[at - 1]) && isPartOfName(texts?.[at]);
+        if (texts !== undefined && (text.startsWith('[') || !texts.some(isTaken))) return texts;
         context.addIssue({ code: 'custom', message: TEXTS_EXPECTED });
         return z.NEVER;
       }),

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { fetchBy } from '@gateway/upstream/connecting/fetch-by';
-import type { Network } from '@gateway/upstream/connecting/network';
+import { DIRECT, type Network } from '@gateway/upstream/connecting/network';
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 import { z } from 'zod';
 import { type Flow, OIDC_PATH } from './flow-cookie.ts';
@@ -64,7 +64,8 @@ export function createIdentityProvider(
     const { allowInsecureRequests, enableNonRepudiationChecks } = library;
     const insecure = issuer.protocol === 'http:' ? [allowInsecureRequests] : [];
     const execute = [...insecure, enableNonRepudiationChecks];
-    const byProxy = network.proxyFor(issuer) === null ? {} : { [library.customFetch]: customFetch };
+    // The provider's keys and tokens may be at other hosts than its issuer.
+    const byProxy = network === DIRECT ? {} : { [library.customFetch]: customFetch };
     const options = { execute, timeout: TIMEOUT_SECONDS, ...byProxy };
     try {
       const proof = proofOf(library, clientSecret);

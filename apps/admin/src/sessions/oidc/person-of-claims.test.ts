@@ -29,6 +29,19 @@ test.for<[string, Claims, RoleMapping, unknown]>([
   ['a claim of its own', { groups: [], teams: ['search'] }, OWN_CLAIM, ['team-lead', teams('search')]],
   ['a path', { realm_access: { roles: ['staff'] } }, PATH, ['viewer', ALL]],
   ['a name with dots', { 'https://gateway.example.com/roles': 'staff' }, URL_NAME, ['viewer', ALL]],
+  [
+    'a path below a name with dots',
+    { 'https://gateway.example.com/app': { roles: ['staff'] } },
+    { ...URL_NAME, roleClaim: 'https://gateway.example.com/app.roles' },
+    ['viewer', ALL],
+  ],
+  [
+    'a path through a name with dots',
+    { resource_access: { 'my.client': { roles: ['staff'] }, my: { roles: ['gateway-admins'] } } },
+    { ...PATH, roleClaim: 'resource_access.my.client.roles' },
+    ['viewer', ALL],
+  ],
+  ['a path that ends too early', { realm_access: ['staff'] }, PATH, null],
   ['a name that no team can have', { groups: ['lead-a:b', 'lead-'] }, MAPPING, null],
   ['a part of a value', { groups: ['gateway-admins-of-something-else', 'my-staff'] }, MAPPING, null],
   ['values of another form', { groups: [{ name: 'gateway-admins' }] }, MAPPING, null],
@@ -61,7 +74,11 @@ test.for<[string, Claims, boolean]>([
   ],
   ['a sign', { hasgroups: true }, true],
   ['its groups beside a pointer', { groups: ['x'], _claim_names: { groups: 'src1' } }, false],
+  ['a pointer to something else', { _claim_names: { address: 'src1' } }, false],
+  ['a pointer that is none', { _claim_names: 'groups' }, false],
   ['no groups', {}, false],
 ])('a token with %s has its groups left out: %j', ([, claims, left]) => {
   expect(hasTooManyGroups(claims, MAPPING)).toBe(left);
+  // Application roles are there however many groups a person is in.
+  expect(hasTooManyGroups(claims, { ...MAPPING, roleClaim: 'roles', teams: null })).toBe(false);
 });

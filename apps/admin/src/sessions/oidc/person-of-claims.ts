@@ -44,13 +44,16 @@ const teamsIn = (values: readonly string[], prefix: string): string[] =>
 
 const valuesOf = (claims: Claims, name: string): string[] => Texts.parse(lookUpClaim(claims, name));
 
-/** By the whole name, which may have dots, else as a path, such as `realm_access.roles`. */
+/** By the whole name, else as a path, such as `realm_access.roles`; each name on it may have dots, as addresses do. */
 function lookUpClaim(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
-  return name.split('.').reduce<unknown>((value, step) => {
-    const members = Members.parse(value);
-    return Object.hasOwn(members, step) ? members[step] : undefined;
-  }, claims);
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    const step = name.slice(0, dot);
+    const members = Object.hasOwn(claims, step) ? Members.parse(claims[step]) : {};
+    const found = lookUpClaim(members, name.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The name with the subject, which alone is one person's for ever: people can choose and change names. */
@@ -73,9 +76,15 @@ const printable = (claims: Claims, names: readonly string[]): string[] =>
  *
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference "Groups overage claim"
  */
-export function hasTooManyGroups(claims: Claims, mapping: RoleMapping): boolean {
+export function hasTooManyGroups(claims: Claims, { roleClaim, teams }: RoleMapping): boolean {
   const pointers = Members.parse(claims._claim_names);
-  return !hasRoleClaim(claims, mapping) && (Object.keys(pointers).length > 0 || isTrue(claims.hasgroups));
+  const isPointedTo = (name: string): boolean =>
+    Object.hasOwn(pointers, name) || (name === GROUPS && isTrue(claims.hasgroups));
+  return [roleClaim, teams?.claim ?? roleClaim].some(
+    (name) => lookUpClaim(claims, name) === undefined && isPointedTo(name),
+  );
 }
 
+/** Entra ID's claim of groups. */
+const GROUPS = 'groups';
 const isTrue = (value: unknown): boolean => value === true || value === 'true';
