@@ -21,10 +21,24 @@ type FinishMeaning = FinishReason | 'failed';
 const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
   [
     'stop',
-    ['stop', 'end_turn', 'complete', 'completed', 'eos', 'eos_token', 'stop_token', 'finished', 'done', '1'],
+    [
+      'stop',
+      'end_turn',
+      'complete',
+      'completed',
+      'eos',
+      'eos_token',
+      'eosfound',
+      'endoftext',
+      'stop_token',
+      'finished',
+      'done',
+      '1',
+    ],
   ],
-  ['stop-sequence', ['stop_sequence']],
-  ['tool-calls', ['tool_calls', 'tool_call', 'tool_use', 'function_call', 'function_calls']],
+  ['stop-sequence', ['stop_sequence', 'stopstringfound']],
+  ['tool-calls', ['tool_calls', 'tool_call', 'toolcalls', 'tool_use', 'function_call', 'function_calls']],
+  // vLLM `repetition`: it ended a model that repeats itself; watsonx `time_limit` and `token_limit`.
   [
     'length',
     [
@@ -34,12 +48,15 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
       'max_new_tokens',
       'max_completion_tokens',
       'max_length',
+      'maxpredictedtokensreached',
       'token_limit',
+      'time_limit',
+      'repetition',
       'incomplete',
       '2',
     ],
   ],
-  // Mistral, Z.ai and Anthropic.
+  // Mistral, Z.ai, Anthropic, Bedrock, Cohere and LM Studio.
   [
     'context-length',
     [
@@ -48,9 +65,11 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
       'context_window_exceeded',
       'context_length',
       'context_length_exceeded',
+      'contextlengthreached',
+      'error_limit',
     ],
   ],
-  // Z.ai, Gemini, Bedrock, Qwen, MiniMax and Cohere beside OpenAI and Anthropic.
+  // Z.ai, Gemini (also by the number of its enumeration), Bedrock, Qwen, MiniMax and Cohere beside OpenAI and Anthropic.
   [
     'refusal',
     [
@@ -68,6 +87,7 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
       'image_safety',
       'image_prohibited_content',
       'image_recitation',
+      'language',
       'guardrail_intervened',
       'data_inspection_failed',
       'content_policy_violation',
@@ -84,7 +104,8 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
   ],
   ['pause', ['pause_turn']],
   ['compaction', ['compaction']],
-  // Mistral and vLLM `error`, SGLang and vLLM `abort`, Z.ai `network_error`, DeepSeek `insufficient_system_resource`.
+  // Mistral, OpenRouter and vLLM `error`, SGLang and vLLM `abort`, Z.ai `network_error`, Kimi `engine_overloaded`, DeepSeek
+  // `insufficient_system_resource`, Cohere `user_cancel`, Gemini's failures around its calls and images.
   [
     'failed',
     [
@@ -98,17 +119,26 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
       'cancel',
       'cancelled',
       'canceled',
+      'user_cancel',
+      'userstopped',
+      'modelunloaded',
       'interrupted',
       'internal_error',
       'server_error',
       'model_error',
       'overloaded',
+      'engine_overloaded',
       'preempted',
       'timeout',
       'malformed_function_call',
       'malformed_model_output',
       'malformed_tool_use',
+      'malformed_response',
       'unexpected_tool_call',
+      'too_many_tool_calls',
+      'missing_thought_signature',
+      'no_image',
+      'image_other',
       '9',
     ],
   ],
@@ -120,6 +150,13 @@ const MEANINGS: Readonly<Record<string, FinishMeaning>> = Object.fromEntries(
 
 /** Gemini's enumeration, which some of its proxies send as it is called there. */
 const PREFIX = /^finish_?reason[._]/;
+
+/** What servers send with each piece of an answer that goes on; Qwen and KoboldCpp write `null` as a text. */
+const GOES_ON: ReadonlySet<string> = new Set(['', 'null', 'none', 'not_finished']);
+
+/** Whether a server's member for the end of an answer says that there is one. */
+export const endsAnswer = (word: unknown): boolean =>
+  typeof word === 'number' || (typeof word === 'string' && !GOES_ON.has(word.toLowerCase()));
 
 /** Whether a member in which a server says how an answer ended says that it gave up. */
 export const meansFailure = (word: unknown): boolean =>

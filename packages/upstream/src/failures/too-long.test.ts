@@ -46,7 +46,7 @@ const WORDS: readonly (readonly [server: string, message: string, counts?: reado
   ],
   [
     'vLLM',
-    "'max_tokens' or 'max_completion_tokens' is too large: 10000. This model's maximum context length is 8192 tokens and your request has 5000 input tokens (10000 > 8192 - 5000).",
+    "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 65536 tokens and your request has 57879 input tokens (8192 > 65536 - 57879).",
   ],
   [
     'SGLang',
@@ -146,6 +146,29 @@ const WORDS: readonly (readonly [server: string, message: string, counts?: reado
     'Input length 131393 exceeds the maximum allowed input length of 131040 tokens.',
     [131393, 131040],
   ],
+  ['DeepInfra', 'Requested input length 150000 exceeds maximum input length 131072', [150000, 131072]],
+  ['TensorRT-LLM', 'Prompt length (5000) exceeds maximum input length (4096)', [5000, 4096]],
+  [
+    'Vertex AI',
+    'Unable to submit request because the input token count is 1100000 but model only supports up to 1048576. Reduce the input token count and try again.',
+    [1100000, 1048576],
+  ],
+  [
+    'Bedrock',
+    '400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 10000',
+    [10000, 8192],
+  ],
+  ['Bedrock', 'Input Tokens Exceeded: Number of input tokens exceeds maximum length.'],
+  [
+    'Cloudflare',
+    'The estimated number of input and maximum output tokens (30511) exceeded this model context window limit (24000).',
+    [30511, 24000],
+  ],
+  ['TabbyAPI', 'Prompt length 10000 is greater than max_seq_len 4096', [10000, 4096]],
+  ['SambaNova', "This model's maximum sequence length is 8192 tokens. Please reduce the prompt."],
+  ['Kimi', 'Input token length too long'],
+  ['GitHub Models', 'Request body too large for gpt-4o model. Max size: 8000 tokens.'],
+  ['LiteLLM', 'litellm.ContextWindowExceededError: litellm.BadRequestError: the request does not fit'],
   ['GitHub Copilot', 'prompt token count of 135000 exceeds the limit of 128000', [135000, 128000]],
 ];
 
@@ -164,6 +187,17 @@ test.for([
   'Request too large for model `x` in organization `o` on tokens per minute (TPM): Limit 6000, Requested 7000. Please reduce the length of your prompt',
   'max_tokens is too large: 100000. This model supports at most 16384 completion tokens',
   'Rate limit reached: the maximum context length tier is exhausted',
+  // Output that leaves no room for any input: a shorter one would not help.
+  "'max_tokens' or 'max_completion_tokens' is too large: 10000. This model's maximum context length is 8192 tokens and your request has 5000 input tokens (10000 > 8192 - 5000).",
+  "This model's maximum context length is 128000 tokens. However, you requested 200100 tokens (100 in the messages, 200000 in the completion). Please reduce the length of the messages or completion.",
+  'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 12 `inputs` tokens and 5000 `max_new_tokens`',
+  '`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model',
+  'max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-5',
+  "This request would exceed your organization's rate limit of 40,000 input tokens per minute. Please reduce the prompt length",
+  'Too many tokens, please wait before trying again.',
+  'Too many requests: the maximum context length of your tier is shared',
+  'The response was cut off because it exceeded the output token limit.',
+  'Quota exceeded for quota metric generate_content_input_token_count, limit: 250000',
   'string too long. Expected a string with maximum length 64',
   'temperature: Input should be less than or equal to 1',
   '',

@@ -25,7 +25,7 @@ const WORDS: readonly RegExp[] = [
   // SGLang, Together, OpenRouter.
   /input \((?<input>\d+) tokens\) is longer than the model'?s context length \((?<maximum>\d+)/,
   /maximum context length of (?<maximum>\d+) tokens\b.*?\btotal of (?<input>\d+) tokens/s,
-  /input length \(?(?<input>\d+)(?: tokens\))? exceeds the maximum (?:allowed )?(?:input )?length (?:of )?\(?(?<maximum>\d+)/i,
+  /(?:prompt|input) length \(?(?<input>\d+)(?: tokens)?\)? exceeds (?:the )?maximum (?:allowed )?(?:input )?length (?:of )?\(?(?<maximum>\d+)/i,
   // llama.cpp.
   /\((?<input>\d+) tokens\) exceeds the available context size \((?<maximum>\d+) tokens\)/,
   // Gemini, xAI, Kimi, Mistral, Fireworks, GitHub Copilot, Cerebras, Azure.
@@ -36,6 +36,11 @@ const WORDS: readonly RegExp[] = [
   /prompt is too long: (?<input>\d+), model maximum context length: (?<maximum>\d+)/i,
   /(?:prompt|input) token count of (?<input>\d+) exceeds the limit of (?<maximum>\d+)/i,
   /current length is (?<input>\d+) while limit is (?<maximum>\d+)/i,
+  // Vertex AI, Titan on Bedrock, Cloudflare, TabbyAPI.
+  /input token count is (?<input>\d+) but (?:the )?model only supports up to (?<maximum>\d+)/i,
+  /max input tokens: (?<maximum>\d+), request input token count: (?<input>\d+)/i,
+  /tokens \((?<input>\d+)\) exceeded this model context window limit \((?<maximum>\d+)\)/i,
+  /prompt length (?<input>\d+) is greater than max_seq_len (?<maximum>\d+)/i,
   /input tokens exceed the configured limit of (?<maximum>\d+) tokens\b.*?\bresulted in (?<input>\d+) tokens/is,
   // Text Generation Inference, Cohere, LM Studio.
   /inputs?`? must have less than (?<maximum>\d+) tokens\. given: (?<input>\d+)/i,
@@ -45,9 +50,11 @@ const WORDS: readonly RegExp[] = [
   /prompt has (?<input>\d[\d,]*) tokens?, but the configured context size is (?<maximum>\d[\d,]*)/i,
   // The same and others without numbers: Bedrock, Gemini, MiniMax, Ollama, Qwen, Z.ai, LM Studio, TensorRT-LLM.
   /prompt is too long|prompt too long|input is too long\b|prompt exceeds max length|prompt 超长/i,
-  /exceeds? (?:the )?(?:model'?s |maximum |max |available )*(?:context (?:window|length|size|limit)|prompt length)\b/i,
-  /exceeded (?:the )?(?:model'?s |maximum |max )*(?:context (?:window|length|size|limit)|token limit)\b/i,
-  /maximum context length|context[_ ]length[_ ]exceeded|context window exceeds limit|maximum prompt length is \d/i,
+  /exceeds? (?:the |this )?(?:model(?:'?s)? |maximum |max |available )*(?:context (?:window|length|size|limit)|prompt length)\b/i,
+  /exceeded (?:the |this )?(?:model(?:'?s)? |maximum |max )*(?:context (?:window|length|size|limit)|token limit)\b/i,
+  /maximum context length|context[_ ]length[_ ]exceeded|context[_ ]?window[_ ]?exceeded|context window exceeds limit/i,
+  /maximum (?:prompt|sequence) length is \d|maximum input length (?:is|of) \d+ tokens|too many input tokens/i,
+  /input token length (?:is )?too long|request body too large for .{1,80} max size: \d+ tokens/i,
   /input token count.*exceeds the maximum|input token exceed limit|number of input tokens exceeds/is,
   /(?:greater|larger|longer) than (?:the )?(?:model'?s )?(?:maximum )?context (?:length|size|window)/i,
   /range of input length should be|input length.*exceeds.*(?:maximum|context) length/is,
@@ -58,11 +65,29 @@ const WORDS: readonly RegExp[] = [
 ];
 
 /** A limit of a time, which passes: Groq and OpenAI say how many tokens it would have been. */
-const OF_A_RATE = /\btokens per (?:min|day|hour)|\brate limit|\bTPM\b|\bquota\b/i;
+const OF_A_RATE =
+  /\btokens per (?:sec|min|day|hour|month)|\btoo many requests\b|\brate limit|\bTPM\b|\bquota\b/i;
 
-/** Whether a message says that the input does not fit into the model's context. */
+/** What was requested for the output alone, and the bound of the context, where a message has both. */
+const OUTPUTS: readonly RegExp[] = [
+  /(?<output>\d+) (?:tokens )?(?:in|for|of) the (?:completion|output)/,
+  /requested (?<output>\d+) output tokens/,
+  /max(?:_completion)?_tokens' is too large: (?<output>\d+)/,
+  /and (?<output>\d+) `?max_new_tokens/,
+];
+const MAXIMUM = /context (?:length|window|size|limit)\D{1,24}(?<maximum>\d+)|must be <= (?<bound>\d+)/i;
+
+/** Whether the output that was requested leaves no room for any input: a shorter one would not help. */
+function isOutputTooLong(message: string): boolean {
+  const output = OUTPUTS.map((pattern) => pattern.exec(message)?.groups?.output).find(Boolean);
+  if (output === undefined) return false;
+  const { maximum, bound } = MAXIMUM.exec(message)?.groups ?? {};
+  return Number(output) >= Number(maximum ?? bound ?? Number.POSITIVE_INFINITY);
+}
+
+/** Whether a message says that the input does not fit into the model's context, so that a shorter one may. */
 export const isTooLong = (message: string): boolean =>
-  WORDS.some((pattern) => pattern.test(message)) && !OF_A_RATE.test(message);
+  WORDS.some((pattern) => pattern.test(message)) && !OF_A_RATE.test(message) && !isOutputTooLong(message);
 
 /** The input and its bound in tokens; null where the server does not say them, or says what cannot be the reason. */
 export function tokenCountsOf({

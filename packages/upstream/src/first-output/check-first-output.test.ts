@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startProvider, startUpstream } from '../provider-for-tests.ts';
-import { checkFirstOutput } from './check-first-output.ts';
+import { checkFirstOutput, checkMediaReply } from './check-first-output.ts';
 
 const SSE = 'text/event-stream; charset=utf-8';
 const JSON_TYPE = 'application/json';
@@ -82,4 +82,27 @@ test.for([400, 429, 503])('an error with its status as a number has that status:
   const bytes = Buffer.from(`data: {"error":{"code":${code},"message":"no","type":"x"}}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
   expect(checkFirstOutput({ status: 200, headers, bytes, ended: false })).toMatchObject({ status: code });
+});
+
+test.for([
+  [{ base_resp: { status_code: 1008, status_msg: 'insufficient balance' }, data: null }, 402],
+  [{ created: 1, data: [], error: { code: 429, message: 'x' } }, 429],
+  [{ detail: 'x' }, 502],
+  [{ code: 'Throttling', message: 'x' }, 429],
+] as const)('of media %j is an error like an HTTP status %d', ([body, status]) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const headers = { 'content-type': JSON_TYPE };
+  expect(checkMediaReply({ status: 200, headers, bytes, ended: false })).toBe('wait');
+  expect(checkMediaReply({ status: 200, headers, bytes, ended: true })).toMatchObject({ status });
+});
+
+test.for([
+  { data: [{ b64_json: 'AAAA' }], error: { code: 429, message: 'one of two failed' } },
+  { text: 'Hello.', code: 20_000, message: 'SUCCESS' },
+  { created: 1, data: [{ url: 'x' }] },
+])('what was made is delivered, whatever else is said: %j', (body) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  expect(checkMediaReply({ status: 200, headers: { 'content-type': JSON_TYPE }, bytes, ended: true })).toBe(
+    'accept',
+  );
 });

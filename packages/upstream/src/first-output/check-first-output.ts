@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Disguised, disguised } from './reported-error.ts';
+import { parseJson } from '../failures/provider-error.ts';
+import { type Disguised, disguised, reportsFailure } from './reported-error.ts';
 
 /** The beginning of a 2xx reply, before anything of it has reached the caller. */
 export interface FirstOutput {
@@ -59,3 +60,27 @@ export const checkFirstOutput: OutputCheck = ({ headers, bytes, ended }) => {
   }
   return type.startsWith('text/html') ? { broken: 'the reply is a page of HTML' } : 'accept';
 };
+
+/** No error is larger. */
+const MAX_ERROR_BYTES = 16_384;
+/** Where the replies of media have what was made: it is delivered, whatever else they say. */
+const MADE = ['data', 'images', 'text', 'segments'] as const;
+
+/** The same for replies with images or a transcript: an error in a small body of JSON is one in any server's words. */
+export const checkMediaReply: OutputCheck = (first) => {
+  const verdict = checkFirstOutput(first);
+  const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
+  if (verdict !== 'accept' || !isJson || first.bytes.length > MAX_ERROR_BYTES) return verdict;
+  if (!first.ended) return 'wait';
+  const text = first.bytes.toString();
+  const body = parseJson(text);
+  return reportsFailure(body) && !hasMedia(body) ? disguised(text) : 'accept';
+};
+
+const hasMedia = (body: unknown): boolean =>
+  typeof body === 'object' &&
+  body !== null &&
+  MADE.some((name) => {
+    const made: unknown = Reflect.get(body, name);
+    return Array.isArray(made) || typeof made === 'string' ? made.length > 0 : (made ?? null) !== null;
+  });

@@ -44,6 +44,7 @@ const STARTS: Record<Name, readonly string[]> = {
     chunk({}),
     chunk({ reasoning_content: '' }),
     chunk({ content: '' }, { finish_reason: '' }),
+    chunk({ content: '' }, { finish_reason: 'null' }),
     'data: {"id":"","choices":null}\n\n',
     'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
     'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"usage":{"total_tokens":5}}\n\n',

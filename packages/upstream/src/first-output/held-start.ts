@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { endsAnswer } from '@gateway/contracts/finish-words';
 import { lookUp } from '@gateway/contracts/look-up';
 import { z } from 'zod';
 import { parseJson } from '../failures/provider-error.ts';
@@ -23,7 +24,10 @@ const EmptyChunk = z.looseObject({
     .array(
       z.looseObject({
         delta: z.object({ role: z.string().nullish() }).catchall(Nothing).nullish(),
-        finish_reason: z.union([z.null(), z.literal('')]).optional(),
+        finish_reason: z
+          .unknown()
+          .refine((word) => !endsAnswer(word))
+          .optional(),
       }),
     )
     .nullable(),

@@ -32,6 +32,34 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   server_is_overloaded: 503,
   slow_down: 503,
   service_unavailable_error: 503,
+  content_filter: 400,
+  content_policy_violation: 400,
+  // Kimi.
+  invalid_authentication_error: 401,
+  incorrect_api_key_error: 401,
+  permission_denied_error: 403,
+  exceeded_current_quota_error: 429,
+  rate_limit_reached_error: 429,
+  engine_overloaded_error: 503,
+  // vLLM, SGLang and LiteLLM, by the names of Python's clients.
+  AuthenticationError: 401,
+  PermissionDeniedError: 403,
+  NotFoundError: 404,
+  UnprocessableEntityError: 422,
+  RateLimitError: 429,
+  ServiceUnavailableError: 503,
+  APITimeoutError: 504,
+  // Bedrock.
+  ValidationException: 400,
+  validationException: 400,
+  AccessDeniedException: 403,
+  ThrottlingException: 429,
+  throttlingException: 429,
+  ServiceUnavailableException: 503,
+  serviceUnavailableException: 503,
+  ModelNotReadyException: 503,
+  ModelTimeoutException: 504,
+  modelTimeoutException: 504,
   // Google.
   INVALID_ARGUMENT: 400,
   FAILED_PRECONDITION: 400,
@@ -94,7 +122,7 @@ const isMembers = (value: unknown): value is Members =>
 
 /** Whether what stands below `error` is one; some servers send an empty one beside an answer. */
 function isError(error: unknown): boolean {
-  if (!isMembers(error)) return error === true || (typeof error === 'string' && error !== '');
+  if (!isMembers(error)) return typeof error === 'string' && error !== '';
   return [error.message, error.type, error.code].some(
     (word) => (typeof word === 'string' && word !== '') || (typeof word === 'number' && word !== 0),
   );
@@ -123,14 +151,24 @@ export function reportsFailure(reply: unknown): boolean {
 }
 
 /** Codes under which servers report that all went well. */
-const GOOD_CODES: ReadonlySet<unknown> = new Set([0, '0', 200, '200', 'success', null, undefined]);
+const GOOD_CODES: ReadonlySet<unknown> = new Set([0, '0', 200, '200', 'success', null]);
+
+/** Members by which answers and events of every protocol are known. */
+const NAMES = ['type', 'object', 'id'] as const;
 
 /** A message about what went wrong, where the answer would be. */
 function saysNothingElse(reply: Members): boolean {
-  const { code, status_code, statusCode, message, msg, detail, errors, success } = reply;
+  const { code, status_code, statusCode, message, msg, detail, error, errors, success } = reply;
   if (isMembers(message) || ANSWERS.some((name) => (reply[name] ?? null) !== null)) return false;
-  if ((detail ?? null) !== null || success === false || (Array.isArray(errors) && errors.length > 0))
+  if (
+    error === true ||
+    (detail ?? null) !== null ||
+    success === false ||
+    (Array.isArray(errors) && errors.length > 0)
+  )
     return true;
-  const says = typeof message === 'string' || typeof msg === 'string';
-  return says && !GOOD_CODES.has(code ?? status_code ?? statusCode);
+  if (typeof message !== 'string' && typeof msg !== 'string') return false;
+  const given = code ?? status_code ?? statusCode;
+  // Without a code it is a failure where nothing says what else it could be.
+  return given === undefined ? NAMES.every((name) => !(name in reply)) : !GOOD_CODES.has(given);
 }
