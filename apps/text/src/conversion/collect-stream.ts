@@ -42,8 +42,8 @@ export class StreamCollector {
     return this.#events.reduce((sum, event) => sum + ('text' in event ? event.text.length : 0), 0);
   }
 
-  get ended(): boolean {
-    return this.#source.ended;
+  get rest(): NeutralSource['rest'] {
+    return this.#source.rest;
   }
 
   /** The answer that the stream amounts to. Call it once. @throws GatewayError that the stream ended with */

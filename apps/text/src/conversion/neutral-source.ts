@@ -4,8 +4,10 @@ import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import { WholeArgumentsStep } from '../conversation/reply/whole-arguments.ts';
 import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
 import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
+import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
+import { isErrorEvent } from '../wire/stream/stream-reader.ts';
 import { addUsage, atTier, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';
@@ -24,6 +26,7 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
  * Whatever the upstream does wrong becomes the `error` event that ends them.
  */
 export class NeutralSource {
+  readonly #cleanText: ReplyContext['cleanText'];
   readonly #createDecoder: () => StreamStep<string, StreamEvent>;
   #reader = newReader();
   #decoder: StreamStep<string, StreamEvent>;
@@ -43,6 +46,7 @@ export class NeutralSource {
   ended = false;
 
   constructor(plan: AnswerPlan, cleanText: ReplyContext['cleanText']) {
+    this.#cleanText = cleanText;
     this.#createDecoder = () => PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
     this.#decoder = this.#createDecoder();
     this.#recorder = plan.mayPause ? new TurnRecorder() : null;
@@ -71,14 +75,28 @@ export class NeutralSource {
     return this.#heldFinish === null && (this.#decoder.isComplete ?? false);
   }
 
+  /** See `RelayedStream`. */
+  get rest(): 'wanted' | 'reporting' | 'ending' | 'read-off' {
+    if (this.ended) return 'read-off';
+    if (!this.isComplete) return 'wanted';
+    return this.#decoder.awaitsUsage === true ? 'reporting' : 'ending';
+  }
+
   push(bytes: Buffer): StreamEvent[] {
     return this.#guard((out) => {
       this.#sizeBytes += bytes.length;
       if (this.#sizeBytes > MAX_ANSWER_BYTES) throw new Error('an answer beyond the bound');
-      for (const { data } of this.#reader.push(bytes)) {
+      for (const frame of this.#reader.push(bytes)) {
+        const { data } = frame;
         if (data === null) continue;
         this.#recorder?.record(data);
+        const known = out.length;
         this.#take(this.#decoder.event(data), out);
+        if (out.length === known && isErrorEvent(frame))
+          this.#deliver(
+            { type: 'error', error: decodeFailure(data, this.#cleanText), usage: this.usage },
+            out,
+          );
       }
       // Cut at a stop sequence: the answer is over, whatever the upstream still sends.
       if (this.#stops?.matched) for (const event of this.#stops.end()) this.#deliver(event, out);

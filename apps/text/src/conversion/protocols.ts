@@ -42,6 +42,12 @@ import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import type { Usage } from '../wire/usage.ts';
 
+interface ReaderOptions {
+  readonly hidesUsage: boolean;
+  /** How many answers were requested; 1 where absent. */
+  readonly answers?: number;
+}
+
 /** What the gateway needs of a protocol, to pass it through and to translate it. */
 interface ProtocolAdapter {
   /** The longest tool name where the channel does not set another. */
@@ -53,7 +59,7 @@ interface ProtocolAdapter {
   readonly decodeStream: (target: Target, clean: CleanText) => StreamStep<string, StreamEvent>;
   readonly encodeStream: (context: AnswerContext) => StreamStep<StreamEvent, string>;
   /** Reads a stream that passes to a caller of the same protocol. */
-  readonly createStreamReader: (options: { readonly hidesUsage: boolean }) => StreamReader;
+  readonly createStreamReader: (options: ReaderOptions) => StreamReader;
   /** Puts a stream together for a caller of the same protocol who does not stream. */
   readonly createEventCollector: () => EventCollector;
   /**

@@ -120,7 +120,7 @@ export class StreamTranslator implements RelayedStream {
   }
 
   get rest(): RelayedStream['rest'] {
-    if (!this.ended) return 'wanted';
+    if (!this.ended) return this.#source.rest;
     // What the gateway cut at a stop sequence may have gone on for long.
     const isCut = this.#finish?.reason === 'stop-sequence' && this.#plan.restore.stopSequences.length > 0;
     return this.#failure !== null || isCut ? 'cancelled' : 'read-off';

@@ -2,6 +2,7 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../testing/start-stack.ts';
+import { PATHS, requestOf, TEXT_PROTOCOLS, type TextProtocolName } from '../testing/text-pairs.ts';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -10,7 +11,9 @@ beforeAll(async () => {
 channels:
   one: { provider: simulator, baseUrl: "${first}", apiKey: k, cooldown: off }
   two: { provider: simulator, baseUrl: "${second}", apiKey: k, cooldown: off }
+${TEXT_PROTOCOLS.map((name) => `  ${name}: { provider: simulator, baseUrl: "${first}", apiKey: k, speaks: [${name}], cooldown: off }`).join('\n')}
 models:
+${TEXT_PROTOCOLS.map((name) => `  over-${name}: { kind: text, routes: [{ channel: ${name} }, { channel: two, priority: 1 }] }`).join('\n')}
   alone: { kind: text, routes: [{ channel: one }] }
   both: { kind: text, routes: [{ channel: one, priority: 0 }, { channel: two, priority: 1 }] }
 `,
@@ -54,6 +57,10 @@ test.for([
   [{ id: 'a', choices: [{ index: 0, message: { content: 'Ha' }, finish_reason: 'error' }] }, 502],
   [{ object: 'error', message: 'x', code: 500 }, 502],
   [{ id: 'a', choices: null }, 502],
+  [{ id: 'a', choices: [{ index: 0, message: null, finish_reason: null }] }, 502],
+  [{}, 502],
+  [{ message: 'Internal server error' }, 502],
+  [{ status: 'error', message: 'x' }, 502],
 ] as const)(
   'a completion that is %j is no answer: another channel answers, and alone it is a %d',
   async ([json, status]) => {
@@ -173,3 +180,157 @@ test.for([
     expect(line).toMatchObject({ outcome: 'ok', outputTokens: 2 });
   },
 );
+
+const ids = { of: 0 };
+/** A request whose log line is known. */
+async function send(caller: TextProtocolName, model: string, stream: boolean) {
+  ids.of += 1;
+  const id = `req_sent_${ids.of}`;
+  const body = requestOf(caller, model, 'hi', { stream });
+  const reply = await stack.text.fetch(PATHS[caller], { body, headers: { 'x-request-id': id } });
+  const line = () => waitFor(() => stack.text.lines.find(({ requestId }) => requestId === id));
+  return { reply, line };
+}
+const named = (type: string, more: object = {}) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+const BEGUN: Readonly<Record<TextProtocolName, string>> = {
+  responses:
+    named('response.created', { response: { id: 'resp_1', status: 'in_progress', output: [] } }) +
+    named('response.output_item.added', {
+      output_index: 0,
+      item: { type: 'message', id: 'm', content: [] },
+    }) +
+    named('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta: 'Hi' }),
+  messages:
+    named('message_start', {
+      message: { id: 'msg_1', type: 'message', content: [], usage: { input_tokens: 5 } },
+    }) +
+    named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+    named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } }),
+  chat: chunk({ role: 'assistant', content: 'Hi' }),
+};
+/** The rest of a whole answer. */
+const ENDED: Readonly<Record<TextProtocolName, string>> = {
+  responses:
+    named('response.output_item.done', {
+      output_index: 0,
+      item: { type: 'message', id: 'm', content: [{ type: 'output_text', text: 'Hi' }] },
+    }) +
+    named('response.completed', {
+      response: {
+        id: 'resp_1',
+        object: 'response',
+        status: 'completed',
+        output: [],
+        usage: { input_tokens: 5, output_tokens: 2 },
+      },
+    }),
+  messages:
+    named('content_block_stop', { index: 0 }) +
+    named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+  chat: chunk({}, { finish_reason: 'stop' }) + USAGE,
+};
+/** How a caller of each protocol is shown that its stream broke. */
+const BROKEN: Readonly<Record<TextProtocolName, string>> = {
+  responses: 'event: response.failed',
+  messages: 'event: error',
+  chat: '"error":{',
+};
+const PAIRS = TEXT_PROTOCOLS.flatMap((caller) => TEXT_PROTOCOLS.map((target) => [caller, target] as const));
+
+test.for(TEXT_PROTOCOLS)('%s: a reply without an answer is none: another channel answers', async (caller) => {
+  for (const json of [{}, { message: 'x' }, { status: 'error', message: 'x' }, { detail: 'x' }]) {
+    for (const stream of [false, true]) {
+      stack.first.script({ json });
+      const { reply, line } = await send(caller, `over-${caller}`, stream);
+      expect(reply.headers.get('x-gateway-channel')).toBe('two');
+      await reply.text();
+      expect(await line()).toMatchObject({ outcome: 'ok', attempts: 2 });
+    }
+  }
+});
+
+test.for(PAIRS)(
+  "%s over %s: an error in any server's words ends a begun stream, though the connection stays open",
+  async ([caller, target]) => {
+    for (const failure of [
+      'data: {"error":{"message":"Engine died","code":503}}\n\n',
+      'data: {"error":"Engine died"}\n\n',
+      'data: {"object":"error","message":"Engine died","code":500}\n\n',
+      'data: {"detail":"Engine died"}\n\n',
+      'data: {"message":"Engine died"}\n\n',
+      'data: {"code":"InternalError","message":"Engine died"}\n\n',
+      'event: error\ndata: {"message":"Engine died"}\n\n',
+      'event: error\ndata: {"text":"Engine died"}\n\n',
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Engine died"}}\n\n',
+      'event: error\ndata: {"type":"error","code":"server_error","message":"Engine died","param":null}\n\n',
+    ]) {
+      const sse = BEGUN[target] + failure;
+      const stallAfter = sse.split('\n\n').length - 1;
+      stack.first.script({ sse: `${sse}: never comes\n\n`, stallAfter });
+      const { reply, line } = await send(caller, `over-${target}`, true);
+      const text = await reply.text();
+      expect(text).toContain('Hi');
+      expect(text).toContain(BROKEN[caller]);
+      expect(await line()).toMatchObject({ outcome: 'failed' });
+    }
+  },
+);
+
+test.for(PAIRS)(
+  '%s over %s: a stream that nobody requested is put together, though its connection stays open',
+  async ([caller, target]) => {
+    const sse = BEGUN[target] + ENDED[target];
+    const stallAfter = sse.split('\n\n').length - 1;
+    stack.first.script({ sse: `${sse}: never comes\n\n`, stallAfter });
+    const { reply, line } = await send(caller, `over-${target}`, false);
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    const body = await reply.json();
+    expect(JSON.stringify(body)).toContain('"Hi"');
+    expect(Object(body).object ?? Object(body).type).toBe(
+      { responses: 'response', messages: 'message', chat: 'chat.completion' }[caller],
+    );
+    expect(await line()).toMatchObject({ outcome: 'ok', inputTokens: 5, outputTokens: 2 });
+  },
+);
+
+test('a finished completion without usage does not wait for it forever, passed, translated or put together', async () => {
+  const sse = BEGUN.chat + chunk({}, { finish_reason: 'stop' });
+  const answers = [
+    ['chat', true],
+    ['chat', false],
+    ['messages', true],
+    ['responses', false],
+  ] as const;
+  for (const _ of answers) stack.first.script({ sse: `${sse}: never comes\n\n`, stallAfter: 2 });
+  await Promise.all(
+    answers.map(async ([caller, stream]) => {
+      const { reply, line } = await send(caller, 'over-chat', stream);
+      expect(await reply.text()).toContain('Hi');
+      expect(await line()).toMatchObject({ outcome: 'ok', usageEstimated: true });
+    }),
+  );
+});
+
+test('of several answers one that has ended is not the last', async () => {
+  const sse =
+    chunk({ content: 'Hi' }) + chunk({}, { finish_reason: 'stop' }) + chunk({ content: 'Ho' }, { index: 1 });
+  stack.first.script({ sse });
+  const { reply, line } = await chat('over-chat', true);
+  expect(await reply.text()).not.toContain('[DONE]');
+  expect(await line()).toMatchObject({ outcome: 'failed' });
+});
+
+test("Qwen's `null` is no end, and an empty delta with usage after the end begins no other answer", async () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 2 };
+  const last = `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content: '' }, finish_reason: null }], usage })}\n\n`;
+  const sse = `${chunk({ content: 'H' }, { finish_reason: 'null' })}${chunk({ content: 'i' }, { finish_reason: 'null' })}`;
+  stack.first.script({ sse: sse + chunk({}, { finish_reason: 'stop' }) + last });
+  const { reply, line } = await chat('over-chat', true);
+  expect((await collectSse(reply)).at(-1)?.data).toBe('[DONE]');
+  expect(await line()).toMatchObject({ outcome: 'ok', outputTokens: 2 });
+  stack.first.script({ sse });
+  const translated = await send('messages', 'over-chat', true);
+  expect(await translated.reply.text()).toContain('event: error');
+});

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
+import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { PROTOCOLS } from '../conversion/protocols.ts';
@@ -19,16 +20,18 @@ export type Part = Pick<StreamReader, 'usage' | 'outputLength'>;
  * The whole reply that an upstream's stream amounts to, with every member, for a caller of the same protocol who does not
  * stream: some servers stream whatever they are asked for.
  *
+ * @param answers how many were requested
  * @param onBroken called where it breaks off although its upstream may bill what it has sent
  * @throws {GatewayError} where the stream reports a failure, or is no whole answer
  */
 export async function collectPassed(
   protocol: TextProtocol,
   reply: Reply,
+  answers: number,
   onBroken: (part: Part) => void,
 ): Promise<Buffer> {
   const { createStreamReader, createEventCollector } = PROTOCOLS[protocol];
-  const reader = createStreamReader({ hidesUsage: false });
+  const reader = createStreamReader({ hidesUsage: false, answers });
   const collector = createEventCollector();
   const frames = createFrameReader({ maxFrameBytes: MAX_ANSWER_BYTES });
   const take = (frame: Parameters<typeof reader.frame>[0]) => {
@@ -40,13 +43,10 @@ export async function collectPassed(
   };
   let sizeBytes = 0;
   try {
-    for await (const chunk of reply.body) {
+    for await (const chunk of chunksUntilWhole(reply, () => reader.rest)) {
       sizeBytes += chunk.length;
       if (sizeBytes > MAX_ANSWER_BYTES) throw new Error('an answer beyond the bound');
       for (const frame of frames.push(chunk)) take(frame);
-      if (reader.rest !== 'read-off') continue;
-      reply.letGo();
-      break;
     }
     const last = frames.end();
     if (last !== null) take(last);

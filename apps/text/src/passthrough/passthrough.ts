@@ -91,7 +91,7 @@ async function passWhole(
       context,
       ...(collected !== null && {
         collect: () =>
-          collectPassed(collected, reply, (part) => {
+          collectPassed(collected, reply, request.output.answers, (part) => {
             consumed = consumedByPart(call, part);
             logConsumed(call, reply, consumed);
           }),
@@ -114,7 +114,10 @@ async function passWhole(
 
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const { endpoint, request, response, context, services } = call;
-  const reader = PROTOCOLS[endpoint.protocol].createStreamReader({ hidesUsage: !showsUsage(request) });
+  const reader = PROTOCOLS[endpoint.protocol].createStreamReader({
+    hidesUsage: !showsUsage(request),
+    answers: request.output.answers,
+  });
   const ids = repeatedIds(call, reply);
   const onFrame = (frame: Frame) => keepEvent(call, reply, frame, { reader, ids });
   const stream = passedStream({

@@ -1,5 +1,4 @@
-import { isOver } from '@gateway/model-service/stream/event-stream';
-import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { isOver, type Output, type RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { TextCall } from '../call/request/text-call.ts';

@@ -3,6 +3,7 @@ import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
@@ -223,12 +224,7 @@ function translated(
 async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
   const collector = new StreamCollector(answer.plan, contextFor(answer));
   const read = async (reply: Reply) => {
-    for await (const chunk of reply.body) {
-      collector.push(chunk);
-      if (!collector.ended) continue;
-      reply.letGo();
-      break;
-    }
+    for await (const chunk of chunksUntilWhole(reply, () => collector.rest)) collector.push(chunk);
   };
   try {
     await read(answer.reply);

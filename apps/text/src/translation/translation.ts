@@ -123,15 +123,16 @@ const RETRY_RULES: readonly RetryRule[] = [
     amend: (target) => ({ ...target, withholdReasoning: true }),
   },
   {
-    isFor: ({ message, options }) =>
-      NO_SUMMARY.test(message) || formatPath(options.path ?? []) === 'reasoning.summary',
+    isFor: ({ code, message, options }) =>
+      code === 'upstream_rejected' &&
+      (NO_SUMMARY.test(message) || formatPath(options.path ?? []) === 'reasoning.summary'),
     amend: (target) => ({ ...target, quirks: { ...target.quirks, reasoningSummary: false } }),
   },
 ];
 
 /** The rule by which a refused request may succeed; null: no rule is left. Each rule is applied once to a request. */
 function retryRuleFor(refusal: unknown, applied: readonly RetryRule[]): RetryRule | null {
-  if (!(refusal instanceof GatewayError) || refusal.code !== 'upstream_rejected') return null;
+  if (!(refusal instanceof GatewayError)) return null;
   return RETRY_RULES.find((rule) => rule.isFor(refusal) && !applied.includes(rule)) ?? null;
 }
 

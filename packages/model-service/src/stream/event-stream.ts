@@ -7,7 +7,7 @@ import {
   FrameTooLarge,
 } from '@gateway/service-kit/event-stream/frame-reader';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
-import type { Output, RelayedStream } from './relayed-stream.ts';
+import { isOver, type Output, type RelayedStream } from './relayed-stream.ts';
 
 /** Whether a reply calls itself an event stream. */
 export const isEventStream = (headers: IncomingHttpHeaders): boolean =>
@@ -141,9 +141,6 @@ class EventStream implements RelayedStream {
     });
   }
 }
-
-/** Whether the caller's stream is over, whatever the upstream still sends. */
-export const isOver = (rest: RelayedStream['rest']): boolean => rest === 'read-off' || rest === 'cancelled';
 
 /** Clients accept a last event without its empty line, but not half an event. */
 function isWholeEvent(data: string | null): boolean {

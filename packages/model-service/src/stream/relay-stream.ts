@@ -3,11 +3,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
-import { isOver } from './event-stream.ts';
-import type { Output, RelayedStream } from './relayed-stream.ts';
-
-/** How long a whole answer waits for the marker of its end, where its upstream leaves the connection open. */
-const MAX_ENDING_MS = 200;
+import { graceMs, isOver, type Output, type RelayedStream } from './relayed-stream.ts';
 
 interface RelayOptions {
   readonly reply: Reply;
@@ -59,8 +55,10 @@ class Relay {
   #keepAlive: NodeJS.Timeout | undefined;
   /** Set while something is done before the caller gets its next output. */
   #held: Promise<void> | null = null;
-  /** Runs while only the marker of the end may still come. */
-  #ending: NodeJS.Timeout | undefined;
+  /** What the rest was good for when it was last looked at. */
+  #rest: RelayedStream['rest'] = 'wanted';
+  /** Runs while the answer is whole, and something may still come. */
+  #grace: NodeJS.Timeout | undefined;
   /** Whether the stream has been told that its upstream has closed. */
   #hasEnded = false;
 
@@ -136,8 +134,20 @@ class Relay {
       this.#finish();
       return true;
     }
-    if (rest === 'ending' && !this.#over) this.#ending ??= setTimeout(() => this.#onEnd(), MAX_ENDING_MS);
+    if (rest !== this.#rest) this.#awaitRest(rest);
     return goesOn;
+  }
+
+  #awaitRest(rest: RelayedStream['rest']): void {
+    this.#rest = rest;
+    clearTimeout(this.#grace);
+    const ms = graceMs(rest);
+    if (ms === undefined || this.#over) return;
+    this.#grace = setTimeout(() => {
+      // What may have come has not been read, because of the caller.
+      if (this.#held !== null || this.#options.response.writableNeedDrain) this.#awaitRest(rest);
+      else this.#onEnd();
+    }, ms);
   }
 
   #write(output: Output): boolean {
@@ -295,7 +305,7 @@ class Relay {
     const { response, context, onEnd } = this.#options;
     this.#over = true;
     clearInterval(this.#keepAlive);
-    clearTimeout(this.#ending);
+    clearTimeout(this.#grace);
     response.off('drain', this.#onDrain);
     context.signal.removeEventListener('abort', this.#onAbort);
     onEnd?.(failure);

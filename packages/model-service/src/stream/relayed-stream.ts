@@ -28,15 +28,61 @@ export interface RelayedStream {
   /**
    * What the rest of the upstream's stream is good for. `wanted`: it belongs to the caller's. Otherwise the caller's
    * stream is over, and the rest is `read-off`, which keeps the connection, or `cancelled`, because it may be long.
-   * `ending`: the answer is whole, and only a marker of its end may come.
+   * `reporting`: the answer is whole, and what it used may come. `ending`: only a marker of its end may come.
    */
-  readonly rest: 'wanted' | 'ending' | 'read-off' | 'cancelled';
+  readonly rest: 'wanted' | 'reporting' | 'ending' | 'read-off' | 'cancelled';
   /** The provider's id of the answer, once it is known; null if the format has none. */
   readonly id: string | null;
   /** An empty frame, for long silences; null while none may be sent. */
   keepAlive(): string | null;
   /** After the upstream has closed: the reply in which it goes on. Null where it had not paused, or may not go on. */
   goOn?(): Promise<Reply | null> | null;
+}
+
+type Rest = RelayedStream['rest'];
+
+/** How long a whole answer waits for what may still come, where its upstream leaves the connection open. */
+export const graceMs = (rest: Rest): number | undefined => GRACE_MS[rest];
+const GRACE_MS: Readonly<Partial<Record<Rest, number>>> = { reporting: 2000, ending: 200 };
+
+/** Whether the caller's stream is over, whatever the upstream still sends. */
+export const isOver = (rest: Rest): boolean => rest === 'read-off' || rest === 'cancelled';
+
+/**
+ * A reply's chunks until it ends, until no more is wanted, or until it is whole and nothing follows for a while. Leaving
+ * the loop cancels the reply.
+ *
+ * @param rest what the rest is good for, after the chunks that were taken
+ * @throws {GatewayError} where it breaks before it is whole
+ */
+export async function* chunksUntilWhole(reply: Reply, rest: () => Rest): AsyncGenerator<Buffer> {
+  const chunks = reply.body[Symbol.asyncIterator]();
+  let isLeft = true;
+  try {
+    while (!isOver(rest())) {
+      const next = await within(graceMs(rest()), chunks.next());
+      if (next === null) break;
+      if (next.done === true) {
+        isLeft = false;
+        return;
+      }
+      yield next.value;
+    }
+    isLeft = false;
+    reply.letGo();
+  } finally {
+    if (isLeft) await chunks.return?.();
+  }
+}
+
+/** Null where it does not come in time, or fails then; without a time it is waited for. */
+function within<Value>(ms: number | undefined, coming: Promise<Value>): Promise<Value | null> {
+  if (ms === undefined) return coming;
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  return Promise.race([coming.catch(() => null), silence]).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -46,13 +92,12 @@ export interface RelayedStream {
  * @throws {GatewayError} if the stream breaks, or is no good answer
  */
 export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGenerator<Buffer> {
-  for await (const chunk of reply.body) {
+  for await (const chunk of chunksUntilWhole(reply, () => stream.rest)) {
     const output = await stream.push(chunk);
     if (stream.failure !== null) throw counted(reply, stream.failure);
     if (output !== null) yield Buffer.from(output);
-    if (stream.rest === 'read-off') reply.letGo();
-    if (stream.rest !== 'wanted' && stream.rest !== 'ending') return;
   }
+  if (isOver(stream.rest)) return;
   const output = await stream.end();
   if (stream.failure !== null) throw counted(reply, stream.failure);
   if (output !== null) yield Buffer.from(output);

@@ -1,7 +1,8 @@
+import { endsAnswer } from '@gateway/contracts/finish-words';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { disguised, reportsFailure } from '@gateway/upstream/first-output/reported-error';
-import { type JsonObject, parseObject } from '../../wire/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '../../wire/json-object.ts';
 import { partsOf } from './reply-parts.ts';
 
 /**
@@ -15,11 +16,19 @@ export const checkWholeReply: OutputCheck = (first) => {
   const body = bodyOf(first.bytes);
   if (body === null) return { broken: 'the reply is no JSON object' };
   if (reportsFailure(body)) return disguised(first.bytes.toString());
-  return isWithoutChoice(body) ? { broken: 'the reply has no answer' } : 'accept';
+  return hasAnswer(body) ? 'accept' : { broken: 'the reply has no answer' };
 };
 
-/** A completion has its answers, whatever else it says. */
-const isWithoutChoice = ({ choices }: JsonObject): boolean => choices === null;
+/** A completion has its choices, and one of several has something; a reply with other members may be anything new. */
+const hasAnswer = (body: JsonObject): boolean => {
+  const { choices } = body;
+  if (Array.isArray(choices) && choices.length > 0) return choices.some(isAnswer);
+  return choices !== null && Object.keys(body).length > 0;
+};
+
+const isAnswer = (choice: unknown): boolean =>
+  isObject(choice) &&
+  ((choice.message ?? choice.delta ?? choice.text ?? null) !== null || endsAnswer(choice.finish_reason));
 
 /** The property of a body's bytes with what the check has parsed of them. V8 keeps the values of a `WeakMap` too long. */
 const parsedBody: unique symbol = Symbol('parsed body');

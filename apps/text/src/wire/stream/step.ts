@@ -5,6 +5,8 @@ export interface StreamStep<In, Out> {
   end(): Iterable<Out>;
   /** Of an answer: whether nothing of it is missing but the marker of its end. Absent: that is never known. */
   readonly isComplete?: boolean;
+  /** Whether what a whole answer used may still come. */
+  readonly awaitsUsage?: boolean;
 }
 
 /** Two steps as one. */

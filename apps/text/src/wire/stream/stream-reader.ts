@@ -30,7 +30,7 @@ export interface StreamReader {
   /** Whether all of the answer has come; an end marker may be missing. */
   readonly ended: boolean;
   /** See `RelayedStream`. */
-  readonly rest: 'wanted' | 'ending' | 'read-off';
+  readonly rest: 'wanted' | 'reporting' | 'ending' | 'read-off';
   /** The end marker that its caller has not got, where the upstream closes now; empty for none. */
   readonly owed: string;
   /** Whether a stream that is closed now was closed in time. */
@@ -63,6 +63,13 @@ export function readEvent(data: string): JsonObject | null {
   if (event === null) throw new UnreadableEvent();
   return event;
 }
+
+const ERROR_EVENT = /^event: ?error\r?\n/;
+const ERROR_EVENT_BYTES = 'event: error\r\n'.length;
+
+/** Whether a frame is named an error, for those whose data does not say so. */
+export const isErrorEvent = ({ bytes, start }: Frame): boolean =>
+  ERROR_EVENT.test(bytes.toString('latin1', start, start + ERROR_EVENT_BYTES));
 
 const [BACKSLASH, ZERO, NINE] = [0x5c, 0x30, 0x39];
 

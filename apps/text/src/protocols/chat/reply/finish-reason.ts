@@ -1,5 +1,5 @@
 import type { FinishReason } from '@gateway/contracts/finish-words';
-import { finishMeaning } from '@gateway/contracts/finish-words';
+import { endsAnswer, finishMeaning } from '@gateway/contracts/finish-words';
 import { type Finish, fittingReason } from '../../../conversation/reply/reply.ts';
 import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
@@ -10,10 +10,11 @@ interface Seen {
 
 /** @throws {GatewayError} for a word by which the server says that it gave up */
 export function decodeFinish(word: string | null | undefined, seen: Seen): Finish {
-  const known = finishMeaning(word || 'stop');
+  const said = word && endsAnswer(word) ? word : null;
+  const known = finishMeaning(said ?? 'stop');
   if (known === 'failed') throw upstreamGaveUp(word);
   const reason = known ?? 'stop';
-  const unknown = known === undefined && word ? { unknown: word } : {};
+  const unknown = known === undefined && said !== null ? { unknown: said } : {};
   const fitting = fittingReason(reason, seen);
   if (fitting !== 'stop') return { reason: fitting, ...unknown };
   return seen.refusal ? { reason: 'refusal', ...unknown } : { reason: fitting, ...unknown };

@@ -1,3 +1,4 @@
+import { endsAnswer } from '@gateway/contracts/finish-words';
 import { lookUp } from '@gateway/contracts/look-up';
 import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
@@ -84,7 +85,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     if (choice.delta) yield* this.#output(choice.delta, () => exact()?.delta, logprobs);
     if (choice.message)
       yield* this.#output(this.#notInDeltas(choice.message), () => exact()?.message, logprobs);
-    if (choice.finish_reason) {
+    if (choice.finish_reason && endsAnswer(choice.finish_reason)) {
       this.#finishWord = choice.finish_reason;
       yield* this.#closeAll();
     }
@@ -105,6 +106,10 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   get isComplete(): boolean {
     return this.#finishWord !== null;
+  }
+
+  get awaitsUsage(): boolean {
+    return this.#report.usage === null;
   }
 
   *#finish(): Generator<StreamEvent> {

@@ -1,3 +1,5 @@
+import { endsAnswer } from '@gateway/contracts/finish-words';
+import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
@@ -7,6 +9,7 @@ import {
   type FrameKind,
   findString,
   hasAt,
+  isErrorEvent,
   readEvent,
   type StreamReader,
 } from '../../../wire/stream/stream-reader.ts';
@@ -31,31 +34,35 @@ const MAY_MATTER = ['"usage":{', '"usage": {', '"error"', '"choices"'] as const;
 interface ChatStreamOptions {
   /** The caller does not want the chunk that holds nothing but usage: it is read and not shown. */
   readonly hidesUsage?: boolean;
+  /** How many were requested (`n`). */
+  readonly answers?: number;
 }
 
 /**
  * Reads a stream of Chat Completions. Servers differ in how they end it: with `[DONE]`, or by closing once every
  * answer has its `finish_reason`. Both are an end.
  */
-export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions = {}): StreamReader {
+export function createChatStreamReader({
+  hidesUsage = false,
+  answers = 1,
+}: ChatStreamOptions = {}): StreamReader {
   let id: string | null = null;
   const report = createUsageReport();
   let outputLength = 0;
-  let ended = false;
-  /** Answers that have begun and not ended; there may be several (`n`). */
-  const unfinished = new Set<number>();
+  /** Answers that have begun, and those of them that have ended. What follows an end, as usage may, begins none again. */
+  const begun = new Set<number>();
+  const finished = new Set<number>();
   let reportedFailure: string | null = null;
   let isDone = false;
   let hasLastUsage = false;
 
+  const allFinished = () => finished.size > 0 && finished.size === begun.size;
+  const isOver = () => isDone || reportedFailure !== null || allFinished();
+
   const onChoice = (choice: JsonObject) => {
     const index = numberAt(choice, 'index') ?? 0;
-    // Some servers send an empty one with each chunk.
-    if (!choice.finish_reason) unfinished.add(index);
-    else {
-      unfinished.delete(index);
-      ended = unfinished.size === 0;
-    }
+    begun.add(index);
+    if (endsAnswer(choice.finish_reason)) finished.add(index);
   };
 
   /** The last chunk of that kind that was parsed. */
@@ -69,24 +76,23 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
     if (end < 0 || !hasAt(text, end, known.after)) return false;
     const rest = text.slice(end + known.after.length);
     if (rest !== known.rest && MAY_MATTER.some((name) => rest.includes(name))) return false;
-    unfinished.add(known.index);
+    begun.add(known.index);
     outputLength += end - start;
     return true;
   };
 
-  const onChunk = (chunk: JsonObject, data: string): FrameKind => {
+  const onChunk = (chunk: JsonObject, data: string, frame: Frame): FrameKind => {
     id ??= textAt(chunk, 'id');
     report.add(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) outputLength += deltaLength(choice);
-    if (reportsFailure(chunk)) {
-      ended = true;
+    if (reportsFailure(chunk) || isErrorEvent(frame)) {
       reportedFailure = failureWordOf(data);
       return isObject(chunk.error) ? 'event' : 'failed';
     }
     for (const choice of choices) if (isObject(choice)) onChoice(choice);
     if (!isUsageChunk(chunk)) return 'event';
-    hasLastUsage = ended;
+    hasLastUsage = allFinished();
     return hidesUsage ? 'hidden' : 'event';
   };
 
@@ -99,9 +105,8 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
       const chunk = readEvent(data);
       if (chunk !== null) {
         known = textChunkOf(chunk, latin1) ?? known;
-        return onChunk(chunk, data);
+        return onChunk(chunk, data, frame);
       }
-      ended = true;
       isDone = true;
       return 'event';
     },
@@ -115,17 +120,18 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
       return outputLength;
     },
     get ended() {
-      return ended;
+      return isOver();
     },
     get mayEnd() {
-      return ended;
+      return isOver();
     },
     get reportedFailure() {
       return reportedFailure;
     },
     get rest() {
       if (isDone || reportedFailure !== null) return 'read-off';
-      return hasLastUsage ? 'ending' : 'wanted';
+      if (hasLastUsage) return 'ending';
+      return finished.size === answers && allFinished() ? 'reporting' : 'wanted';
     },
     get owed() {
       return isDone || reportedFailure !== null ? '' : DONE_FRAME;
@@ -137,7 +143,12 @@ export function createChatStreamReader({ hidesUsage = false }: ChatStreamOptions
 
 function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChunk | null {
   const [choice] = Array.isArray(choices) && choices.length === 1 ? choices : [];
-  if (typeof id !== 'string' || !isObject(choice) || (choice.finish_reason ?? error ?? null) !== null)
+  if (
+    typeof id !== 'string' ||
+    !isObject(choice) ||
+    endsAnswer(choice.finish_reason) ||
+    (error ?? null) !== null
+  )
     return null;
   const delta = objectAt(choice, 'delta');
   const content = findString(text, CONTENT);

@@ -4,9 +4,11 @@ import {
   MessagesOutputBlock,
 } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { isJsonObject, parseArguments } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
@@ -79,7 +81,8 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
-    const event = readUpstream(MessagesEvent, JSON.parse(data));
+    const parsed: unknown = JSON.parse(data);
+    const event = readUpstream(MessagesEvent, parsed);
     switch (event.type) {
       case 'message_start':
         this.#count(event.message?.usage);
@@ -111,6 +114,10 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
         this.#ended = true;
         yield { type: 'error', error: decodeMessagesError(event.error, this.#clean), usage: this.#usage };
         break;
+      default:
+        if (!reportsFailure(parsed)) break;
+        this.#ended = true;
+        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: this.#usage };
     }
   }
 

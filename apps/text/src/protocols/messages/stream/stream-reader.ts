@@ -1,8 +1,14 @@
 import { meansFailure } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
+import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { namedFrame } from '../../../wire/stream/sse-frames.ts';
-import { findString, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
+import {
+  findString,
+  isErrorEvent,
+  readEvent,
+  type StreamReader,
+} from '../../../wire/stream/stream-reader.ts';
 import { errorFrame, errorTypeOf } from '../reply/errors.ts';
 import { mergeUsage, readUsageAtTier } from '../reply/usage.ts';
 
@@ -76,8 +82,8 @@ export function createMessagesStreamReader(): StreamReader {
       const type = textAt(event, 'type');
       const hadFailed = reportedFailure !== null;
       stepOf(type)?.(event);
-      if (type !== 'error' && reportedFailure === null && stepOf(type) === undefined && reportsFailure(event))
-        reportedFailure = 'error';
+      if (stepOf(type) === undefined && (reportsFailure(event) || isErrorEvent(frame)))
+        reportedFailure ??= failureWordOf(data ?? '');
       // Clients know one event for a failure.
       return type === 'error' || hadFailed || reportedFailure === null ? 'event' : 'failed';
     },

@@ -1,9 +1,10 @@
 import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/responses-wire';
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
 import { textAt } from '../../../wire/json-object.ts';
-import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
+import { decodeFailure, decodeOpenAiError } from '../../../wire/openai-errors.ts';
 import { parseBody } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
@@ -33,10 +34,8 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data === '[DONE]') return;
-    const event = readUpstream(
-      ResponsesEvent,
-      OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data),
-    );
+    const parsed: unknown = OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data);
+    const event = readUpstream(ResponsesEvent, parsed);
     switch (event.type) {
       case 'response.created':
         yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
@@ -56,6 +55,12 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
         break;
       case 'error':
         yield* this.#fail(event.error ?? event);
+        break;
+      case undefined:
+      case null:
+        if (!reportsFailure(parsed)) break;
+        this.#ended = true;
+        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: NO_USAGE };
         break;
       default:
         yield* this.#part(event);

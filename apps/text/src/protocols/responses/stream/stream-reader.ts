@@ -2,7 +2,12 @@ import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
-import { numberAfter, readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
+import {
+  isErrorEvent,
+  numberAfter,
+  readEvent,
+  type StreamReader,
+} from '../../../wire/stream/stream-reader.ts';
 import { laterUsage, type Usage } from '../../../wire/usage.ts';
 import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
 import { readUsageAtTier } from '../reply/usage.ts';
@@ -79,7 +84,8 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       else if (type === 'error') {
         reported = objectAt(event, 'error') ?? event;
         reportedFailure = textAt(reported, 'code') ?? 'error';
-      } else if (type === '' && reportsFailure(event)) reportedFailure = failureWordOf(data);
+      } else if (type === '' && (reportsFailure(event) || isErrorEvent(frame)))
+        reportedFailure = failureWordOf(data);
       else output.event(type, event, data);
       return hasFailedOtherwise(type, response) ? 'failed' : 'event';
     },
@@ -102,7 +108,8 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       return reportedFailure;
     },
     get rest() {
-      if (!ended) return 'wanted';
+      // After an error event the failed response may follow.
+      if (!ended) return reportedFailure === null ? 'wanted' : 'ending';
       return isDone ? 'read-off' : 'ending';
     },
     owed: '',
