@@ -60,7 +60,6 @@ const SpeechEvent = z.discriminatedUnion('type', [
  */
 export class EventsAsAudio implements RelayedStream {
   readonly failure = null;
-  readonly rest = 'wanted';
   readonly id = null;
   readonly #reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
   readonly #onDone: (data: string) => void;
@@ -92,6 +91,10 @@ export class EventsAsAudio implements RelayedStream {
 
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  get rest(): RelayedStream['rest'] {
+    return this.#isWhole ? 'ending' : 'wanted';
   }
 
   keepAlive(): null {

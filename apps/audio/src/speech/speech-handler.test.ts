@@ -252,3 +252,18 @@ test('an event stream that begins with an error is an HTTP error', async () => {
   audio.simulator.script(PATH, { sse });
   expect((await post({ ...SPEECH, stream_format: 'sse' })).status).toBe(502);
 });
+
+test.for(['sse', 'audio'] as const)(
+  'speech as events that leave their connection open after the last one is over, wanted as %s',
+  async (stream_format) => {
+    const sse =
+      `data: {"type":"speech.audio.delta","audio":"${Buffer.from('ID3 sound').toString('base64')}"}\n\n` +
+      'data: {"type":"speech.audio.done","usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}\n\n';
+    audio.simulator.script(PATH, { sse: `${sse}: never comes\n\n`, stallAfter: 2 });
+    const reply = await post({ ...SPEECH, stream_format });
+    expect(reply.status).toBe(200);
+    const text = await reply.text();
+    expect(text).toBe(stream_format === 'sse' ? sse : 'ID3 sound');
+    expect(await audio.lastLine()).toMatchObject({ status: 200, error: undefined });
+  },
+);

@@ -24,7 +24,6 @@ export const speechEventStream = (onDone: (data: string) => void): RelayedStream
   createEventStream({ mapper: new SpeechEvents(onDone), maxFrameBytes: MAX_FRAME_BYTES });
 
 class SpeechEvents implements EventMapper {
-  readonly rest = 'wanted';
   readonly id = null;
   readonly #onDone: (data: string) => void;
   #isDone = false;
@@ -55,6 +54,11 @@ class SpeechEvents implements EventMapper {
 
   get isWhole(): boolean {
     return this.#isDone || this.failure !== null;
+  }
+
+  get rest(): RelayedStream['rest'] {
+    if (this.failure !== null) return 'read-off';
+    return this.#isDone ? 'ending' : 'wanted';
   }
 
   keepAlive(): null {

@@ -212,3 +212,24 @@ test('a stream that fails before its first event is an HTTP error', async () => 
   expect(await answer.json()).toMatchObject({ error: { message: 'Bad.' } });
   await audio.nothingLeft();
 });
+
+test.for([true, false])(
+  'a transcript whose events leave their connection open after the last one is over (streamed: %s)',
+  async (isStreamed) => {
+    const sse =
+      'data: {"type":"transcript.text.delta","delta":"Good morning."}\n\n' +
+      'data: {"type":"transcript.text.done","text":"Good morning."}\n\n';
+    audio.simulator.script(PATH, { sse: `${sse}: never comes\n\n`, stallAfter: 2 });
+    const reply = await post([
+      ['model', 'gpt-4o-transcribe'],
+      ['file', silence(2)],
+      ...(isStreamed ? ([['stream', 'true']] as const) : []),
+    ]);
+    expect(reply.status).toBe(200);
+    if (isStreamed)
+      expect((await collectSse(reply)).map(({ json }) => Object(json).type)).toContain(
+        'transcript.text.done',
+      );
+    else expect(await reply.json()).toMatchObject({ text: 'Good morning.' });
+  },
+);

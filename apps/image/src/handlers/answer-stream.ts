@@ -136,7 +136,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     response.end(events.map(({ frame }) => frame).join(''));
     return;
   }
-  const { events, stream } = imageStream(job.take);
+  const { events, stream } = imageStream(order.n ?? 1, job.take);
   await relayStream({
     reply,
     response,

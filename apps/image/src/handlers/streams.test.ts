@@ -1,6 +1,7 @@
 import { readSse } from '@gateway/testkit/collect-sse';
 import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
@@ -186,4 +187,39 @@ test.for([
   image.simulator.script('/v1/images/generations', { body, headers });
   const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
   expect(await reply.text()).toContain(`"b64_json":"${PLAIN}","size":"a-b"`);
+});
+
+const eventOf = (type: string, more: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, created_at: 1_795_000_000, ...more })}\n\n`;
+
+test.for(['', 'data: [DONE]\n\n'])(
+  'a stream that leaves its connection open after the last image, or after %j, is over',
+  async (mark) => {
+    const b64_json = pngBytes().toString('base64');
+    const sse = `${eventOf('image_generation.completed', { b64_json })}${mark}`;
+    const stallAfter = sse.split('\n\n').length - 1;
+    image.simulator.script('/v1/images/generations', { sse: `${sse}: never comes\n\n`, stallAfter });
+    const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+    const types: (string | undefined)[] = [];
+    for await (const { event, data } of readSse(reply)) if (data !== '[DONE]') types.push(event);
+    expect(types).toEqual(['image_generation.completed']);
+    expect(await image.lastLine()).toMatchObject({ images: 1, error: undefined });
+  },
+);
+
+test('images that a provider streams although nobody requested it are delivered, and charged once', async () => {
+  const b64_json = pngBytes().toString('base64');
+  const sse =
+    eventOf('image_generation.partial_image', { b64_json: 'AAAA', partial_image_index: 0 }) +
+    eventOf('image_generation.completed', { b64_json, usage: { input_tokens: 5, output_tokens: 7 } });
+  image.simulator.script('/v1/images/generations', { sse: `${sse}: never comes\n\n`, stallAfter: 2 });
+  const reply = await image.generate({
+    model: 'gpt-image-1.5',
+    prompt: 'a cat',
+    response_format: 'b64_json',
+  });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('content-type')).toContain('application/json');
+  expect(await reply.json()).toMatchObject({ data: [{ b64_json }] });
+  expect(image.simulator.requests).toHaveLength(1);
 });

@@ -57,6 +57,9 @@ export const withStream = (input: ImageEditInput): ImageEditInput => ({
   fields: [...input.fields, ['stream', 'true']],
 });
 
+const unheard: Job['emit'] = () => Promise.resolve();
+const isNotPartial = (event: string): boolean => !event.includes('.partial_image"');
+
 interface MakeOptions {
   readonly maker: ImageMaker;
   readonly input: Input;
@@ -82,6 +85,13 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
   const requested = requestedOf(reply, dropped);
   job.consumed({ ...estimateImages(model, order), ...requested });
   if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
+  // Nobody follows the events of a reply that streams although it was not requested.
+  if (isEventStream(reply.headers))
+    return collectImages({
+      ...{ maker, model, input, reply, dropped },
+      job: { ...job, emit: unheard },
+      isWanted: isNotPartial,
+    });
   const { jobId } = job;
   const received = await receiveImages(reply, (index, bytes) =>
     storeImage(maker.assets, { jobId, index }, bytes),
@@ -110,6 +120,8 @@ const requestedOf = ({ candidate, attempts }: Reply, dropped: readonly string[])
 interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' | 'job'> {
   readonly reply: Reply;
   readonly dropped: readonly string[];
+  /** Whether an event's data is taken. */
+  readonly isWanted?: (data: string) => boolean;
 }
 
 /** Takes images as they come, and emits them for those who follow the job. Completed ones are charged. */
@@ -120,6 +132,7 @@ async function collectImages({
   reply,
   dropped,
   job,
+  isWanted = () => true,
 }: CollectOptions): Promise<ImageOutput> {
   const { jobId, emit } = job;
   const order = orderOfJob(input);
@@ -137,7 +150,9 @@ async function collectImages({
   };
   let costMicroUsd: number | null;
   if (isEventStream(reply.headers)) {
-    const { events, stream } = imageStream(collector.take);
+    const { events, stream } = imageStream(order.n ?? 1, (data) => {
+      if (isWanted(data)) collector.take(data);
+    });
     try {
       for await (const _ of readStream(reply, stream));
     } catch (error) {

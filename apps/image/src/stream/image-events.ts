@@ -13,17 +13,23 @@ const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 /** An event's own type. There is no quote within base64, so an image before it does not mislead the search. */
 const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
 const COMPLETED = '.completed';
+/** Some servers end every stream with it. */
+const MARK = '[DONE]';
 
 /**
  * A stream of images for the caller, and what it is read by.
  *
+ * @param images how many were requested
  * @param onEvent gets every event's data
  */
-export function imageStream(onEvent: (data: string) => void): {
+export function imageStream(
+  images: number,
+  onEvent: (data: string) => void,
+): {
   readonly events: ImageEvents;
   readonly stream: RelayedStream;
 } {
-  const events = new ImageEvents(onEvent);
+  const events = new ImageEvents(images, onEvent);
   return { events, stream: createEventStream({ mapper: events, maxFrameBytes: MAX_FRAME_BYTES }) };
 }
 
@@ -52,20 +58,26 @@ export function eventsOfReply(
 
 /** Events with images, which pass as they are. */
 class ImageEvents implements EventMapper {
-  readonly rest = 'wanted';
   readonly id = null;
   /** The events of completed images, as they came but for the image itself: JSON. */
   readonly completed: string[] = [];
+  readonly #images: number;
   readonly #onEvent: (data: string) => void;
+  #isMarkedEnded = false;
   failure: GatewayError | null = null;
 
-  constructor(onEvent: (data: string) => void) {
+  constructor(images: number, onEvent: (data: string) => void) {
+    this.#images = images;
     this.#onEvent = onEvent;
   }
 
   frame(frame: Frame): typeof PASS | string {
     const kind = kindOf(frame.latin1);
     const sent = frame.data ?? '';
+    if (sent === MARK || frame.data === null) {
+      this.#isMarkedEnded ||= sent === MARK;
+      return PASS;
+    }
     const data = withBase64(sent);
     if (kind !== 'error') this.#onEvent(data);
     if (kind === 'completed') this.completed.push(withoutImage(data));
@@ -81,6 +93,11 @@ class ImageEvents implements EventMapper {
 
   fail(error: GatewayError): string {
     return this.failure === null ? errorFrame(error) : '';
+  }
+
+  get rest(): RelayedStream['rest'] {
+    if (this.failure !== null) return 'read-off';
+    return this.#isMarkedEnded || this.completed.length >= this.#images ? 'ending' : 'wanted';
   }
 
   /** After an image another one may still be due: only the upstream shows that it is the last, by closing. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
+import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
@@ -63,7 +64,8 @@ export async function relayDeltas(
   };
 
   try {
-    for await (const chunk of reply.body) await pass(reader.push(chunk));
+    const rest = () => (done === undefined && !isMarkedEnded ? 'wanted' : 'ending');
+    for await (const chunk of chunksUntilWhole(reply, rest)) await pass(reader.push(chunk));
     // A last frame without its blank line counts if it can be read.
     const last = reader.end();
     if (last !== null && isEnd(last.data ?? '', deltas)) await pass([last]);

@@ -4,7 +4,7 @@ import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/tra
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Reply, readCounted } from '@gateway/upstream/replies/reply';
 import { type MultipartBody, multipartBody } from '@gateway/upstream/requests/multipart-body';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -39,7 +39,7 @@ const isPlainText = ({ 'content-type': type = '' }: IncomingHttpHeaders): boolea
   type.startsWith('text/') && !type.startsWith('text/event-stream');
 
 const checkedStart: OutputCheck = (first) => {
-  const verdict = checkFirstOutput(first);
+  const verdict = checkMediaReply(first);
   const isText = /^\s*[^\s<]/.test(first.bytes.toString('latin1', 0, 128));
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
   return typeof verdict === 'object' && 'broken' in verdict && isJson && isText ? 'accept' : verdict;

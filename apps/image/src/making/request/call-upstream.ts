@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
-import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
+import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Prepared } from './generation-request.ts';
@@ -50,7 +50,7 @@ export async function requestImages({
 
 /** A 200 with broken JSON was paid for: no other provider may be called. */
 const checkImages: OutputCheck = (first) => {
-  const verdict = checkFirstOutput(first);
+  const verdict = checkMediaReply(first);
   const isJson = first.headers['content-type']?.startsWith('application/json') ?? false;
   return typeof verdict === 'object' && 'broken' in verdict && isJson ? 'accept' : verdict;
 };
