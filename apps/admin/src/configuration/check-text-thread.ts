@@ -4,18 +4,20 @@ import type { Configuration } from '@gateway/upstream/configuration/configuratio
 import { variablesIn } from '@gateway/upstream/configuration/expand-variables';
 import { configurationFromText } from '@gateway/upstream/configuration/load-configuration';
 import { UnboundedConfiguration } from '@gateway/upstream/configuration/mistakes/configuration-error';
-import { z } from 'zod';
 import { shownCheck } from './check-text.ts';
 import { checked } from './configuration-state.ts';
 import { PLACEHOLDER } from './read-configuration.ts';
 
-const Task = z.strictObject({ text: z.string(), path: z.string() });
+export interface CheckTask {
+  readonly text: string;
+  /** The file that mistakes name. */
+  readonly path: string;
+}
 
 /** A text from a browser is checked without any variable's value, so that no answer depends on one. */
 const NO_VARIABLES = {};
 
-serveTasks((task) => {
-  const { text, path } = Task.parse(task);
+serveTasks(({ text, path }: CheckTask) => {
   const found = checked(() => build(text, path));
   return { result: shownCheck({ unknownVariables: variablesIn(text), ...found }) };
 });

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import { z } from 'zod';
+import type { CheckTask } from './check-text-thread.ts';
 import type { CheckedConfiguration } from './configuration-state.ts';
 
 const Mistake = z.strictObject({
@@ -48,7 +49,7 @@ const TIME_LIMIT_MS = 10_000;
 
 /** @param path the file that mistakes name */
 export function createTextCheck(path: string, timeLimitMs = TIME_LIMIT_MS): CheckText {
-  const thread = createTaskThread({
+  const thread = createTaskThread<CheckTask, CheckedText>({
     module: new URL('./check-text-thread.ts', import.meta.url),
     timeLimitMs,
     maxHeapMb: 512,
@@ -61,5 +62,5 @@ export function createTextCheck(path: string, timeLimitMs = TIME_LIMIT_MS): Chec
           "Invalid value for 'text': it takes too long to be read as YAML. Look for quotes that are not closed and for repeated lines, or check it in parts.",
       }),
   });
-  return async (text) => CheckedText.parse(await thread.run({ text, path }));
+  return (text) => thread.run({ text, path });
 }

@@ -1,12 +1,13 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
-import { z } from 'zod';
 import { BadPng, invertPng } from './invert-png.ts';
 
-const Task = z.object({ sourcePath: z.string(), targetPath: z.string() });
+export interface InvertTask {
+  readonly sourcePath: string;
+  readonly targetPath: string;
+}
 
-serveTasks(async (task) => {
-  const { sourcePath, targetPath } = Task.parse(task);
+serveTasks(async ({ sourcePath, targetPath }: InvertTask) => {
   try {
     await invertPng(sourcePath, targetPath);
   } catch (error) {

@@ -2,8 +2,9 @@ import { rm, stat } from 'node:fs/promises';
 import { toStorageError } from '@gateway/assets/storage-error';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
+import type { InvertTask } from './invert-alpha-thread.ts';
 
-const thread = createTaskThread({
+const thread = createTaskThread<InvertTask, null>({
   module: new URL('./invert-alpha-thread.ts', import.meta.url),
   timeLimitMs: 20_000,
   // A few lines and the code that reads them.

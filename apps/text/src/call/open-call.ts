@@ -8,9 +8,9 @@ import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
 import { findHistory } from './history/find-history.ts';
+import { readTextRequest } from './request/read-text-request.ts';
 import type { TextCall, TextServices } from './request/text-call.ts';
 import type { TextEndpoint } from './request/text-endpoint.ts';
-import { readTextRequest } from './request/text-request.ts';
 
 /** Reads and checks a request for a model. */
 export async function openCall(

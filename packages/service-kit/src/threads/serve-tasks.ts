@@ -3,15 +3,15 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TaskAnswer } from './task-thread.ts';
 
 /** What a task comes to, and what of it is handed over without a copy. */
-interface Done {
-  readonly result: unknown;
+interface Done<Result> {
+  readonly result: Result;
   readonly transferred?: readonly Transferable[];
 }
 
 /** Does the tasks of a `TaskThread`, in its module. What is thrown and is no `GatewayError` ends the thread. */
-export function serveTasks(work: (task: unknown) => Done | Promise<Done>): void {
-  parentPort?.on('message', async (task) => {
-    const answer = (message: TaskAnswer, transferred: readonly Transferable[] = []) =>
+export function serveTasks<Task, Result>(work: (task: Task) => Done<Result> | Promise<Done<Result>>): void {
+  parentPort?.on('message', async (task: Task) => {
+    const answer = (message: TaskAnswer<Result>, transferred: readonly Transferable[] = []) =>
       parentPort?.postMessage(message, transferred);
     try {
       const { result, transferred } = await work(task);

@@ -1,22 +1,21 @@
 import { once } from 'node:events';
 import { type Transferable, Worker } from 'node:worker_threads';
-import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
+import { GatewayError, type SerializedError } from '@gateway/contracts/gateway-error';
 import { z } from 'zod';
 
 /** What a thread answers for one task. */
-export const TaskAnswer = z.union([
-  z.strictObject({ result: z.unknown() }),
-  z.strictObject({ refused: SerializedError }),
-]);
-export type TaskAnswer = z.infer<typeof TaskAnswer>;
+export type TaskAnswer<Result> = { readonly result: Result } | { readonly refused: SerializedError };
 
-export interface TaskThread {
+/** The other side is our own module: what it says of its result is true. */
+const isAnswer = <Result>() => z.custom<TaskAnswer<Result>>((value) => typeof value === 'object');
+
+export interface TaskThread<Task, Result> {
   /**
    * Has the thread do a task, after those before it. What is transferred cannot be used here any more.
    *
    * @throws {GatewayError} what the task throws; `onTooMuch`'s where it takes too long, or too much memory
    */
-  run(task: unknown, transferred?: readonly Transferable[]): Promise<unknown>;
+  run(task: Task, transferred?: readonly Transferable[]): Promise<Result>;
 }
 
 interface TaskThreadOptions {
@@ -33,8 +32,9 @@ interface TaskThreadOptions {
  * A thread for work whose size a stranger decides: one task at a time in a process, each within a time limit and a bound of
  * memory, so that the event loop is there for everybody else. The thread begins with the first task.
  */
-export function createTaskThread(options: TaskThreadOptions): TaskThread {
+export function createTaskThread<Task, Result>(options: TaskThreadOptions): TaskThread<Task, Result> {
   const { module, timeLimitMs, maxHeapMb, idleMs = 0, onTooMuch } = options;
+  const Answer = isAnswer<Result>();
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let worker: Worker | null = null;
@@ -61,7 +61,7 @@ export function createTaskThread(options: TaskThreadOptions): TaskThread {
     worker = null;
     await ended?.terminate();
   };
-  const runNow = async (task: unknown, transferred: readonly Transferable[]): Promise<unknown> => {
+  const runNow = async (task: Task, transferred: readonly Transferable[]): Promise<Result> => {
     clearTimeout(idle);
     let timeLimit: AbortSignal | undefined;
     try {
@@ -70,7 +70,7 @@ export function createTaskThread(options: TaskThreadOptions): TaskThread {
       timeLimit = AbortSignal.timeout(timeLimitMs);
       worker.postMessage(task, transferred);
       const [message]: unknown[] = await once(worker, 'message', { signal: timeLimit });
-      const answer = TaskAnswer.parse(message);
+      const answer = Answer.parse(message);
       if ('refused' in answer) throw GatewayError.deserialize(answer.refused);
       return answer.result;
     } catch (error) {

@@ -88,3 +88,12 @@ export const INPUT_TOKENS: TextEndpoint = {
   ...RESPONSES,
   operation: 'responses.input_tokens',
 };
+
+const ENDPOINTS = [RESPONSES, MESSAGES, CHAT, COUNT_TOKENS, COMPACT, INPUT_TOKENS];
+
+/** The endpoint of an operation. */
+export function endpointOf(operation: Operation): TextEndpoint {
+  const endpoint = ENDPOINTS.find((one) => one.operation === operation);
+  if (endpoint === undefined) throw new Error(`no endpoint takes conversations for '${operation}'`);
+  return endpoint;
+}

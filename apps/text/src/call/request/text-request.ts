@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readSchema } from '@gateway/contracts/json/read-schema';
-import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Dropped } from '../../conversation/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
@@ -63,19 +61,6 @@ export interface TextRequest {
   readonly choosesTool: boolean;
 }
 
-/** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
-export async function readTextRequest(
-  endpoint: TextEndpoint,
-  message: IncomingMessage,
-  { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
-): Promise<TextRequest> {
-  const { bytes, value } = await readJsonBody(message, {
-    maxBytes: maxBodyBytes,
-    maxDepth: maxJsonDepth,
-  });
-  return describeRequest(endpoint, bytes, value);
-}
-
 /** Describes the content of a body. @throws {GatewayError} for one that is not what the endpoint takes */
 export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: unknown): TextRequest {
   const { protocol, operation } = endpoint;
@@ -131,6 +116,9 @@ export interface RequestContent {
   /** For a request whose bytes are passed on. */
   release(): void;
 }
+
+/** The content of a body that was checked elsewhere. */
+export const contentOf = (bytes: Buffer): RequestContent => new BodyContent(bytes, undefined);
 
 /** The content of a body's bytes, from the parsing that checked them until a reader takes it. */
 class BodyContent implements RequestContent {
