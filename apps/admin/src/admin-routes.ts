@@ -41,6 +41,7 @@ import { modelRoutes } from './routes/operations/model-routes.ts';
 import { webhookRoutes } from './routes/operations/webhook-routes.ts';
 import { requestRoutes } from './routes/traffic/request-routes.ts';
 import { usageRoutes } from './routes/traffic/usage-routes.ts';
+import type { AddressOf } from './sessions/client-address.ts';
 import { createFlowCookies } from './sessions/oidc/flow-cookie.ts';
 import { createIdentityProvider } from './sessions/oidc/identity-provider.ts';
 import type { OidcSettings } from './sessions/oidc/oidc-settings.ts';
@@ -66,6 +67,7 @@ export interface AdminRoutesOptions {
   readonly basePath: string;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
+  readonly addressOf: AddressOf;
   readonly keys: KeyStore;
   readonly passes: Passes;
   /** Null: no identity provider is set. */
@@ -90,13 +92,14 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     cookies,
     basePath,
     checkToken,
+    addressOf,
     keys,
     passes,
     oidc,
   } = options;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
-  const signIn = createSignIn({ sessions, attempts, logger, metrics });
+  const signIn = createSignIn({ sessions, attempts, addressOf, logger, metrics });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
@@ -135,6 +138,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       },
       cookies,
       signIn,
+      addressOf,
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
       logger,
       metrics,

@@ -27,6 +27,8 @@ export const AdminConfig = ProcessSettings.extend({
   CONSOLE_URL: setting.url().optional(),
   /** Further names under which this service is reached; `*.example.com` for all below one. */
   ADMIN_ALLOWED_HOSTS: setting.texts(),
+  /** Whether a proxy of one's own is before this service, which says the address of each client in `x-forwarded-for`. */
+  ADMIN_TRUST_PROXY: z.stringbool().default(false),
   /** The identity provider of OpenID Connect; `sessions/oidc/oidc-settings.ts` checks how these fit together. */
   OIDC_ISSUER: setting.url().optional(),
   OIDC_CLIENT_ID: z.string().optional(),

@@ -17,6 +17,7 @@ import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
+import { createAddressOf } from './sessions/client-address.ts';
 import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
 import { createSessionCookies } from './sessions/session-cookie.ts';
 import { createSessionStore } from './sessions/session-store.ts';
@@ -63,6 +64,7 @@ export async function openAdmin({
     onBroken,
   });
   const passes = createPasses({ gatewaySecret: config.GATEWAY_SECRET, now });
+  const addressOf = createAddressOf(config.ADMIN_TRUST_PROXY);
   const app = createAdminApp({
     routes: adminRoutes({
       config,
@@ -78,6 +80,7 @@ export async function openAdmin({
       cookies,
       basePath,
       checkToken,
+      addressOf,
       keys,
       passes,
       oidc,
@@ -93,6 +96,7 @@ export async function openAdmin({
     authenticate: createAuthenticate({
       checkToken,
       guesses: createSignInAttempts(redis, 'call'),
+      addressOf,
       cookies,
       sessions,
       keys,

@@ -36,6 +36,7 @@ const routes = adminRoutes({
   cookies: createSessionCookies(NOTHING),
   basePath: '',
   checkToken: () => undefined,
+  addressOf: () => 'unknown',
   oidc: null,
   keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),
   passes: createPasses({ gatewaySecret: NOTHING, now }),

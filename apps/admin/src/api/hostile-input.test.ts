@@ -6,7 +6,7 @@ import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 import { KeyPage, NewKeyReply } from './schemas/access.ts';
 
-const admin = useAdmin();
+const admin = useAdmin({ env: { ADMIN_ALLOWED_HOSTS: 'admin.example.com', ADMIN_TRUST_PROXY: 'true' } });
 
 /** A request; its body, if any, is this JSON text. */
 const send = (method: string, path: string, body?: string) =>
@@ -33,6 +33,34 @@ test.for(['http://[', 'http://', '*'])('a target that is no path is refused: %s'
   const socket = connect(Number(new URL(admin.url).port), '127.0.0.1');
   socket.end(`OPTIONS ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*application\/json.*malformed_request/s);
+});
+
+/** A request with these lines in its head; fetch sets `Host` itself. */
+async function raw(target: string, ...lines: string[]) {
+  const socket = connect(Number(new URL(admin.url).port), '127.0.0.1');
+  socket.write([`GET ${target} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'));
+  return text(socket);
+}
+
+test.for(['/', '/console/', '/admin/v1/sign-in', '/admin/v1/keys', '/admin/jobs', '/nowhere'])(
+  '%s is served under known names only; a name of anybody that leads here gets nothing',
+  async (target) => {
+    const bearer = `Authorization: Bearer ${TOKEN}`;
+    for (const host of ['evil.example', 'admin.example.com.evil.example:80', '127.0.0.1.evil.example'])
+      expect(await raw(target, `Host: ${host}`, bearer)).toMatch(/^HTTP\/1\.1 403 .*origin_not_allowed/s);
+    expect(await raw(target, 'Host: admin.example.com', bearer)).not.toMatch(/origin_not_allowed/);
+  },
+);
+
+test('behind a trusted proxy each client has its own count of wrong tokens, whatever it writes itself', async () => {
+  const guess = async (address: string) =>
+    (await raw('/admin/v1/keys', 'Host: h', 'Authorization: Bearer x', `X-Forwarded-For: ${address}`)).slice(
+      9,
+      12,
+    );
+  for (let at = 0; at < 10; at += 1) expect(await guess(`198.51.100.${at}, 203.0.113.1`)).toBe('401');
+  expect(await guess('198.51.100.99, 203.0.113.1')).toBe('429');
+  expect(await guess('203.0.113.2')).toBe('401');
 });
 
 test.for([

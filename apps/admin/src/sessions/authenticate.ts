@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { GATEWAY_ITSELF } from '@gateway/metering/audit/audit-log';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
+import type { AddressOf } from './client-address.ts';
 import type { Role } from './roles.ts';
 import { ALL, type Scope } from './scope.ts';
 import type { SessionCookies } from './session-cookie.ts';
@@ -24,6 +25,7 @@ interface AuthenticateOptions {
   readonly checkToken: (authorization: string | undefined) => void;
   /** Counts the wrong ones of an address. */
   readonly guesses: Pick<SignInAttempts, 'fail'>;
+  readonly addressOf: AddressOf;
   readonly cookies: SessionCookies;
   readonly sessions: SessionStore;
   readonly keys: Pick<KeyStore, 'findKeyByHash'>;
@@ -38,15 +40,15 @@ const READING = ['GET', 'HEAD'];
  *   `origin_not_allowed` for a change by another site's page
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { checkToken, guesses, cookies, sessions, keys } = options;
+  const { checkToken, guesses, addressOf, cookies, sessions, keys } = options;
 
   /** The right token passes whatever was guessed before. */
-  const checkGuess = async (authorization: string | undefined, { socket }: IncomingMessage) => {
+  const checkGuess = async (authorization: string | undefined, request: IncomingMessage) => {
     try {
       checkToken(authorization);
     } catch (error) {
       const isGuess = error instanceof GatewayError && error.code === 'invalid_key';
-      if (isGuess) await guesses.fail(socket.remoteAddress ?? 'unknown');
+      if (isGuess) await guesses.fail(addressOf(request));
       throw error;
     }
   };

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
 import type { Request } from 'express';
+import type { AddressOf } from './client-address.ts';
 import type { NewSession, Session, SessionStore, SignInMethod } from './session-store.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 
@@ -27,6 +28,7 @@ export type SignIn = (attempt: Attempt) => Promise<Session>;
 interface SignInOptions {
   readonly sessions: SessionStore;
   readonly attempts: SignInAttempts;
+  readonly addressOf: AddressOf;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'signIn'>;
 }
@@ -40,8 +42,6 @@ const OUTCOMES: Readonly<Partial<Record<GatewayError['code'], SignInOutcome>>> =
   rate_limited: 'limited',
 };
 
-export const addressOf = ({ socket }: Pick<Request, 'socket'>): string => socket.remoteAddress ?? 'unknown';
-
 /**
  * The messages and codes of an error and of what caused it. Nothing else of them is logged: errors of an identity provider may hold
  * whole answers.
@@ -53,7 +53,7 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? `${own} ${reasonOf(error.cause)}` : own;
 }
 
-export function createSignIn({ sessions, attempts, logger, metrics }: SignInOptions): SignIn {
+export function createSignIn({ sessions, attempts, addressOf, logger, metrics }: SignInOptions): SignIn {
   const identifyOrCount = async (identify: Attempt['identify'], address: string): Promise<Person> => {
     try {
       return await identify();

@@ -5,13 +5,14 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, redirectRoute } from '../../api/admin-route.ts';
 import { SignInReply } from '../../api/schemas/access.ts';
+import type { AddressOf } from '../../sessions/client-address.ts';
 import { type FlowCookies, OIDC_PATH } from '../../sessions/oidc/flow-cookie.ts';
 import type { IdentityProvider } from '../../sessions/oidc/identity-provider.ts';
 import type { RoleMapping } from '../../sessions/oidc/oidc-settings.ts';
 import { type Claims, hasTooManyGroups, personOf } from '../../sessions/oidc/person-of-claims.ts';
 import { type SignInProblem, SignInRefusal } from '../../sessions/oidc/sign-in-refusal.ts';
 import type { SessionCookies } from '../../sessions/session-cookie.ts';
-import { addressOf, type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
+import { type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
 
 interface OidcRoutesOptions {
   /** The path below which browsers see this service. */
@@ -27,6 +28,7 @@ interface OidcRoutesOptions {
   } | null;
   readonly cookies: SessionCookies;
   readonly signIn: SignIn;
+  readonly addressOf: AddressOf;
   readonly maxSeconds: number;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'signIn'>;
@@ -68,6 +70,7 @@ export function oidcRoutes({
   oidc,
   cookies,
   signIn,
+  addressOf,
   maxSeconds,
   logger,
   metrics,
