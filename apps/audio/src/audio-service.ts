@@ -20,6 +20,8 @@ export interface AudioService {
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
   readonly fileMaxBytes: number;
+  /** See `AUDIO_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
   /** What a key may do when a line of its batch is taken. */
   readonly readIdentity: ReadKeyIdentity;
   /** Unix milliseconds. */

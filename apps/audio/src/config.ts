@@ -10,6 +10,8 @@ const MEBIBYTE = 1024 * 1024;
  */
 export const AudioSettings = ModelServiceSettings.extend({
   ...JobQueueSettings.shape,
+  /** Silence in an event stream after which a comment is sent; 0 for never. */
+  AUDIO_KEEP_ALIVE_MS: setting.integer(4_000),
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
 });

@@ -18,6 +18,7 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
     ...access,
     ...jobs,
     jsonMaxBytes: config.JSON_MAX_BYTES,
+    keepAliveMs: config.AUDIO_KEEP_ALIVE_MS,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
     metrics: started.metrics,

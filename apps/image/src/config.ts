@@ -18,6 +18,8 @@ export const ImageSettings = ModelServiceSettings.extend({
   IMAGE_EDIT_JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   /** Origins that images may be fetched from for a caller though their addresses are private. */
   IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),
+  /** Silence in a stream after which a comment is sent; 0 for never. */
+  IMAGE_KEEP_ALIVE_MS: setting.integer(4_000),
   /** For all images of one request together. */
   IMAGE_FETCH_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
 });

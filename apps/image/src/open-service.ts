@@ -27,6 +27,7 @@ export async function openImageService(started: Started<ImageSettings>): Promise
       network: () => access.upstream.configuration.network,
     },
     maxJsonDepth: config.MAX_JSON_DEPTH,
+    keepAliveMs: config.IMAGE_KEEP_ALIVE_MS,
     metrics: started.metrics,
     readIdentity: openIdentityReader(started, access),
     now: Date.now,

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { z } from 'zod';
 import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
@@ -40,8 +41,8 @@ export class AudioAsEvents implements RelayedStream {
     return this.#isWhole;
   }
 
-  keepAlive(): null {
-    return null;
+  keepAlive(): string {
+    return COMMENT_FRAME;
   }
 
   #delta(bytes: Buffer): string {

@@ -12,6 +12,7 @@ import { type JobService, reserveSlot, submitJob } from '@gateway/model-service/
 import { reserveRequest } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/request/json-body';
@@ -20,6 +21,7 @@ import {
   contextOf,
   endedRequest,
   identityOf,
+  type RequestContext,
 } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -28,10 +30,11 @@ import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Request, RequestHandler, Response } from 'express';
 import type { AudioJobKind } from '../audio-service.ts';
+import { errorFrame } from '../event-frames.ts';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { writeSpeech } from './answer-job.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
-import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
+import { checkAudio, EVENT_STREAM_TYPE, inStreamFormat, speechStreamFor } from './speech-request.ts';
 
 const KIND = 'audio.speech';
 
@@ -40,6 +43,8 @@ interface SpeechOptions extends JobService<AudioJobKind> {
   readonly assets: AssetStore;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
+  /** See `AUDIO_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
 }
 
 /**
@@ -77,7 +82,17 @@ export const speechHandler =
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
+    // Sound has no words for silence.
+    const keepAliveMs = wanted === 'sse' ? service.keepAliveMs : 0;
+    const waiting = createWaitingCaller({
+      response,
+      context,
+      keepAliveMs,
+      head: () => headOf(EVENT_STREAM_TYPE, context),
+      errorText: errorFrame,
+    });
     context.mayBePaid = true;
+    waiting.begin();
     const made: Attempt[] = [];
     const reply = await upstream
       .send({
@@ -104,8 +119,10 @@ export const speechHandler =
           detail: usageDetail({ attempts: made }),
         };
         settle(hasLeft() ? 'left' : 'failed', usage, error);
+        if (waiting.fail(error)) return null;
         throw error;
       });
+    if (reply === null) return;
     const channel = reply.candidate.channel.name;
     firstByteMs = Math.round(performance.now() - startedAt);
     showAttempts(made, context, response);
@@ -128,17 +145,26 @@ export const speechHandler =
       response,
       context,
       stream,
+      keepAliveMs,
+      onFirstByte: waiting.end,
       headers: () => ({
-        'content-type': contentType(),
-        'cache-control': 'no-store',
-        'x-request-id': context.requestId,
-        'request-id': context.requestId,
+        ...headOf(contentType(), context),
         'x-gateway-channel': channel,
         ...(dropped !== '' && { 'x-gateway-dropped': dropped }),
       }),
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage, failure),
+    }).catch((thrown: unknown) => {
+      if (!waiting.fail(thrown)) throw thrown;
     });
   };
+
+const headOf = (contentType: string, { requestId }: RequestContext) => ({
+  'content-type': contentType,
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  'x-request-id': requestId,
+  'request-id': requestId,
+});
 
 interface QueueOptions {
   readonly service: SpeechOptions;

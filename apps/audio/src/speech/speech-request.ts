@@ -16,6 +16,8 @@ export interface SpeechStream {
   contentType(): string;
 }
 
+export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8';
+
 type MakeStream = (onDone: (event: string) => void) => RelayedStream;
 
 /** What the caller wants, by what the upstream answers with. */
@@ -35,7 +37,7 @@ export function speechStreamFor(
 ): SpeechStream {
   const source = isEventStream(headers) ? 'sse' : 'audio';
   const stream = SPEECH_STREAMS[wanted ?? 'audio'][source](onDone);
-  if (wanted === 'sse') return { stream, contentType: () => 'text/event-stream; charset=utf-8' };
+  if (wanted === 'sse') return { stream, contentType: () => EVENT_STREAM_TYPE };
   const providerType = source === 'audio' ? headers['content-type'] : undefined;
   const audio = new LabelledAudio(stream, { format: format ?? DEFAULT_SPEECH_FORMAT, providerType });
   return { stream: audio, contentType: () => audio.contentType };

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
@@ -61,8 +62,8 @@ class SpeechEvents implements EventMapper {
     return this.#isDone ? 'ending' : 'wanted';
   }
 
-  keepAlive(): null {
-    return null;
+  keepAlive(): string {
+    return COMMENT_FRAME;
   }
 }
 

@@ -45,6 +45,7 @@ models:
 interface StartOptions {
   readonly fileMaxBytes?: number;
   readonly maxWaiting?: number;
+  readonly keepAliveMs?: number;
   readonly longAudio?: LongAudio;
 }
 
@@ -60,9 +61,10 @@ export type TestAudio = Awaited<ReturnType<typeof startAudio>>;
 export async function startAudio({
   fileMaxBytes = 26_214_400,
   maxWaiting = 1000,
+  keepAliveMs = 0,
   longAudio = LONG_AUDIO,
 }: StartOptions = {}) {
-  const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes };
+  const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes, keepAliveMs };
   const media = await startMedia({
     name: 'audio',
     kinds: ['audio.transcription', 'audio.speech', 'audio.batch'],

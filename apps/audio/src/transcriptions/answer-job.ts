@@ -6,13 +6,31 @@ import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
+import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { endedRequest } from '@gateway/service-kit/request/request-context';
+import { z } from 'zod';
 import { errorFrame } from '../event-frames.ts';
 import { StreamHead } from './transcript/stream-message.ts';
 
+const EVENT_STREAM = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+const WithText = z.looseObject({ text: z.string() });
+
+/** A transcript that came whole, for a caller who has been kept waiting by an event stream. */
+function doneFrame({ body, contentType }: TranscriptionOutput): string {
+  const text = contentType.startsWith('application/json') ? WithText.parse(JSON.parse(body)).text : body;
+  return `data: ${JSON.stringify({ type: 'transcript.text.done', text })}\n\n`;
+}
+
 interface AnswerOptions {
+  /** See `AUDIO_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
   readonly submitted: SubmittedJob<TranscriptionOutput>;
   readonly response: ServerResponse;
   readonly context: RequestContext;
@@ -25,7 +43,7 @@ interface AnswerOptions {
  *
  * @throws {GatewayError} the job's own, as long as nothing has been sent
  */
-export async function streamJob({ submitted, response, context }: AnswerOptions): Promise<void> {
+export async function streamJob({ keepAliveMs, submitted, response, context }: AnswerOptions): Promise<void> {
   showJob(submitted, context, response);
   const { handle } = submitted;
   const startedAt = performance.now();
@@ -34,36 +52,48 @@ export async function streamJob({ submitted, response, context }: AnswerOptions)
   result.catch(() => undefined);
 
   let streaming = false;
-  for await (const text of handle.events) {
-    if (response.destroyed) continue;
-    if (!streaming) {
-      streaming = true;
-      beginStream(StreamHead.parse(JSON.parse(text)), response, context);
-      context.line.firstByteMs = Math.round(performance.now() - startedAt);
-    } else response.write(text);
-  }
+  let isBetweenEvents = true;
+  const waiting = createWaitingCaller({
+    response,
+    context,
+    keepAliveMs,
+    head: () => ({ ...EVENT_STREAM, ...idsOf(context) }),
+    errorText: errorFrame,
+    mayInterrupt: () => isBetweenEvents,
+  });
+  waiting.begin();
   try {
+    for await (const text of handle.events) {
+      if (response.destroyed) continue;
+      if (!streaming) {
+        streaming = true;
+        beginStream(StreamHead.parse(JSON.parse(text)), response, context);
+        context.line.firstByteMs = Math.round(performance.now() - startedAt);
+      } else {
+        isBetweenEvents = text.endsWith('\n\n');
+        response.write(text);
+      }
+      waiting.spoke();
+    }
     const output = await result;
-    if (streaming) {
+    waiting.end();
+    if (streaming || response.headersSent) {
       logTranscript(output, context, response);
       response.once('finish', () => handle.delivered('whole'));
-      response.end();
+      response.end(streaming ? '' : doneFrame(output));
     } else handle.delivered(await writeTranscript(output, response, context));
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);
-    if (!streaming) throw error;
-    context.failure = error;
-    if (!response.destroyed) response.end(errorFrame(error));
+    if (!waiting.fail(error)) throw error;
+  } finally {
+    waiting.end();
   }
 }
 
 function beginStream(head: StreamHead, response: ServerResponse, context: RequestContext): void {
   context.line.channel = head.channel;
-  response.writeHead(200, {
-    ...headersOf(head, context),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-  });
+  if (response.headersSent) return;
+  response.writeHead(200, { ...headersOf(head, context), ...EVENT_STREAM });
   response.flushHeaders();
 }
 
@@ -83,9 +113,13 @@ export async function writeTranscript(
   return 'whole';
 }
 
-const headersOf = ({ channel, dropped = [], attemptList }: StreamHead, { requestId }: RequestContext) => ({
+const idsOf = ({ requestId }: Pick<RequestContext, 'requestId'>) => ({
   'x-request-id': requestId,
   'request-id': requestId,
+});
+
+const headersOf = ({ channel, dropped = [], attemptList }: StreamHead, { requestId }: RequestContext) => ({
+  ...idsOf({ requestId }),
   'x-gateway-channel': channel,
   ...(dropped.length > 0 && { 'x-gateway-dropped': dropped.join(', ') }),
   ...(attemptList !== undefined && { [ATTEMPTS_HEADER]: attemptList }),

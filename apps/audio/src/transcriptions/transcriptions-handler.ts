@@ -26,6 +26,7 @@ import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { streamJob, writeTranscript } from './answer-job.ts';
 import { forwardedName, gatherParts, isAbsent } from './gather-parts.ts';
 import { inspectAudio } from './inspect-audio.ts';
+import { STREAMED_FORMATS } from './transcript/transcript-events.ts';
 import { transcriptPlans } from './transcript/transcript-plans.ts';
 
 const KIND = 'audio.transcription';
@@ -35,6 +36,8 @@ interface TranscriptionsOptions extends JobService<AudioJobKind> {
   readonly uploads: UploadStore;
   readonly fileMaxBytes: number;
   readonly maxJsonDepth: number;
+  /** See `AUDIO_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
 }
 
 /** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
@@ -53,6 +56,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
     const uploadIds = form.files.map(({ uploadId }) => uploadId);
     let submitted: SubmittedJob<TranscriptionOutput>;
     let streams: boolean;
+    let keepAliveMs: number;
     try {
       const { input, price } = await toInput(request, form, options);
       const ended = endedRequest(context);
@@ -69,13 +73,17 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
         response,
       });
       streams = input.stream;
+      // Subtitles come whole, whatever was requested.
+      keepAliveMs = STREAMED_FORMATS.some((format) => format === input.responseFormat)
+        ? options.keepAliveMs
+        : 0;
     } catch (error) {
       await uploads.delete(...uploadIds);
       throw error;
     }
     // From here on the file belongs to the job. A job that was there before has its own.
     if (!submitted.isNew) await uploads.delete(...uploadIds);
-    if (streams && wishes.waitMs === null) return streamJob({ submitted, response, context });
+    if (streams && wishes.waitMs === null) return streamJob({ keepAliveMs, submitted, response, context });
     const write = (output: TranscriptionOutput) => writeTranscript(output, response, context);
     await answerJob({ queue, submitted, request, response, write });
   };

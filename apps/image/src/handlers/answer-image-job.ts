@@ -2,10 +2,11 @@ import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
+import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { contextOf, endedRequest } from '@gateway/service-kit/request/request-context';
 import type { Request, Response } from 'express';
-import { errorFrame } from '../stream/image-events.ts';
+import { errorFrame, streamHead } from '../stream/image-events.ts';
 import { completedEvents, expandEvent } from '../stream/job-events.ts';
 import type { ImageService } from './image-service.ts';
 import { writeImages } from './write-images.ts';
@@ -38,11 +39,26 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
   const result = handle.result(context.signal);
   // Awaited only after the events.
   result.catch(() => undefined);
+  let hasSent = false;
+  let isBetweenEvents = true;
+  const waiting = createWaitingCaller({
+    response,
+    context,
+    keepAliveMs: service.keepAliveMs,
+    head: () => streamHead(context),
+    errorText: errorFrame,
+    mayInterrupt: () => isBetweenEvents,
+  });
+  waiting.begin();
   const send = async (text: string) => {
     if (response.destroyed) return;
-    if (!response.headersSent) beginStream(response, context.requestId);
+    hasSent = true;
+    isBetweenEvents = false;
+    if (!response.headersSent) response.writeHead(200, streamHead(context));
     for await (const piece of expand(text)) await write(response, piece);
     await write(response, '\n');
+    isBetweenEvents = true;
+    waiting.spoke();
   };
   try {
     for await (const text of handle.events) await send(text);
@@ -51,24 +67,16 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
     Object.assign(context.line, { channel, images: images.length, costMicroUsd });
     showJobAttempts(output, context, response);
     // What it emitted has gone, as it does soon after the end.
-    if (!response.headersSent) for (const text of completedEvents(kind, output)) await send(text);
+    if (!hasSent) for (const text of completedEvents(kind, output)) await send(text);
+    waiting.end();
     response.once('finish', () => handle.delivered('whole'));
     response.end();
   } catch (thrown) {
     const error = endedRequest(context) ?? toGatewayError(thrown);
-    if (!response.headersSent) throw error;
-    context.failure = error;
-    if (!response.destroyed) response.end(errorFrame(error));
+    if (!waiting.fail(error)) throw error;
+  } finally {
+    waiting.end();
   }
-}
-
-function beginStream(response: Response, requestId: string): void {
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-request-id': requestId,
-    'request-id': requestId,
-  });
 }
 
 async function write(response: Response, piece: string): Promise<void> {

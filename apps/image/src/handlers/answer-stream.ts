@@ -10,6 +10,7 @@ import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-requ
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { createWaitingCaller, type WaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, contextOf, endedRequest } from '@gateway/service-kit/request/request-context';
@@ -22,7 +23,7 @@ import { createImageCollector, type ImageCollector } from '../making/reply/image
 import { readWholeImages } from '../making/reply/whole-images.ts';
 import { type Prepare, requestImages } from '../making/request/call-upstream.ts';
 import { estimateImages, type ImageOrder, usageOfImages } from '../metering/image-order.ts';
-import { eventsOfReply, imageStream } from '../stream/image-events.ts';
+import { errorFrame, eventsOfReply, imageStream, streamHead } from '../stream/image-events.ts';
 import type { ImageService } from './image-service.ts';
 import { commonHeaders } from './write-images.ts';
 
@@ -46,6 +47,25 @@ interface StreamOptions {
  * @throws {GatewayError} before the stream has begun; afterwards an error event in the stream
  */
 export async function answerStream(options: StreamOptions): Promise<void> {
+  const { response, service, request } = options;
+  const context = contextOf(request);
+  const waiting = createWaitingCaller({
+    response,
+    context,
+    keepAliveMs: service.keepAliveMs,
+    head: () => streamHead(context),
+    errorText: errorFrame,
+  });
+  try {
+    await streamTo(waiting, options);
+  } catch (error) {
+    if (!waiting.fail(error)) throw error;
+  } finally {
+    waiting.end();
+  }
+}
+
+async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise<void> {
   const { service, model, order, request, response } = options;
   const context = contextOf(request);
   const startedAt = performance.now();
@@ -68,6 +88,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     throw error;
   });
   context.mayBePaid = true;
+  waiting.begin();
   const requested: Attempt[] = [];
   const { reply, dropped } = await requestImages({
     upstream: service.upstream,
@@ -92,7 +113,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   const account = reply.candidate.account.name;
   Object.assign(context.line, { channel, account, attempts, firstByteMs });
   const headersWith = (missing: readonly string[]) => ({
-    'content-type': 'text/event-stream; charset=utf-8',
+    ...streamHead(context),
     ...commonHeaders(context, { channel, dropped: [...dropped, ...missing] }),
   });
   /** Images that were made and cannot be had are charged as well. */
@@ -132,19 +153,26 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     for (const { data } of events) job.take(data);
     const completed = events.map((event) => event.completed);
     keep(charge('ok', completed, undefined, missing.length), missing);
-    response.writeHead(200, headersWith(missing));
+    waiting.end();
+    if (!response.headersSent) response.writeHead(200, headersWith(missing));
     response.end(events.map(({ frame }) => frame).join(''));
     return;
   }
   const { events, stream } = imageStream(order.n ?? 1, job.take);
+  let hasBegun = false;
   await relayStream({
     reply,
     response,
     context,
     stream,
     headers: headersWith([]),
+    keepAliveMs: service.keepAliveMs,
+    onFirstByte: () => {
+      waiting.end();
+      hasBegun = true;
+    },
     onEnd: (failure) => {
-      const broken = response.headersSent ? 'cut' : 'failed';
+      const broken = hasBegun ? 'cut' : 'failed';
       const outcome = failure === undefined ? 'ok' : broken;
       const costMicroUsd = charge(failedAs() === 'left' ? 'left' : outcome, events.completed, failure);
       if (failure === undefined && events.completed.length >= (order.n ?? 1)) keep(costMicroUsd);

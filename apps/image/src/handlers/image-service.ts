@@ -24,6 +24,8 @@ export interface ImageService {
   readonly editJsonMaxBytes: number;
   readonly fetching: ReferenceFetching;
   readonly maxJsonDepth: number;
+  /** See `IMAGE_KEEP_ALIVE_MS`. */
+  readonly keepAliveMs: number;
   /** What a key may do when a line of its batch is taken. */
   readonly readIdentity: ReadKeyIdentity;
   /** Unix milliseconds. */

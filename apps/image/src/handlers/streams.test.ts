@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
 import { readSse } from '@gateway/testkit/collect-sse';
 import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -5,15 +7,23 @@ import { pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
 let image: TestImage;
+/** The same where silence is broken soon. */
+let keptAlive: TestImage;
 beforeAll(async () => {
   image = await startImage();
   await image.startWorker();
+  keptAlive = await startImage({ keepAliveMs: 20 });
+  await keptAlive.startWorker();
 });
 beforeEach(() => {
   image.reset();
   image.useProvider(image.simulator.url);
+  keptAlive.reset();
 });
-afterAll(() => image.close());
+afterAll(async () => {
+  await image.close();
+  await keptAlive.close();
+});
 
 test('partial images are streamed as they come, then the whole one', async () => {
   const stream = await image.client.images.generate({
@@ -76,6 +86,63 @@ test('a stream that is refused before it begins is an ordinary error', async () 
   });
   expect(reply.status).toBe(503);
   expect(reply.headers.get('content-type')).toBe('application/json');
+});
+
+const COMMENT = ': keepalive\n\n';
+
+/** The whole stream; its provider begins once the caller has got three comments. */
+async function readKeptAlive(headers: Record<string, string>, script: ScriptedReply): Promise<string> {
+  const gate = Promise.withResolvers<void>();
+  keptAlive.simulator.script({ ...script, gate: gate.promise });
+  const reply = await keptAlive.generate(
+    { model: 'gpt-image-1.5', prompt: 'a cat', stream: true },
+    { headers: { 'content-type': 'application/json', ...keptAlive.headersFor(), ...headers } },
+  );
+  expect([reply.status, reply.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+  ]);
+  let text = '';
+  for await (const chunk of reply.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    if (text.split(COMMENT).length > 3) gate.resolve();
+  }
+  return text;
+}
+
+const WAYS = [
+  ['passed on', () => ({})],
+  ['made by a worker', () => ({ 'idempotency-key': randomUUID() })],
+] as const;
+
+test.for(WAYS)('%s: a caller is kept alive until the first event', async ([, headers]) => {
+  const text = await readKeptAlive(headers(), {});
+  expect(text).toMatch(/^(?:: keepalive\n\n){3}/);
+  expect(text).toMatch(/event: image_generation\.completed\ndata: \{.*\}\n\n/);
+  expect(await keptAlive.lastLine()).toMatchObject({ images: 1, channel: 'one' });
+});
+
+test.for(WAYS)('%s: a caller who was kept alive gets the error in the stream', async ([, headers]) => {
+  const refusal = { message: 'Not this.', type: 'image_generation_user_error', code: 'moderation_blocked' };
+  const text = await readKeptAlive(headers(), { status: 400, json: { error: refusal } });
+  const { event, data } = /event: (?<event>.*)\ndata: (?<data>.*)\n\n$/.exec(text)?.groups ?? {};
+  expect([event, JSON.parse(data ?? '')]).toMatchObject([
+    'error',
+    { type: 'error', error: { message: 'Not this.', code: 'moderation_blocked' } },
+  ]);
+  expect((await keptAlive.lastLine()).error).toBeDefined();
+});
+
+test('silence between two events is broken', async () => {
+  const resume = Promise.withResolvers<void>();
+  keptAlive.simulator.script({ stallAfter: 1, resume: resume.promise });
+  const body = { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 1 };
+  let text = '';
+  for await (const chunk of (await keptAlive.generate(body)).body ?? []) {
+    text += Buffer.from(chunk).toString();
+    if (/partial_image\n.*: keepalive\n\n$/s.test(text)) resume.resolve();
+  }
+  expect(text).toContain('event: image_generation.completed');
 });
 
 test('a caller who leaves a stream ends the request to the upstream', async () => {

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
+import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
 import { shownError } from '@gateway/service-kit/error-response';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { plainBase64 } from '../files/base64.ts';
@@ -105,8 +106,8 @@ class ImageEvents implements EventMapper {
     return this.failure !== null;
   }
 
-  keepAlive(): null {
-    return null;
+  keepAlive(): string {
+    return COMMENT_FRAME;
   }
 }
 
@@ -165,6 +166,15 @@ const withoutImage = (data: string): string =>
 
 const broken = (message: string): GatewayError =>
   new GatewayError('upstream_failed', { message, source: 'upstream', retry: false });
+
+/** The head of a stream of images. */
+export const streamHead = ({ requestId }: { readonly requestId: string }) => ({
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  'x-request-id': requestId,
+  'request-id': requestId,
+});
 
 /** The last frame of a stream that broke. */
 export const errorFrame = (error: GatewayError): string =>

@@ -41,6 +41,7 @@ interface StartOptions {
   readonly maxWaiting?: number;
   readonly jsonMaxBytes?: number;
   readonly fetching?: ReferenceFetching;
+  readonly keepAliveMs?: number;
   /** Where jobs' files lie, if not in the data folder. */
   readonly files?: StoreLocation;
 }
@@ -55,8 +56,9 @@ export async function startImage({
   jsonMaxBytes = 1_000_000,
   fetching = NO_FETCHING,
   files = {},
+  keepAliveMs = 0,
 }: StartOptions = {}) {
-  const settings = { jsonMaxBytes, editJsonMaxBytes: 4_000_000, fetching, maxJsonDepth: 128 };
+  const settings = { jsonMaxBytes, editJsonMaxBytes: 4_000_000, fetching, maxJsonDepth: 128, keepAliveMs };
   const media = await startMedia({
     name: 'image',
     kinds: ['image.generation', 'image.edit', 'image.batch'],

@@ -57,7 +57,8 @@ export function openSockets(
   return life.own(
     createSockets({
       runner: createRequestRunner({
-        services,
+        // The pings of a WebSocket keep it alive.
+        services: { ...services, keepAliveMs: 0 },
         access,
         counting: { entry, refusals },
         requestLog,

@@ -3,7 +3,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Stack } from '../testing/start-stack.ts';
-import { deltaText } from '../testing/test-streams.ts';
+import { deltaText, framesOf } from '../testing/test-streams.ts';
 import {
   PAIRS,
   PATHS,
@@ -16,20 +16,25 @@ import {
 let stack: Stack;
 /** The same with channels that may not be silent for long. */
 let impatient: Stack;
+/** The same where silence is broken soon. */
+let keptAlive: Stack;
 beforeAll(async () => {
   const reserved = ['responses', 'messages', 'chat'].map(
     (target) =>
       `  reserved-${target}: { kind: text, routes: [{ channel: ${target} }, { channel: reserve, priority: 1 }] }`,
   );
-  stack = await startPairs({ keepAliveMs: 20, models: reserved.join('\n') });
-  impatient = await startPairs({ keepAliveMs: 20, idleMs: 100 });
+  stack = await startPairs({ models: reserved.join('\n') });
+  impatient = await startPairs({ idleMs: 100 });
+  keptAlive = await startPairs({ keepAliveMs: 20 });
 });
 afterAll(async () => {
   await stack[Symbol.asyncDispose]();
   await impatient[Symbol.asyncDispose]();
+  await keptAlive[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   stack.first.reset();
+  keptAlive.first.reset();
   stack.second.reset();
 });
 
@@ -209,26 +214,53 @@ test.for(TRANSLATED_PAIRS)(
   },
 );
 
+/** What breaks a silence. */
+const SIGNS: Record<TextProtocolName, string> = {
+  responses: ': keepalive\n\n',
+  messages: 'event: ping\n',
+  chat: ': keepalive\n\n',
+};
+
 test.for(TRANSLATED_PAIRS)('$caller over $target: silence is broken', async ({ caller, model }) => {
   const resume = Promise.withResolvers<void>();
-  stack.first.script({ tokens: 40, stallAfter: 5, resume: resume.promise });
-  const reply = await send(caller, model, { stream: true });
+  keptAlive.first.script({ tokens: 40, stallAfter: 5, resume: resume.promise });
+  const body = requestOf(caller, model, 'Hello there', { stream: true });
+  const reply = await keptAlive.text.fetch(PATHS[caller], { body });
   const reader = reply.body?.getReader();
   let seen = '';
-  const sign = caller === 'messages' ? 'event: ping' : ': keepalive';
-  while (!seen.includes(sign)) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+  while (!seen.includes(SIGNS[caller])) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
   resume.resolve();
   await reader?.cancel();
 });
+
+test.for(PAIRS)(
+  '$caller over $target: a caller who waits for the first output is kept alive, and learns of its failure in the stream',
+  async ({ caller, model }) => {
+    const gate = Promise.withResolvers<void>();
+    keptAlive.first.script({ gate: gate.promise, status: 500 });
+    const body = requestOf(caller, model, 'Hello there', { stream: true });
+    const reply = await keptAlive.text.fetch(PATHS[caller], { body });
+    expect(reply.status).toBe(200);
+    let seen = '';
+    for await (const chunk of reply.body ?? []) {
+      seen += Buffer.from(chunk).toString();
+      if (seen.split(SIGNS[caller]).length > 3) gate.resolve();
+    }
+    const events = framesOf(seen).map(({ data }) => data);
+    expect(JSON.parse(events.findLast((data) => data?.startsWith('{')) ?? '{}')).toMatchObject(
+      caller === 'responses' ? { type: 'error' } : { error: { message: expect.any(String) } },
+    );
+  },
+);
 
 test.for(TRANSLATED_PAIRS)(
   '$caller over $target: a stream larger than every buffer arrives whole',
   async ({ caller, model }) => {
     const text = Array.from({ length: 15_000 }, (_, index) => `${index} 🐳`).join(' ');
-    stack.first.script({ text });
-    const reply = await send(caller, model, {
-      stream: true,
-      ...(caller === 'messages' && { max_tokens: 60_000 }),
+    keptAlive.first.script({ text });
+    const more = { stream: true, ...(caller === 'messages' && { max_tokens: 60_000 }) };
+    const reply = await keptAlive.text.fetch(PATHS[caller], {
+      body: requestOf(caller, model, 'Hello there', more),
     });
     expect(deltaText(await reply.text()).includes(text)).toBe(true);
   },

@@ -36,7 +36,6 @@ export interface AttemptOptions {
   readonly streamed: boolean;
   readonly checkOutput: OutputCheck;
   readonly holdsStart: boolean;
-  readonly onHeld: (() => void) | undefined;
   readonly isLast: boolean;
   readonly withinMs: number;
   readonly signal: AbortSignal | undefined;

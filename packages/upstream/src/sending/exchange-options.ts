@@ -39,7 +39,6 @@ export interface ExchangeOptions {
   readonly checkOutput: OutputCheck;
   /** Start events of a stream wait for the first output; see `SendOptions`. */
   readonly holdsStart: boolean;
-  readonly onHeld: (() => void) | undefined;
   /** No other candidate is left: start events need not be given up for a late first output. */
   readonly isLast: boolean;
   /** The time within which the first output must have come, whatever the channel allows. */

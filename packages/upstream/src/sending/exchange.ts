@@ -270,7 +270,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isAwaiting = true;
     const isBounded = this.#held !== null && !this.draining && this.#outputBy < this.#allBy;
     if (isBounded) this.#deadline.endBy('first output', this.#outputBy);
-    if (this.#held !== null) this.#options.onHeld?.();
     this.#deadline.begin('idle', this.#limits.idleMs);
   }
 

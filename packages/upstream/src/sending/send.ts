@@ -45,8 +45,6 @@ export interface SendOptions {
    * can be answered by another channel. Not for a response that goes on at its provider without its stream.
    */
   readonly holdsStart?: boolean;
-  /** Called when such events have begun to wait, once for each attempt. */
-  readonly onHeld?: () => void;
   /** Whether a second candidate may be called beside a late one, by the model's `hedge`: the input is then billed twice. */
   readonly mayHedge?: boolean;
   /** Attempts that were made for the same request before. They count towards its bounds. */
@@ -183,7 +181,6 @@ const sendInTurn = async (
         streamed,
         checkOutput,
         holdsStart: options.holdsStart ?? false,
-        onHeld: options.onHeld,
         ...progress.begin(),
         signal,
         overtaken: leg?.overtaken,

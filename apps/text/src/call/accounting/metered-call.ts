@@ -199,7 +199,7 @@ export function resultOf(
   const cost = isPriced ? answerCost + overtaken * lostCost + summaryCost : null;
   context.line.costMicroUsd = cost;
   if (overtaken > 0) context.line.usageEstimated = true;
-  const outcome = outcomeOf(call, thrown);
+  const outcome = outcomeOf(call, { firstByteMs, thrown });
   const { dropped } = context.line;
   const failure = outcome === 'ok' ? undefined : thrown instanceof GatewayError ? thrown : context.failure;
   const detail = usageDetail({
@@ -236,11 +236,14 @@ export const estimatesFor = (call: TextCall, outputLength: () => number): Estima
 export const inputLengthOf = ({ request, history, compacted }: TextCall): number =>
   compacted?.inputLength ?? request.inputLength + history.bytes;
 
-function outcomeOf({ context, response }: TextCall, thrown: unknown): UsageOutcome {
+function outcomeOf(
+  { context }: TextCall,
+  { firstByteMs, thrown }: Pick<CallOutcome, 'firstByteMs' | 'thrown'>,
+): UsageOutcome {
   if (context.signal.reason instanceof CallerLeft) return 'left';
   if (thrown === undefined && context.failure === undefined) return 'ok';
   if (thrown instanceof GatewayError && thrown.code === 'client_closed_request') return 'left';
-  return response.headersSent ? 'cut' : 'failed';
+  return firstByteMs === null ? 'failed' : 'cut';
 }
 
 /** Has the usage of a response that goes on without its caller booked when it ends. Without Redis it is estimated now. */

@@ -1,15 +1,17 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
+import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import { keepAliveFrame, PROTOCOLS } from '../../conversion/protocols.ts';
 import { logAttempt, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
+import { eventStreamHead } from './reply-head.ts';
 import { sendError } from './send.ts';
-import { createWaitingCaller } from './waiting-caller.ts';
 import { checkWholeReply } from './whole-body.ts';
 
 /** Candidates that are asked in turn, with the requests that they get. */
@@ -41,7 +43,18 @@ interface Sent {
 export async function attemptCandidates(call: TextCall, options: AttemptOptions): Promise<CallOutcome> {
   const { context, services, endpoint, request, response } = call;
   const { holdsStart, mayHedge = false } = options;
-  const waiting = createWaitingCaller(call);
+  const waiting = createWaitingCaller({
+    response,
+    context,
+    keepAliveMs: request.streamed ? services.keepAliveMs : 0,
+    frame: keepAliveFrame(endpoint.protocol),
+    head: () => eventStreamHead(context),
+    errorText: (error) =>
+      PROTOCOLS[endpoint.protocol]
+        .createStreamReader({ hidesUsage: false })
+        .breakOff(error, context.requestId),
+    mayInterrupt: () => context.line.firstByteMs === undefined,
+  });
   const attempts: Attempt[] = [];
   const onAttempt = (attempt: Attempt) => {
     attempts.push(attempt);
@@ -60,6 +73,7 @@ export async function attemptCandidates(call: TextCall, options: AttemptOptions)
     const count = attempts.filter(({ outcome }) => outcome !== 'busy').length;
     const sent: Sent[] = [];
     let reply: Reply;
+    waiting.begin();
     try {
       reply = await services.upstream.send({
         candidates: round.candidates,
@@ -71,7 +85,6 @@ export async function attemptCandidates(call: TextCall, options: AttemptOptions)
         checkOutput: checkWholeReply,
         holdsStart,
         mayHedge,
-        onHeld: waiting.begin,
         onAttempt,
         earlier: count === 0 ? undefined : { count, beganAt },
       });
@@ -89,7 +102,6 @@ export async function attemptCandidates(call: TextCall, options: AttemptOptions)
       showAttempts(attempts, context, response);
       return end(failedWith(explained), null);
     }
-    waiting.end();
     logReply(context, reply);
     showAttempts(attempts, context, response);
     const answering = sent.findLast(({ candidate }) => candidate === reply.candidate);

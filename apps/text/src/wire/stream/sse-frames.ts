@@ -6,5 +6,4 @@ export const dataFrame = (data: unknown): string => `data: ${JSON.stringify(data
 
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** Shows a waiting client that the connection is open; every parser ignores it. */
-export const COMMENT_FRAME = ': keepalive\n\n';
+export { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
