@@ -36,7 +36,7 @@ export const TextSettings = ModelServiceSettings.extend({
   ...SharedSettings.shape,
   ...JobQueueSettings.shape,
   /** Silence in a stream after which a frame without content is sent; 0 for never. */
-  TEXT_KEEP_ALIVE_MS: setting.integer(15_000),
+  TEXT_KEEP_ALIVE_MS: setting.integer(4_000),
   /** How often the client of each WebSocket gets a ping; after three without an answer it is gone. */
   TEXT_WEBSOCKET_PING_MS: setting.integer(15_000, { min: 10 }),
   /** How long a WebSocket may be idle. */

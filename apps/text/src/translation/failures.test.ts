@@ -248,7 +248,7 @@ test.for(PAIRS)(
     }
     const events = framesOf(seen).map(({ data }) => data);
     expect(JSON.parse(events.findLast((data) => data?.startsWith('{')) ?? '{}')).toMatchObject(
-      caller === 'responses' ? { type: 'error' } : { error: { message: expect.any(String) } },
+      caller === 'responses' ? { type: 'response.failed' } : { error: { message: expect.any(String) } },
     );
   },
 );

@@ -19,7 +19,7 @@ interface EventsOptions<Kinds extends JobKind> {
   readonly find: (request: Request) => Promise<FoundJob>;
 }
 
-const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 4000;
 /** Then the stream ends without the job's end, and its reader comes again. */
 const LIFETIME_MS = 20 * 60_000;
 /** Streams that one process serves at a time. */
