@@ -237,3 +237,15 @@ test("an Anthropic provider's refusal is relayed word for word", async () => {
   const response = await post('messages', ODD.messages);
   expect([response.status, await response.text()]).toEqual([400, body]);
 });
+
+test.for(PROTOCOLS)(
+  '%s: interim answers before a reply are no reply, whole and streamed',
+  async (protocol) => {
+    for (const body of [ODD[protocol], STREAMED[protocol]]) {
+      gateway.simulator.script({ interim: true });
+      const response = await post(protocol, body);
+      expect(response.status, await response.text()).toBe(200);
+    }
+    expect(gateway.simulator.requests).toHaveLength(2);
+  },
+);

@@ -13,8 +13,8 @@ afterAll(() => audio.close());
 beforeEach(() => audio.reset());
 
 /** From here on the channels lead to a provider that answers as it was recorded. */
-async function provider(exchange: string) {
-  const replayed = await replay(exchange);
+async function provider(exchange: string, options: Parameters<typeof replay>[1] = {}) {
+  const replayed = await replay(exchange, options);
   audio.useProvider(replayed.origin);
   return replayed;
 }
@@ -54,6 +54,17 @@ test('a transcript is streamed by its segments', async () => {
     { type: 'transcript.text.delta', delta: ' Hello there.' },
     { type: 'transcript.text.done', text: 'Good morning. Hello there.' },
   ]);
+});
+
+test('libraries read replies that come packed, and after early hints', async () => {
+  await provider('deepgram-transcription-plain', { isPacked: true });
+  const transcript = await transcribe({ model: 'nova' });
+  expect(await transcript.json()).toEqual({ text: 'Good morning. Hello there.' });
+  await provider('elevenlabs-speech', { isPacked: true });
+  const body = { model: 'eleven-voice', speed: 1.1, instructions: 'Cheerfully' };
+  const speech = await speak(body);
+  expect(speech.headers.get('content-type')).toBe('audio/mpeg');
+  expect(Buffer.from(await speech.arrayBuffer()).toString('latin1', 0, 3)).toBe('ID3');
 });
 
 test('what a provider of transcripts has no parameter for is named, or refused', async () => {

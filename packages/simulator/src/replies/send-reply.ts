@@ -135,6 +135,10 @@ export const sendReply = async (sending: Sending): Promise<void> => {
     response.socket?.destroy();
     return;
   }
+  if (directives.interim) {
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    response.writeProcessing();
+  }
   if (gate ?? directives.slowFirstByteMs) {
     const patience = createPatience(response);
     if (gate && !(await patience.wait(gate))) return;

@@ -16,6 +16,8 @@ export interface Directives {
   times?: number;
   /** Closes the connection without a reply. */
   closeBeforeResponse?: boolean;
+  /** Sends interim answers (103, 102) before the status line. */
+  interim?: boolean;
   /** Waits before the status line. */
   slowFirstByteMs?: number;
   /** Sends the headers, then waits before the first event. */
@@ -88,6 +90,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
   times: numeric('times'),
   'close-before-response': flag('closeBeforeResponse'),
+  interim: flag('interim'),
   'slow-first-byte': numeric('slowFirstByteMs', 1000),
   'slow-first-event': numeric('slowFirstEventMs', 1000),
   pace: numeric('paceMs'),

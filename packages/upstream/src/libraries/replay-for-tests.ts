@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
@@ -34,8 +35,16 @@ export interface ReplayedProvider {
   readonly requests: readonly string[];
 }
 
+interface ReplayOptions {
+  /** Between the provider and us lies something that sends early hints, and packs replies whether or not they may be packed. */
+  readonly isPacked?: boolean;
+}
+
 /** A server that answers as a provider did, in the recorded order; requests for files may come in any. */
-export async function replay(name: string): Promise<ReplayedProvider> {
+export async function replay(
+  name: string,
+  { isPacked = false }: ReplayOptions = {},
+): Promise<ReplayedProvider> {
   const file = new URL(`exchanges/${name}.json`, import.meta.url);
   const left = Exchanges.parse(JSON.parse(await readFile(file, 'utf8')));
   const complaints: unknown[] = [];
@@ -55,8 +64,10 @@ export async function replay(name: string): Promise<ReplayedProvider> {
       return;
     }
     const { status, headers, json, base64 } = exchange.response;
-    response.writeHead(status, headers);
-    response.end(base64 === undefined ? JSON.stringify(json) : Buffer.from(base64, 'base64'));
+    const content = base64 === undefined ? Buffer.from(JSON.stringify(json)) : Buffer.from(base64, 'base64');
+    if (isPacked) response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    response.writeHead(status, { ...headers, ...(isPacked && { 'content-encoding': 'gzip' }) });
+    response.end(isPacked ? gzipSync(content) : content);
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   onTestFinished(() => {
