@@ -2,7 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed } from '../call/accounting/call-log.ts';
-import { type Consumed, consumedOf, failedWith, type ReplyOutcome } from '../call/accounting/outcome.ts';
+import {
+  type Consumed,
+  consumedOf,
+  failedWith,
+  NOTHING_KNOWN,
+  type ReplyOutcome,
+} from '../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -78,8 +84,12 @@ export const prepareSummary = (
       explain: (refusal) => (isTooLong(refusal) ? tooLong(call) : withoutPath(refusal)),
       receive: async (reply) => {
         call.context.line.upstreamProtocol = target.protocol;
+        let part: Consumed = NOTHING_KNOWN;
+        const onConsumed = (consumed: Consumed) => {
+          part = consumed;
+        };
         try {
-          const answer = await readAnswer({ call, reply, plan, goOn: neverPauses });
+          const answer = await readAnswer({ call, reply, plan, goOn: neverPauses }, onConsumed);
           const text = summaryIn(answer.body);
           const estimates = {
             inputTokens: estimatedTokens(written.length),
@@ -91,7 +101,7 @@ export const prepareSummary = (
           logCompaction(call, order, outcome.thrown === undefined ? 'ok' : 'failed');
           return outcome;
         } catch (error) {
-          return failedWith(error);
+          return { ...failedWith(error), ...part };
         }
       },
     };

@@ -118,3 +118,20 @@ test.for([
     expect(Number((await settled()).spent)).toBeGreaterThan(250);
   },
 );
+
+test('what a summary has cost before a time limit ends it is charged', async () => {
+  const chunk = { id: 'c', choices: [{ index: 0, delta: { content: 'word '.repeat(200) } }] };
+  stack.first.script({ sse: `data: ${JSON.stringify(chunk)}\n\n`.repeat(2), stallAfter: 1 });
+  const answer = await stack.text.fetch('/v1/responses/compact', {
+    body: {
+      model: 'to-chat',
+      input: [
+        { role: 'user', content: 'Hi.' },
+        { role: 'assistant', content: 'Hello.' },
+      ],
+    },
+    identity: { keyId, accounts: [budget(1e9)] },
+  });
+  expect(answer.status).toBe(504);
+  expect(Number((await settled()).spent)).toBeGreaterThan(250);
+});
