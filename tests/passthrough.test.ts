@@ -116,8 +116,8 @@ test.for(
 });
 
 test.for([
-  ['responses-text', 3],
-  ['messages-text', 2],
+  ['responses-text', 5],
+  ['messages-text', 4],
 ] as const)(
   'the stream %s: from the first output on every event reaches the caller before the next one is sent',
   async ([name, firstOutput]) => {

@@ -59,7 +59,10 @@ test('a transcript is streamed by its segments', async () => {
 test('libraries read replies that come packed, and after early hints', async () => {
   await provider('deepgram-transcription-plain', { isPacked: true });
   const transcript = await transcribe({ model: 'nova' });
-  expect(await transcript.json()).toEqual({ text: 'Good morning. Hello there.' });
+  expect(await transcript.json()).toEqual({
+    text: 'Good morning. Hello there.',
+    usage: { type: 'duration', seconds: 3 },
+  });
   await provider('elevenlabs-speech', { isPacked: true });
   const body = { model: 'eleven-voice', speed: 1.1, instructions: 'Cheerfully' };
   const speech = await speak(body);
