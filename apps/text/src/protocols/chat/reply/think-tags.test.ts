@@ -46,6 +46,16 @@ test('a thought that the template opens is shown as it comes, where the setting 
   );
 });
 
+test('an answer that was taken for a thought is given as text once', () => {
+  const translator = translatorFor('opened');
+  const frames = [
+    translator.push(chunk({ delta: { content: 'Five.' } })),
+    translator.push(chunk({ delta: {}, finish_reason: 'stop' })),
+    translator.end(),
+  ];
+  expect(frames.join('').match(/"text":"Five\."/g)).toHaveLength(1);
+});
+
 test('text without tags is shown as it comes, where the model writes both', () => {
   expect(translatorFor('written').push(chunk({ delta: { content: 'Five.' } }))).toContain('"text":"Five."');
 });

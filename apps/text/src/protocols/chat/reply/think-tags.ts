@@ -82,6 +82,7 @@ export class ThinkTags {
     if (this.#state !== 'thought') return this.settle();
     const rest = this.#held;
     this.#held = '';
+    this.#state = 'text';
     const isLost = !isAnswered && !this.#wasOpened;
     const text = isLost ? this.#unopened.join('') + rest : '';
     return [{ kind: 'reasoning', text: rest } as const, { kind: 'text', text } as const].filter(isWritten);
