@@ -7,6 +7,7 @@ import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { createCompletionCollector } from './chat/stream/collect-events.ts';
 
 /** Calls as servers that are only nearly right write them. */
 
@@ -76,6 +77,10 @@ for (const caller of CALLERS) {
     [
       'responses',
       `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"t","name":"look","arguments":${NUMBERS}}}`,
+    ],
+    [
+      'messages',
+      `{"type":"message_start","message":{"content":[{"type":"tool_use","id":"t","name":"look","input":${NUMBERS}}]}}`,
     ],
   ] as const)(`${caller}: numbers stay as written in a streamed object of %s`, ([upstream, event]) => {
     const end = {
@@ -260,6 +265,39 @@ test.for([
     },
   ]);
 });
+
+const CALL = { index: 0, id: 'c', function: { name: 'look', arguments: '{"a":1}' } };
+const OTHER = { index: 0, id: 'c', function: { name: 'look', arguments: '{"b":2}' } };
+const unnumbered = ({ index: _, ...call }: typeof CALL) => call;
+
+test.for<readonly [string, readonly string[], readonly string[]]>([
+  ['two calls of one index', [fragment(CALL), fragment({ ...OTHER, id: 'd' })], ['{"a":1}', '{"b":2}']],
+  ['two calls of one index and one id', [fragment(CALL), fragment(OTHER)], ['{"a":1}', '{"b":2}']],
+  [
+    'two calls of one id without an index',
+    [fragment(unnumbered(CALL)), fragment(unnumbered(OTHER))],
+    ['{"a":1}', '{"b":2}'],
+  ],
+  [
+    'pieces of a call without an index',
+    [
+      fragment({ id: 'c', function: { name: 'look', arguments: '{"a"' } }),
+      fragment({ function: { arguments: ':1}' } }),
+    ],
+    ['{"a":1}'],
+  ],
+  ['a call that is said twice', [fragment(CALL), fragment(CALL)], ['{"a":1}']],
+])(
+  '%s are as many calls, translated and put together for a caller of the same protocol',
+  ([, chunks, given]) => {
+    const collector = createCompletionCollector();
+    for (const event of [...chunks, ...END.slice(0, 1)]) collector.take(objectOf(parseBody(event)), event);
+    for (const body of [collector.body(), JSON.parse(collected('chat', 'chat', [...chunks, ...END]))]) {
+      const calls = given.map((text) => ({ function: { name: 'look', arguments: text } }));
+      expect(objectOf(body).choices).toMatchObject([{ message: { tool_calls: calls } }]);
+    }
+  },
+);
 
 test('a call of the older form in a whole completion is a call', () => {
   const message = { content: null, function_call: { name: 'look', arguments: '{"a":1}' } };

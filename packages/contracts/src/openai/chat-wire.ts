@@ -197,14 +197,14 @@ const logprobs = z.looseObject({ content: maybe(z.array(z.unknown())) });
 const calledFunction = z.looseObject({ name: maybeText, arguments: z.unknown().optional() });
 
 /** A tool call, whole or a fragment of one: servers leave out or repeat any member. */
-const toolCallFragment = z.looseObject({
+export const ChatToolCallFragment = z.looseObject({
   index: maybeNumber,
   id: maybeText,
   type: maybeText,
   function: maybe(calledFunction),
   custom: maybe(z.looseObject({ name: maybeText, input: maybeText })),
 });
-export type ChatToolCallFragment = z.infer<typeof toolCallFragment>;
+export type ChatToolCallFragment = z.infer<typeof ChatToolCallFragment>;
 
 /** Mistral's reasoning models answer in parts: `thinking` is a text or a list of text parts. */
 const outputPart = z.looseObject({
@@ -218,7 +218,7 @@ export type ChatOutputPart = z.infer<typeof outputPart>;
 const ChatOutput = z.looseObject({
   content: z.union([z.string(), listOf(outputPart)]).nullish(),
   refusal: maybeText,
-  tool_calls: maybeList(toolCallFragment),
+  tool_calls: maybeList(ChatToolCallFragment),
   function_call: maybe(calledFunction),
   annotations: maybeList(annotation),
 });

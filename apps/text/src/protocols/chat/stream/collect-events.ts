@@ -1,34 +1,73 @@
-import { isObject, type JsonObject, objectOf } from '../../../wire/json-object.ts';
+import { ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
+import { isObject, type JsonObject, objectAt, objectOf } from '../../../wire/json-object.ts';
+import { readUpstream } from '../../../wire/read-upstream.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
+import { begunBy, CallFragments, type FollowedCall } from './call-fragments.ts';
 
 /** Members of a delta that come whole, however often. */
 const WHOLE: ReadonlySet<string> = new Set(['role', 'id', 'type', 'index', 'name']);
 
-/** The chunks of a completion as one: texts are joined, calls are put together by their number. */
+interface Choice {
+  /** Without its message. */
+  members: JsonObject;
+  message: JsonObject;
+  readonly calls: CallFragments<CollectedCall>;
+}
+
+interface CollectedCall extends FollowedCall {
+  members: JsonObject;
+}
+
+/** The chunks of a completion as one: texts are joined, and calls are put together. */
 export function createCompletionCollector(): EventCollector {
   let members: JsonObject | null = null;
-  const choices = new Map<unknown, JsonObject>();
+  const choices = new Map<unknown, Choice>();
   return {
     take: ({ choices: pieces, ...chunk }) => {
       members = { ...members, ...named(chunk) };
       for (const piece of Array.isArray(pieces) ? pieces.filter(isObject) : []) {
-        const { delta, ...choice } = piece;
+        const { delta, ...more } = piece;
         const index = piece.index ?? 0;
-        const { message, ...known } = choices.get(index) ?? {};
-        const joined = joinedDelta(objectOf(message), objectOf(delta));
-        choices.set(index, { index, ...known, ...named(choice), message: joined });
+        const choice = choices.get(index) ?? begunChoice(index);
+        choices.set(index, choice);
+        choice.members = { ...choice.members, ...named(more) };
+        const { tool_calls: calls, ...message } = objectOf(delta);
+        choice.message = joinedDelta(choice.message, message);
+        if (Array.isArray(calls)) for (const call of calls.filter(isObject)) takeCall(choice, call);
       }
     },
     body: () =>
       members && {
         ...members,
         object: 'chat.completion',
-        choices: [...choices.values()].map(({ message, ...choice }) => ({
-          ...choice,
-          message: { role: 'assistant', content: null, ...withoutNumbers(objectOf(message)) },
-        })),
+        choices: [...choices.values()].map((choice) => ({ ...choice.members, message: messageOf(choice) })),
       },
   };
+}
+
+const begunChoice = (index: unknown): Choice => ({
+  members: { index },
+  message: {},
+  calls: new CallFragments<CollectedCall>((fragment) => ({ ...begunBy(fragment), members: {} })),
+});
+
+function takeCall({ calls }: Choice, piece: JsonObject): void {
+  const { call } = calls.add(readUpstream(ChatToolCallFragment, piece));
+  call.members = joinedDelta(call.members, piece);
+}
+
+const messageOf = ({ message, calls }: Choice): JsonObject => ({
+  role: 'assistant',
+  content: null,
+  ...message,
+  ...(calls.all.length > 0 && { tool_calls: calls.all.map(wholeCall) }),
+});
+
+/** A whole message counts its calls by their place. */
+function wholeCall({ members: { index: _, ...call }, text, custom }: CollectedCall): JsonObject {
+  const [kind, member] = custom ? ['custom', 'input'] : ['function', 'arguments'];
+  const called = objectAt(call, kind);
+  return called === null ? call : { ...call, [kind]: { ...called, [member]: text } };
 }
 
 /** Without what is null: a later chunk takes nothing back. */
@@ -43,26 +82,8 @@ function joinedDelta(earlier: JsonObject, later: JsonObject): JsonObject {
 }
 
 function joinedMember(name: string, earlier: unknown, later: unknown): unknown {
-  if (name === 'tool_calls' && Array.isArray(later)) return joinedCalls(earlier, later);
   if (WHOLE.has(name)) return later === '' ? earlier : later;
   if (typeof earlier === 'string' && typeof later === 'string') return earlier + later;
   if (Array.isArray(earlier) && Array.isArray(later)) return [...earlier, ...later];
   return isObject(earlier) && isObject(later) ? joinedDelta(earlier, later) : later;
-}
-
-function joinedCalls(earlier: unknown, later: readonly unknown[]): readonly JsonObject[] {
-  const calls: JsonObject[] = Array.isArray(earlier) ? earlier.filter(isObject) : [];
-  for (const piece of later.filter(isObject)) {
-    const index = piece.index ?? calls.length;
-    const at = calls.findIndex((call) => call.index === index);
-    if (at < 0) calls.push({ index, ...named(piece) });
-    else calls[at] = joinedDelta(calls[at] ?? {}, piece);
-  }
-  return calls;
-}
-
-/** A whole message counts its calls by their place. */
-function withoutNumbers({ tool_calls: calls, ...message }: JsonObject): JsonObject {
-  if (!Array.isArray(calls)) return message;
-  return { ...message, tool_calls: calls.filter(isObject).map(({ index: _, ...call }) => call) };
 }

@@ -8,8 +8,9 @@ import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
 import type { Target } from '../../../conversation/target.ts';
+import { objectOf } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
-import { isJsonObject, parseArguments } from '../../../wire/raw-json.ts';
+import { isJsonObject, parseArguments, parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
@@ -87,7 +88,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
       case 'message_start':
         this.#count(event.message?.usage);
         this.#tier = decodeTier(this.#reported?.service_tier);
-        if (Array.isArray(event.message?.content)) this.#content = event.message.content;
+        if (Array.isArray(event.message?.content)) this.#content = exactContent(event.message.content, data);
         yield { type: 'start', usage: this.#usage, serviceTier: this.#tier };
         break;
       case 'content_block_start':
@@ -297,6 +298,13 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
         break;
     }
   }
+}
+
+/** The content of a first event, each number of an input as it was written. */
+function exactContent(content: readonly unknown[], data: string): readonly unknown[] {
+  if (content.length === 0) return content;
+  const exact = objectOf(objectOf(parseExactly(data)).message).content;
+  return Array.isArray(exact) ? exact : content;
 }
 
 const searchKey = (id: string): string => `search ${id}`;
