@@ -83,6 +83,12 @@ const RESPONSES: Readonly<Record<string, Leave>> = {
     silentItems,
     noOutput,
   ),
+  'arguments only in the last event': inOrder(
+    (events) => events.filter((event) => !/_(arguments|input)\.(delta|done)/.test(typeOf(event))),
+    each((event) =>
+      /call$/.test(String(objectOf(event.item).type)) ? { ...event, item: silent(event.item) } : event,
+    ),
+  ),
   'no first event': (events) => events.filter((event) => !/created|in_progress|queued/.test(typeOf(event))),
   'no announcements': (events) => events.filter((event) => !/added$/.test(typeOf(event))),
   'announcements without names and ids': noAnnouncement,

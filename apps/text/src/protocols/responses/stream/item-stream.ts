@@ -42,8 +42,6 @@ export class ItemStream {
   /** Items without their last event, as they were announced. */
   readonly #announced = new Map<number, Item>();
   readonly #calls = new Map<number, Call>();
-  /** Calls that have ended without arguments. They stay open until something follows: a later event may have them. */
-  readonly #silentCalls = new Set<number>();
   /** The part that each reasoning item is at. */
   readonly #reasoningParts = new Map<number, number>();
   /** The citations of each text that came before its words; a text that is here needs no others. */
@@ -148,7 +146,7 @@ export class ItemStream {
     this.#identify(index, 'reasoning');
     return [
       ...(part === undefined ? [] : this.#toReasoningPart(index, part)),
-      ...this.#start(key, index, 'reasoning', { type: 'reasoning-start', form }),
+      ...this.#parts.start(key, index, 'reasoning', { type: 'reasoning-start', form }),
       ...this.#parts.speak(key, { type: 'reasoning-delta', text }),
     ];
   }
@@ -199,23 +197,26 @@ export class ItemStream {
     if (!isOver && (name === '' || id === '')) return [];
     this.seen.calls = true;
     const more = { ...(isCustom && { custom: true }), ...(namespace !== '' && { namespace }) };
-    const out = this.#start(key, index, 'tool-call', { type: 'tool-call-start', id, name, ...more });
+    const out = this.#parts.start(key, index, 'tool-call', { type: 'tool-call-start', id, name, ...more });
     if (waiting === '') return out;
     return [...out, ...this.#parts.speak(key, { type: 'tool-call-delta', text: waiting })];
   }
 
+  /** A call that has ended without arguments stays open until the last event, which may have them. */
   #callDone(index: number, item: Item): StreamEvent[] {
-    const out = [...this.#announceCall(index, item), ...this.#startCall(index, true)];
-    out.push(...this.wholeCall(index, argumentsOf(item), item.type === 'custom_tool_call'));
-    if (this.#parts.isSpoken(itemKey(index))) return [...out, ...this.#parts.end(itemKey(index))];
-    this.#silentCalls.add(index);
-    return out;
+    const key = itemKey(index);
+    return [
+      ...this.#announceCall(index, item),
+      ...this.#startCall(index, true),
+      ...this.wholeCall(index, argumentsOf(item), item.type === 'custom_tool_call'),
+      ...(this.#parts.isSpoken(key) ? this.#parts.end(key) : []),
+    ];
   }
 
   #startSearch(index: number): StreamEvent[] {
     if (this.#parts.has(itemKey(index))) return [];
     this.searches += 1;
-    return this.#start(itemKey(index), index, 'web-search', { type: 'web-search-start' });
+    return this.#parts.start(itemKey(index), index, 'web-search', { type: 'web-search-start' });
   }
 
   #reasoningDone(index: number, item: Item): StreamEvent[] {
@@ -227,7 +228,7 @@ export class ItemStream {
     if (missing.length === 0 && this.#parts.has(key) && !this.#parts.isOpen(key)) return [];
     return [
       ...missing.flatMap(({ text }, part) => this.reasoning(index, { form, part }, text)),
-      ...this.#start(key, index, 'reasoning', { type: 'reasoning-start', form }),
+      ...this.#parts.start(key, index, 'reasoning', { type: 'reasoning-start', form }),
       ...this.#parts.close(key, { type: 'reasoning-end', payload: sealOf(item, this.#target) }),
     ];
   }
@@ -262,7 +263,7 @@ export class ItemStream {
     const kind = delta.type === 'text-delta' ? 'text' : 'refusal';
     const early = this.#citations.get(key) ?? [];
     return [
-      ...this.#start(key, index, kind, { type: `${kind}-start` }),
+      ...this.#parts.start(key, index, kind, { type: `${kind}-start` }),
       ...this.#parts.speak(key, delta),
       ...early.splice(0).flatMap((citation) => this.#parts.add(key, { type: 'text-citation', citation })),
     ];
@@ -270,13 +271,6 @@ export class ItemStream {
 
   #identify(index: number, type: string): void {
     if (!this.#items.has(index)) this.#items.set(index, { type, id: null, callId: null });
-  }
-
-  #start(...[key, index, kind, event]: Parameters<SpokenParts['start']>): StreamEvent[] {
-    if (this.#parts.isOpen(key)) return [];
-    const others = [...this.#silentCalls].flatMap((silent) => this.#parts.end(itemKey(silent)));
-    this.#silentCalls.clear();
-    return [...others, ...this.#parts.start(key, index, kind, event)];
   }
 }
 
