@@ -1,5 +1,6 @@
 import { createGate } from '@gateway/simulator/gate';
-import { type Nginx, startNginx } from '@gateway/testkit/start-nginx';
+import { freePort } from '@gateway/testkit/free-port';
+import { startNginx } from '@gateway/testkit/start-nginx';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { wavFile } from './support/media-files.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
@@ -12,7 +13,8 @@ const KEEP_ALIVE_MS = 100;
 const KEEP_ALIVES = 25;
 
 let gateway: Gateway;
-let nginx: Nginx;
+let nginx: AsyncDisposable;
+let proxyUrl: string;
 beforeAll(async () => {
   gateway = await startGateway({
     services: ['edge', 'text', 'image', 'audio', 'audio-worker'],
@@ -22,7 +24,10 @@ beforeAll(async () => {
       AUDIO_KEEP_ALIVE_MS: `${KEEP_ALIVE_MS}`,
     },
   });
-  nginx = await startNginx({ to: gateway.url, readTimeoutMs: READ_TIMEOUT_MS });
+  const port = await freePort();
+  proxyUrl = `http://127.0.0.1:${port}`;
+  const server = `location / { proxy_pass ${gateway.url}; proxy_read_timeout ${READ_TIMEOUT_MS}ms; }`;
+  nginx = await startNginx({ port, server });
 });
 afterAll(async () => {
   await nginx?.[Symbol.asyncDispose]();
@@ -103,7 +108,7 @@ test.concurrent.for(STREAMS)(
     const [beginning, rest] = [createGate(), createGate()];
     gateway.simulator.script(path, { gate: beginning.opened, stallAfter: begun, resume: rest.opened });
     const content = body();
-    const reply = await fetch(`${nginx.url}${path}`, {
+    const reply = await fetch(`${proxyUrl}${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${gateway.key}`,

@@ -35,7 +35,9 @@ beforeAll(async () => {
   await once(receiver, 'listening');
   const address = receiver.address();
   url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/hook`;
-  gateway = await startGateway({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' } });
+  gateway = await startGateway({
+    env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8', PUBLIC_URL: 'https://gateway.example.com/ai/' },
+  });
   key = await createKey(gateway.stack, { name: 'hooked', webhookUrl: url });
   const made = await askAdmin(gateway.stack, 'POST', `/admin/v1/keys/${key.id}/webhook-secret`, {});
   secret = z.object({ webhookSecret: z.string() }).parse(await made.json()).webhookSecret;
@@ -73,6 +75,13 @@ test("a job made under Prefer is reported to its key's receiver, in whatever pro
     headers: { authorization: `Bearer ${key.key}` },
   });
   expect(data).toEqual(PublicJob.parse(await polled.json()));
+});
+
+test('where callers reach the gateway below a path, the Location of a job is below it', async () => {
+  const reply = await generate({ prefer: 'respond-async' });
+  const { id } = PublicJob.parse(await reply.json());
+  expect(reply.headers.get('location')).toBe(`/ai/v1/images/jobs/${id}`);
+  await waitFor(verified);
 });
 
 test("a failed job's webhook, status and result have the error that a waiting caller gets", async () => {

@@ -113,8 +113,9 @@ export async function runConsole(
 
 async function openPage(
   browser: Browser,
-  { url, token, ...options }: BrowserContextOptions & { url: string; token: string },
+  { url: adminUrl, token, ...options }: BrowserContextOptions & { url: string; token: string },
 ): Promise<OpenPage> {
+  const url = options.baseURL ?? adminUrl;
   const context = await browser.newContext({ baseURL: url, reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
   const problems: string[] = [];

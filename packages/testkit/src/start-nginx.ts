@@ -3,49 +3,40 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { findProgram } from './find-program.ts';
-import { freePort } from './free-port.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { waitFor } from './wait-for.ts';
 
-export interface Nginx extends AsyncDisposable {
-  readonly url: string;
-}
-
 interface NginxOptions {
-  /** The origin that it forwards to. */
-  readonly to: string;
-  /** Silence of that origin after which it answers 504, or breaks a reply off. */
-  readonly readTimeoutMs: number;
+  readonly port: number;
+  /** What stands in its one `server`: `location / { proxy_pass http://127.0.0.1:1; }`. */
+  readonly server: string;
 }
 
-const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'] as const;
+const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
-/** A real nginx before this origin, as its own documentation sets one up. */
-export async function startNginx({ to, readTimeoutMs }: NginxOptions): Promise<Nginx> {
-  const [program, folder, port] = [await findProgram('nginx'), await temporaryFolder(), await freePort()];
-  const at = (name: string) => `${folder.path}/${name}`;
+/** A real nginx, which ends when it is disposed of. */
+export async function startNginx({ port, server }: NginxOptions): Promise<AsyncDisposable> {
+  const [program, folder] = [await findProgram('nginx'), await temporaryFolder()];
+  const file = `${folder.path}/nginx.conf`;
+  const temporary = TEMPORARY.map((name) => `${name}_temp_path ${folder.path}/${name};`);
   await writeFile(
-    at('nginx.conf'),
+    file,
     `daemon off;
 master_process off;
-pid ${at('pid')};
-error_log ${at('error.log')};
+pid ${folder.path}/nginx.pid;
+error_log ${folder.path}/error.log;
 events {}
 http {
   access_log off;
-  ${TEMPORARY.map((name) => `${name}_temp_path ${at(name)};`).join('\n  ')}
+  ${temporary.join('\n  ')}
   server {
     listen 127.0.0.1:${port};
-    location / {
-      proxy_pass ${to};
-      proxy_read_timeout ${readTimeoutMs}ms;
-    }
+    ${server}
   }
 }
 `,
   );
-  const arguments_ = ['-p', folder.path, '-e', at('error.log'), '-c', at('nginx.conf')];
-  const nginx = spawn(program, arguments_, { stdio: 'ignore' });
+  const nginx = spawn(program, ['-c', file, '-e', `${folder.path}/error.log`], { stdio: 'ignore' });
   await waitFor(
     () =>
       new Promise<boolean>((resolve, reject) => {
@@ -55,7 +46,6 @@ http {
       }),
   );
   return {
-    url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       const ended = once(nginx, 'exit');
       nginx.kill('SIGKILL');

@@ -7,6 +7,7 @@ import { type Authority, makeAuthority } from '@gateway/testkit/make-authority';
 import { type Squid, startSquid } from '@gateway/testkit/start-squid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fetchAsset } from '../fetching/fetch-asset.ts';
+import { fetchUrl } from '../fetching/fetch-url.ts';
 import { startProvider, startUpstream } from '../provider-for-tests.ts';
 import type { Attempt } from '../replies/reply.ts';
 import { bodyOf, MAX_BYTES, refusal, sendRequest } from '../sending/send-for-tests.ts';
@@ -157,6 +158,25 @@ test('results are fetched by the proxy, still not from addresses that are not pu
   ])
     await expect(fetchFrom(`http://${host}:${port}/a`)).rejects.toMatchObject({ code: 'upstream_failed' });
   expect(files.requests.length).toBe(before);
+});
+
+test("a caller's image is fetched by the proxy, also after a redirect, and no inner name is", async () => {
+  const files = await startProvider((response, { url }) =>
+    url === '/moved' ? response.writeHead(302, { location: '/a' }).end() : response.writeHead(200).end('png'),
+  );
+  const { port } = new URL(files.origin);
+  const fetchFrom = (url: string) =>
+    fetchUrl(
+      {
+        ...{ url, trustedOrigins: [], maxBytes: 99, connectMs: 5000, signal: AbortSignal.timeout(30_000) },
+        network: environmentNetwork({ HTTP_PROXY: squid.url }),
+      },
+      ({ chunks }) => buffer(chunks),
+    );
+  expect((await fetchFrom(`http://${NAME}:${port}/moved`)).toString()).toBe('png');
+  expect(await squid.served()).toContain(`GET 200 http://${NAME}:${port}/a`);
+  for (const host of ['127.0.0.1', '169.254.169.254', 'metadata.google.internal', 'intranet'])
+    await expect(fetchFrom(`http://${host}:${port}/a`)).rejects.toMatchObject({ fault: 'private' });
 });
 
 test('an identity provider is asked by the proxy of the environment', async () => {
