@@ -54,7 +54,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
 
   const identify = async ({ token, key, name }: SignInBody): Promise<Person> => {
     if (token !== undefined) {
-      checkToken(`Bearer ${token}`);
+      checkToken(`Bearer ${token.trim()}`);
       return { name, role: 'admin', scope: ALL, keyHash: null };
     }
     const found = await keys.findKey(key?.trim() ?? '');
