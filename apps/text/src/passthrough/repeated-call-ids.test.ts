@@ -14,16 +14,15 @@ beforeEach(() => stack.first.reset());
 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{"n":1.0}' } });
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: { n: 1 } });
+const choiceOf = (tool_calls: readonly object[]) => ({
+  index: 0,
+  message: { role: 'assistant', content: null, tool_calls },
+  finish_reason: 'tool_calls',
+});
 const completion = (id: string) => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: null, tool_calls: [call(id)] },
-      finish_reason: 'tool_calls',
-    },
-  ],
+  choices: [choiceOf([call(id)])],
 });
 const message = (id: string) => ({
   id: 'msg_1',
@@ -105,5 +104,39 @@ test.for(CASES)(
     const { whole, stream: streamed } = UPSTREAM[protocol];
     const text = await answer(protocol, stream, 'call_1');
     expect(text).toBe(stream ? streamed('call_1') : JSON.stringify(whole('call_1')));
+  },
+);
+
+test.for(CASES)(
+  '$protocol, stream $stream: calls of one answer get ids of their own',
+  async ({ protocol, stream }) => {
+    const { history } = UPSTREAM[protocol];
+    const whole = {
+      chat: { ...completion('call_7'), choices: [choiceOf([call('call_7'), call('call_7')])] },
+      messages: { ...message('call_7'), content: [use('call_7'), use('call_7')] },
+    }[protocol];
+    const streamed = {
+      chat: `${sse(
+        ...[0, 1].map((index) => chunk({ delta: { tool_calls: [{ index, ...call('call_7') }] } })),
+        chunk({ delta: { tool_calls: [{ index: 1, id: 'call_7', function: { arguments: '' } }] } }),
+        chunk({ delta: {}, finish_reason: 'tool_calls' }),
+      )}data: [DONE]\n\n`,
+      messages: sse(
+        { type: 'message_start', message: { ...message('call_7'), content: [] } },
+        ...[0, 1].flatMap((index) => [
+          { type: 'content_block_start', index, content_block: use('call_7') },
+          { type: 'content_block_stop', index },
+        ]),
+        { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } },
+        { type: 'message_stop' },
+      ),
+    }[protocol];
+    stack.first.script(stream ? { sse: streamed } : { json: whole });
+    const body = { model: `to-${protocol}`, max_tokens: 100, messages: history, stream };
+    const text = await (await stack.text.fetch(PATHS[protocol], { body })).text();
+    expect([...idsIn(text, stream)]).toEqual([
+      'call_7',
+      expect.stringMatching(/^(call|toolu)_[0-9a-f]{32}$/),
+    ]);
   },
 );

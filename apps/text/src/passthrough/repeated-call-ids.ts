@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Quirks } from '@gateway/contracts/quirks';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
-import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
+import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { dataFrame, namedFrame } from '../wire/stream/sse-frames.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -10,17 +10,21 @@ import { newId } from '../wire/tokens/new-id.ts';
 /** Where a protocol has the calls of an answer: what an event with one holds, and the change of every call's id. */
 interface CallPlaces {
   readonly sign: string;
+  /** Whether the ids of its calls come after that; what comes before has others. */
+  readonly idsFollow: boolean;
   /** Of a whole reply. */
   readonly member: string;
   readonly prefix: string;
   readonly event: (event: JsonObject, rename: Rename) => JsonObject;
   readonly reply: (reply: JsonObject, rename: Rename) => JsonObject;
 }
-type Rename = (id: string) => string;
+/** @param place of the call within the answer; null where its server does not tell */
+type Rename = (id: string, place: string | null) => string;
 
 const PLACES: Readonly<Partial<Record<TextProtocol, CallPlaces>>> = {
   chat: {
     sign: '"tool_calls"',
+    idsFollow: true,
     member: 'choices',
     prefix: 'call_',
     event: (event, rename) => inChoices(event, 'delta', rename),
@@ -28,26 +32,38 @@ const PLACES: Readonly<Partial<Record<TextProtocol, CallPlaces>>> = {
   },
   messages: {
     sign: '"tool_use"',
+    idsFollow: false,
     member: 'content',
     prefix: 'toolu_',
-    event: (event, rename) => ({ ...event, content_block: inBlock(event.content_block, rename) }),
+    event: (event, rename) => ({
+      ...event,
+      content_block: inBlock(event.content_block, numberIn(event), rename),
+    }),
     reply: ({ content }, rename) =>
-      Array.isArray(content) ? { content: content.map((block) => inBlock(block, rename)) } : {},
+      Array.isArray(content)
+        ? { content: content.map((block, index) => inBlock(block, `${index}`, rename)) }
+        : {},
   },
 };
 
 const ID = /"id"\s*:\s*"([^"\\]+)"/g;
 
 /**
- * Servers that count the calls of each answer from 0 give an id that the conversation has already, and agents that pair
- * calls and results by ids alone go round in circles. The caller gets another id. Others are only looked up in its request.
+ * Servers that count the calls of each answer from 0, or give all of an answer's calls one id, give an id that the conversation
+ * has already, and agents that pair calls and results by ids alone go round in circles. The caller gets another id. Others
+ * are only looked up in its request and among those before them.
  */
 export class RepeatedCallIds {
   readonly #places: CallPlaces | undefined;
   readonly #request: Buffer;
   readonly #form: Quirks['toolCallIds'];
-  /** The ids of this answer's calls so far, each with the one that the caller gets. */
-  readonly #known = new Map<string, string>();
+  /** The place of the first call that has each id. */
+  readonly #owners = new Map<string, string | null>();
+  /** What the caller gets for an id, or for that of another call than the first. */
+  readonly #given = new Map<string, string>();
+  /** Events with calls whose ids were new, until one of these comes again. */
+  readonly #unread: string[] = [];
+  readonly #seen = new Set<string>();
 
   constructor(protocol: TextProtocol, request: Buffer, { toolCallIds }: Pick<Quirks, 'toolCallIds'>) {
     this.#places = PLACES[protocol];
@@ -58,12 +74,25 @@ export class RepeatedCallIds {
   /** The frame that the caller gets instead; null: the frame itself. */
   frame({ latin1, data }: Frame): string | null {
     const places = this.#places;
-    if (places === undefined || data === null || !this.#isRepeatedIn(latin1, places)) return null;
+    if (places === undefined || data === null || !this.#mayRepeat(latin1, data, places)) return null;
+    for (const earlier of this.#unread.splice(0)) this.#renamed(earlier, places);
+    const event = this.#renamed(data, places);
+    if (event === null) return null;
+    const type = textAt(event, 'type');
+    return type === null ? dataFrame(event) : namedFrame({ ...event, type });
+  }
+
+  /** The event with the ids that the caller gets; null where they are its own. */
+  #renamed(data: string, { event: change }: CallPlaces): JsonObject | null {
     const event = parseBody(data);
     if (!isJsonObject(event)) return null;
-    const renamed = places.event(event, this.#rename);
-    const type = textAt(renamed, 'type');
-    return type === null ? dataFrame(renamed) : namedFrame({ ...renamed, type });
+    let isRepeated = false;
+    const renamed = change(event, (id, place) => {
+      const given = this.#rename(id, place);
+      isRepeated ||= given !== id;
+      return given;
+    });
+    return isRepeated ? renamed : null;
   }
 
   /**
@@ -78,25 +107,40 @@ export class RepeatedCallIds {
     if (!isThere && !this.#request.includes(places.sign)) return null;
     let isRepeated = false;
     const read = isThere ? whole : parsed();
-    places.reply(read, (id) => {
-      isRepeated ||= this.#rename(id) !== id;
+    places.reply(read, (id, place) => {
+      isRepeated ||= this.#rename(id, place) !== id;
       return id;
     });
     return isRepeated ? places.reply(parsed(), this.#rename) : null;
   }
 
-  #isRepeatedIn(text: string, { sign }: CallPlaces): boolean {
+  /** Whether an event has a call whose id the conversation, or a call before it, may have. */
+  #mayRepeat(text: string, data: string, { sign, idsFollow }: CallPlaces): boolean {
     const at = text.indexOf(sign);
     if (at < 0) return false;
-    for (const [, id = ''] of text.matchAll(ID)) if (this.#rename(id) !== id) return true;
+    let isNew = false;
+    for (const [, id = ''] of (idsFollow ? text.slice(at) : text).matchAll(ID)) {
+      if (this.#seen.has(id) || this.#isUsed(id)) return true;
+      this.#seen.add(id);
+      isNew = true;
+    }
+    if (isNew) this.#unread.push(data);
     return false;
   }
 
-  #rename = (id: string): string => {
-    const known = this.#known.get(id);
+  #isUsed(id: string): boolean {
+    return id !== '' && this.#request.includes(`"${id}"`);
+  }
+
+  #rename = (id: string, place: string | null): string => {
+    const owner = this.#owners.get(id);
+    if (owner === undefined) this.#owners.set(id, place);
+    const isFirst = owner === undefined || owner === place || owner === null || place === null;
+    const key = isFirst ? id : `${place} ${id}`;
+    const known = this.#given.get(key);
     if (known !== undefined) return known;
-    const given = id !== '' && this.#request.includes(`"${id}"`) ? this.#mint() : id;
-    this.#known.set(id, given);
+    const given = isFirst && !this.#isUsed(id) ? id : this.#mint();
+    this.#given.set(key, given);
     return given;
   };
 
@@ -108,19 +152,29 @@ export class RepeatedCallIds {
 
 function inChoices(holder: JsonObject, member: 'delta' | 'message', rename: Rename): JsonObject {
   if (!Array.isArray(holder.choices)) return holder;
-  const choices = holder.choices.map((choice: unknown) => {
+  const isWhole = member === 'message';
+  const choices = holder.choices.map((choice: unknown, position) => {
     const output = isObject(choice) ? objectAt(choice, member) : null;
     if (!isObject(choice) || output === null || !Array.isArray(output.tool_calls)) return choice;
-    const calls = output.tool_calls.map((call: unknown) => withId(call, rename));
+    const calls = output.tool_calls.map((call: unknown, at) => {
+      const number = isWhole ? `${at}` : numberIn(call);
+      return withId(call, number && `${choice.index ?? position}.${number}`, rename);
+    });
     return { ...choice, [member]: { ...output, tool_calls: calls } };
   });
-  return member === 'delta' ? { ...holder, choices } : { choices };
+  return isWhole ? { choices } : { ...holder, choices };
 }
 
-const inBlock = (block: unknown, rename: Rename): unknown =>
-  isObject(block) && block.type === 'tool_use' ? withId(block, rename) : block;
+const inBlock = (block: unknown, place: string | null, rename: Rename): unknown =>
+  isObject(block) && block.type === 'tool_use' ? withId(block, place, rename) : block;
 
-const withId = (call: unknown, rename: Rename): unknown => {
+/** The number by which the events of a stream name a call. */
+const numberIn = (holder: unknown): string | null => {
+  const number = isObject(holder) ? numberAt(holder, 'index') : null;
+  return number === null ? null : `${number}`;
+};
+
+const withId = (call: unknown, place: string | null, rename: Rename): unknown => {
   const id = isObject(call) ? textAt(call, 'id') : null;
-  return isObject(call) && id ? { ...call, id: rename(id) } : call;
+  return isObject(call) && id ? { ...call, id: rename(id, place) } : call;
 };
