@@ -220,6 +220,7 @@ const NO_ARGUMENTS = [
   { type: 'object' },
   { type: null, properties: null, required: null },
   { type: 'object', properties: null },
+  { type: ['object', 'null'], properties: [] },
 ] as const;
 
 /** A request with one tool under `parameters`, in the words of its protocol. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../wire/json-object.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
 import { refuseParameter } from '../losses.ts';
 import type { CustomTool, FunctionTool } from '../tool.ts';
 
@@ -6,20 +7,25 @@ import type { CustomTool, FunctionTool } from '../tool.ts';
 const NOTHING_ELSE = { required: [], additionalProperties: false };
 
 /**
- * A function's parameters as the strictest server takes them: an object at the root, with properties, be there none.
+ * A function's parameters as the strictest server takes them: an object at the root, with properties, be there none. Some
+ * callers write what a schema lacks as null, and empty properties as an empty list.
  * @throws GatewayError where they are something else
  */
 export function objectParameters(tool: FunctionTool): JsonObject {
-  const { type, properties, ...rest } = tool.parameters ?? {};
-  if ((type ?? 'object') === 'object') {
-    if (properties !== undefined && properties !== null) return { ...tool.parameters, type: 'object' };
-    return { ...withoutNulls(rest), type: 'object', properties: {}, ...(tool.strict && NOTHING_ELSE) };
+  const schema = withoutNulls(tool.parameters ?? {});
+  const { type, properties, ...rest } = schema;
+  if (mayBeObject(type)) {
+    if (isJsonObject(properties)) return { ...schema, type: 'object' };
+    return { ...rest, type: 'object', properties: {}, ...(tool.strict && NOTHING_ELSE) };
   }
   return refuseParameter(
     [...tool.at, 'parameters', 'type'],
     `The parameters of tool '${tool.name}' must be an object schema for this model.`,
   );
 }
+
+const mayBeObject = (type: unknown): boolean =>
+  Array.isArray(type) ? type.includes('object') : (type ?? 'object') === 'object';
 
 const withoutNulls = (schema: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null));
