@@ -89,6 +89,11 @@ const RESPONSES: Readonly<Record<string, Leave>> = {
       /call$/.test(String(objectOf(event.item).type)) ? { ...event, item: silent(event.item) } : event,
     ),
   ),
+  'an earlier status in the last event': each((event) =>
+    /^response\.(completed|incomplete)$/.test(typeOf(event))
+      ? { ...event, response: { ...objectOf(event.response), status: 'in_progress' } }
+      : event,
+  ),
   'no first event': (events) => events.filter((event) => !/created|in_progress|queued/.test(typeOf(event))),
   'no announcements': (events) => events.filter((event) => !/added$/.test(typeOf(event))),
   'announcements without names and ids': noAnnouncement,

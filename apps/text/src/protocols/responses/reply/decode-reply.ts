@@ -22,7 +22,7 @@ export function decodeResponsesReply(body: unknown, target: Target, clean: (text
   const has = (type: ReplyPart['type']) => parts.some((part) => part.type === type);
   return {
     parts,
-    finish: decodeFinish(reply, { calls: has('tool-call'), refusal: has('refusal') }),
+    finish: decodeFinish({ ...reply, status }, { calls: has('tool-call'), refusal: has('refusal') }),
     usage: readUsage(reply, parts.filter(({ type }) => type === 'web-search').length) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };

@@ -83,7 +83,9 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   *#finish(type: string, response: ResponsesReply): Generator<StreamEvent> {
     yield* this.#items.finish(outputOf(response), () => this.#positions.take());
     this.#ended = true;
-    const status = response.status ?? type.slice('response.'.length);
+    // Some servers repeat an earlier status beside the event that ends the response.
+    const isCut = type === 'response.incomplete' || response.status?.toLowerCase() === 'incomplete';
+    const status = isCut ? 'incomplete' : 'completed';
     yield {
       type: 'finish',
       finish: decodeFinish({ ...response, status }, this.#items.seen),
