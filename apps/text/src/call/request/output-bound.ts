@@ -4,7 +4,14 @@ import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 type Path = readonly string[];
 
-/** The members by which servers let a request bound, or raise, the output of one answer. Which of them holds is the server's to decide. */
+/** The members that bound one answer at every server of a protocol. Others may be ignored, and then bound nothing. */
+const OWN_BOUNDS: Readonly<Record<TextProtocol, readonly Path[]>> = {
+  chat: [['max_completion_tokens'], ['max_tokens']],
+  responses: [['max_output_tokens']],
+  messages: [['max_tokens']],
+};
+
+/** The members by which servers let a request bound it. Which of them holds is the server's to decide. */
 const BOUNDS: readonly Path[] = [
   ['max_output_tokens'],
   ['max_completion_tokens'],
@@ -15,10 +22,10 @@ const BOUNDS: readonly Path[] = [
   ['n_predict'],
   ['num_predict'],
   ['options', 'num_predict'],
-  ['min_tokens'],
-  ['min_new_tokens'],
-  ['min_output_tokens'],
 ];
+
+/** The members by which they let it raise it. */
+const LEASTS: readonly Path[] = [['min_tokens'], ['min_new_tokens'], ['min_output_tokens']];
 
 /** The members by which they bound reasoning, which may come on top of it. */
 const REASONING_BOUNDS: readonly Path[] = [
@@ -50,18 +57,18 @@ export interface OutputBound {
 }
 
 export function outputBound(protocol: TextProtocol, body: JsonObject): OutputBound {
-  const bounds = BOUNDS.flatMap((path) => valueAt(body, path) ?? []);
+  const valuesOf = (paths: readonly Path[]) =>
+    paths.map((path) => valueAt(body, path)).filter((value) => value !== undefined);
+  const bounds = valuesOf(BOUNDS);
   // 0 of a Messages request generates nothing; elsewhere it stands for no bound, as a negative number does.
-  const isUnbounded = bounds.some(
-    (bound) => typeof bound === 'number' && (bound < 0 || (bound === 0 && protocol !== 'messages')),
-  );
-  const tokens = Math.max(0, ...bounds.map(reportedCount));
+  const isBound = (value: unknown) => reportedCount(value) > 0 || (value === 0 && protocol === 'messages');
+  const isBounded = valuesOf(OWN_BOUNDS[protocol]).length > 0 && bounds.every(isBound);
+  const tokens = Math.max(0, ...[...bounds, ...valuesOf(LEASTS)].map(reportedCount));
   // In Messages it is a part of `max_tokens`.
   const reasoning =
     protocol === 'messages'
       ? 0
       : Math.max(0, ...REASONING_BOUNDS.map((path) => reportedCount(valueAt(body, path))));
-  const isBounded = bounds.length > 0 && !isUnbounded;
   return {
     tokens: isBounded ? Math.min(MAX_TOKENS, tokens + reasoning) : null,
     answers: Math.min(MAX_ANSWERS, Math.max(1, ...ANSWERS.map((path) => reportedCount(valueAt(body, path))))),

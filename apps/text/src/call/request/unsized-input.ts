@@ -27,6 +27,7 @@ const PART_TOKENS: ReadonlyMap<string, number> = new Map([
   ['file', Number.POSITIVE_INFINITY],
   ['input_file', Number.POSITIVE_INFINITY],
   ['container_upload', Number.POSITIVE_INFINITY],
+  ['video', Number.POSITIVE_INFINITY],
   ['video_url', Number.POSITIVE_INFINITY],
   ['input_video', Number.POSITIVE_INFINITY],
 ]);
@@ -106,6 +107,8 @@ function hasAddingTool(protocol: TextProtocol, tools: unknown): boolean {
     const type = isObject(tool) ? textAt(tool, 'type') : null;
     if (type === null) return false;
     if (protocol === 'chat') return type !== 'function' && type !== 'custom';
+    const environment = isObject(tool) ? objectAt(tool, 'environment') : null;
+    if (textAt(environment ?? {}, 'type')?.startsWith('container')) return true;
     const family = builtInToolOf(protocol, type);
     return family !== null && !SIZED_TOOLS.has(family);
   });
