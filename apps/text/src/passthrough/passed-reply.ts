@@ -184,21 +184,18 @@ function eventIn({ data }: Frame): JsonObject | null {
 const keepsResponses = ({ operation }: TextEndpoint): boolean => operation === 'responses';
 
 /** What has come of an answer that its caller does not get. */
-export const consumedByPart = (call: TextCall, { usage, outputLength }: Part): Consumed =>
+export const consumedByPart = (call: TextCall, part: Part): Consumed =>
   consumedOf(
     knownUsage(
-      usage,
+      part.usage,
       false,
-      estimatesFor(call, () => outputLength),
+      estimatesFor(call, () => part.outputLength),
     ),
   );
 
 /** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
-export function consumedByStream(
-  call: TextCall,
-  { usage, ended, reportedFailure, outputLength }: StreamReader,
-  pendingId: string | null,
-): Consumed {
+export function consumedByStream(call: TextCall, reader: StreamReader, pendingId: string | null): Consumed {
+  const { usage, ended, reportedFailure } = reader;
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // Usage that a stream reports before its error event is not its final count.
   const isFinal = ended && reportedFailure === null;
@@ -206,7 +203,7 @@ export function consumedByStream(
     knownUsage(
       usage,
       isFinal,
-      estimatesFor(call, () => outputLength),
+      estimatesFor(call, () => reader.outputLength),
     ),
   );
 }

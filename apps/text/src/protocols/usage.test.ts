@@ -71,6 +71,7 @@ test.for(protocols)(
 
 test.for(protocols)('%s: a fraction is rounded up, and digits in quotes are a number', (protocol) => {
   expect(readEverywhere(protocol, 12.5, '34')).toEqual(Array(4).fill([13, 34]));
+  expect(readEverywhere(protocol, '12.5', 34)).toEqual(Array(4).fill([13, 34]));
 });
 
 test.for(
@@ -293,4 +294,62 @@ test("chat: a report with each of several choices is added up, with the prompt o
 test.for(protocols)('%s: a reply without any count reports nothing', (protocol) => {
   expect(PROTOCOLS[protocol].readUsage({ ...REPLIES[protocol](1, 1), usage: {} })).toBe(null);
   expect(PROTOCOLS[protocol].readUsage({ ...REPLIES[protocol](1, 1), usage: null })).toBe(null);
+});
+
+const WORDS = 'A word and another.';
+const chunk = (choice: object) => ({ id: 'chatcmpl_1', choices: [{ index: 0, ...choice }] });
+
+/** Streams whose words are not in deltas of text, as an estimate of their tokens must know them. */
+const WORDS_ELSEWHERE: readonly (readonly [TextProtocol, name: string, events: readonly object[]])[] = [
+  ['chat', 'a list of parts', [chunk({ delta: { content: [{ type: 'text', text: WORDS }] } })]],
+  ['chat', 'a message', [chunk({ message: { content: WORDS } })]],
+  [
+    'chat',
+    'a message beside its deltas',
+    [chunk({ delta: { content: WORDS } }), chunk({ delta: {}, message: { content: WORDS } })],
+  ],
+  [
+    'chat',
+    'a call of the older form',
+    [chunk({ delta: { function_call: { name: 'a', arguments: WORDS } } })],
+  ],
+  ['chat', 'a free-text call', [chunk({ delta: { tool_calls: [{ index: 0, custom: { input: WORDS } }] } })]],
+  [
+    'messages',
+    'a first event',
+    [{ type: 'message_start', message: { content: [{ type: 'text', text: WORDS }] } }],
+  ],
+  [
+    'messages',
+    "a block's beginning",
+    [{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: WORDS } }],
+  ],
+  ['responses', 'a whole text', [{ type: 'response.output_text.done', output_index: 0, text: WORDS }]],
+  [
+    'responses',
+    'an item',
+    [
+      {
+        type: 'response.output_item.done',
+        item: { type: 'message', content: [{ type: 'output_text', text: WORDS }] },
+      },
+    ],
+  ],
+  [
+    'responses',
+    'the last event',
+    [
+      {
+        type: 'response.completed',
+        response: { output: [{ type: 'message', content: [{ type: 'output_text', text: WORDS }] }] },
+      },
+    ],
+  ],
+];
+
+test.for(WORDS_ELSEWHERE)('%s: words in %s count for an estimate, and once', ([protocol, , events]) => {
+  const reader = PROTOCOLS[protocol].createStreamReader({ hidesUsage: false });
+  for (const frame of framesOf(events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')))
+    reader.frame(frame);
+  expect(reader.outputLength).toBe(WORDS.length);
 });

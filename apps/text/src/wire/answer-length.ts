@@ -16,9 +16,15 @@ const TEXTS: ReadonlySet<string> = new Set([
   'transcript',
 ]);
 
+/** Those of them that some servers write as an object. */
+const ARGUMENTS: ReadonlySet<string> = new Set(['arguments', 'input']);
+
 /** About how many characters of text, reasoning and arguments a whole reply has, for an estimate of its tokens. */
 export const answerLength = (reply: JsonObject): number =>
   ANSWERS.reduce((sum, name) => sum + lengthOf(reply[name], name === 'content'), 0);
+
+/** The same of a part of a reply: a delta, a block, a list of items. */
+export const writtenIn = (part: unknown): number => lengthOf(part, false);
 
 function lengthOf(value: unknown, isText: boolean): number {
   if (typeof value === 'string') return isText ? value.length : 0;
@@ -27,7 +33,7 @@ function lengthOf(value: unknown, isText: boolean): number {
   let length = 0;
   for (const [name, member] of Object.entries(value))
     length +=
-      name === 'input' && isObject(member) ? writtenLength(member) : lengthOf(member, TEXTS.has(name));
+      ARGUMENTS.has(name) && isObject(member) ? writtenLength(member) : lengthOf(member, TEXTS.has(name));
   return length;
 }
 

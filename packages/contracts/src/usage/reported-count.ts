@@ -1,7 +1,7 @@
-const DIGITS = /^\d{1,16}$/;
+const DIGITS = /^\d{1,16}(?:\.\d{1,16})?$/;
 
 /**
- * A count that a server reports, as a whole number: a fraction is rounded up, digits in quotes are a number. 0 for what can be no
+ * A count that a server reports, as a whole number: a fraction is rounded up, digits in quotes are a number, also of a fraction. 0 for what can be no
  * count, such as a negative number: like a count that is missing, it says nothing.
  */
 export function reportedCount(value: unknown): number {

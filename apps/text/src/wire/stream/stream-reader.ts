@@ -25,7 +25,7 @@ export interface StreamReader {
   readonly id: string | null;
   /** Null until the provider has reported it. */
   readonly usage: Usage | null;
-  /** About how many characters of text, reasoning and arguments have come, for an estimate where usage is missing. */
+  /** About how many characters of text, reasoning and arguments have come, for an estimate where usage is missing. It may take work. */
   readonly outputLength: number;
   /** Whether all of the answer has come; an end marker may be missing. */
   readonly ended: boolean;

@@ -1,6 +1,7 @@
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
+import { writtenIn } from '../../../wire/answer-length.ts';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { COMMENT_FRAME, DONE_FRAME } from '../../../wire/stream/sse-frames.ts';
@@ -49,6 +50,8 @@ export function createChatStreamReader({
   let id: string | null = null;
   const report = createUsageReport();
   let outputLength = 0;
+  /** Of whole messages, which servers send instead of deltas or beside the last one. */
+  let wholeLength = 0;
   /** Answers that have begun, and those of them that have ended. What follows an end, as usage may, begins none again. */
   const begun = new Set<number>();
   const finished = new Set<number>();
@@ -85,7 +88,11 @@ export function createChatStreamReader({
     id ??= textAt(chunk, 'id');
     report.add(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-    for (const choice of choices) outputLength += deltaLength(choice);
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      outputLength += writtenIn(choice.delta);
+      wholeLength += writtenIn(choice.message);
+    }
     if (reportsFailure(chunk) || isErrorEvent(frame)) {
       reportedFailure = failureWordOf(data);
       return isObject(chunk.error) ? 'event' : 'failed';
@@ -117,7 +124,7 @@ export function createChatStreamReader({
       return report.usageAtTier;
     },
     get outputLength() {
-      return outputLength;
+      return Math.max(outputLength, wholeLength);
     },
     get ended() {
       return isOver();
@@ -162,19 +169,4 @@ function textChunkOf({ id, choices, error }: JsonObject, text: string): TextChun
     after: text.slice(content.end, end + 1),
     rest: text.slice(end + 1),
   };
-}
-
-/** Where servers put what the model wrote. */
-const DELTA_TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
-
-function deltaLength(choice: unknown): number {
-  const delta = isObject(choice) ? objectAt(choice, 'delta') : null;
-  if (delta === null) return 0;
-  const texts = DELTA_TEXTS.map((name) => textAt(delta, name)?.length ?? 0);
-  const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
-  const written = calls.map((call) => {
-    const made = isObject(call) ? objectAt(call, 'function') : null;
-    return (made && textAt(made, 'arguments'))?.length ?? 0;
-  });
-  return [...texts, ...written].reduce((sum, length) => sum + length, 0);
 }

@@ -1,5 +1,6 @@
 import { meansFailure } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
+import { writtenIn } from '../../../wire/answer-length.ts';
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { namedFrame } from '../../../wire/stream/sse-frames.ts';
@@ -39,6 +40,10 @@ export function createMessagesStreamReader(): StreamReader {
       if (message === null) return;
       id = textAt(message, 'id');
       usage = mergeUsage(usage, message.usage);
+      outputLength += writtenIn(message.content);
+    },
+    content_block_start: (event) => {
+      outputLength += writtenIn(event.content_block);
     },
     content_block_delta: (event) => {
       const delta = objectAt(event, 'delta');

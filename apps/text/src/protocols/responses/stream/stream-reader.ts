@@ -1,4 +1,5 @@
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
+import { answerLength, writtenIn } from '../../../wire/answer-length.ts';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
@@ -61,6 +62,12 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     return { ...(known && objectAt(known, 'response')), status: 'failed', error, output: items };
   };
 
+  const lastLength = (): number => {
+    const event = lifecycle === null ? null : parseObject(lifecycle);
+    const response = event && objectAt(event, 'response');
+    return response === null ? 0 : answerLength(response);
+  };
+
   const nextSequenceNumber = (): number => {
     const last = unread === null ? null : numberAfter(unread, '"sequence_number":');
     return (last ?? sequenceNumber) + 1;
@@ -96,7 +103,8 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       return usage;
     },
     get outputLength() {
-      return output.length;
+      // Where there are no deltas, the items or the last event have the words.
+      return Math.max(output.length, writtenIn([...output.items('completed').values()]), lastLength());
     },
     get ended() {
       return ended;
