@@ -212,3 +212,37 @@ test('a job that nobody meters is accounted by nobody', async () => {
   await (await queue.enqueue('image.generation', generation, owner)).result(staying);
   expect(stage.settled).toEqual([]);
 });
+
+test('a running job has been accounted for when its caller learns that it is cancelled', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<JobContext>();
+  const stopped = Promise.withResolvers<void>();
+  await openWorker(async (context) => {
+    began.resolve(context);
+    await stopped.promise;
+    throw context.signal.reason;
+  });
+  const { id } = await queue.enqueue('image.generation', generation, metered());
+  const { signal } = await began.promise;
+  const record = await queue.find(id, owner.keyId);
+  if (record === undefined) throw new Error('no such job');
+  const settledAtEnd = queue.cancel(record).then(() => stage.settled.length);
+  await waitFor(() => signal.aborted);
+  expect(stage.settled).toEqual([]);
+  stopped.resolve();
+  expect(await settledAtEnd).toBe(1);
+});
+
+test('a processor can have its job accounted for before it makes the end known, once', async () => {
+  const queue = await stage.openQueue();
+  const known: number[] = [];
+  await openWorker(async ({ account, consumed }) => {
+    consumed(amounts(2));
+    await account();
+    known.push(stage.settled.length);
+    return images;
+  });
+  await (await queue.enqueue('image.generation', generation, metered())).result(staying);
+  expect(known).toEqual([1]);
+  await settledOnce({ ...amounts(2), outcome: 'ok' });
+});

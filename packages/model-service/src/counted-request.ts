@@ -37,7 +37,7 @@ interface CountedRequest {
 
 /**
  * Handles a request and counts it once: with what it reserves, in one round trip and before it does anything that costs; by
- * itself where it reserves nothing. Its slots are free again when its response has ended.
+ * itself where it reserves nothing. Its slots are free again when its response has ended, and before that where it fails.
  *
  * @throws {GatewayError} `rate_limited`, before `handle` is called where the limit is known to be reached; `service_unavailable`
  *   when Redis is away
@@ -55,6 +55,7 @@ export async function handleCounted(
     await handle();
   } catch (error) {
     if (!pending.isCounted) await pending.countAlone();
+    pending.release();
     throw error;
   }
   if (!pending.isCounted) await pending.countAlone().catch(() => undefined);

@@ -35,6 +35,8 @@ export interface CostlyRequest {
 /** A request that has been let in, and under which name it is accounted. */
 export interface ReservedRequest extends Metered {
   readonly subject: UsageSubject;
+  /** After it was settled: what limits and budgets get back is on its way before the caller learns of the end. */
+  givenBack(): Promise<void>;
 }
 
 /**
@@ -94,5 +96,8 @@ async function reserve(
   if (metered.tokenRate !== null)
     for (const [name, value] of rateLimitHeaders(metered.tokenRate, dialect, now()))
       response.setHeader(name, value);
-  return { ...metered, subject };
+  const givenBack = async () => {
+    if (accounts.length > 0) await meter.sent();
+  };
+  return { ...metered, subject, givenBack };
 }

@@ -111,7 +111,7 @@ export const speechHandler =
         work: 'paid',
         streamed: true,
       })
-      .catch((thrown: unknown) => {
+      .catch(async (thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
         showAttempts(made, context, response);
         const usage = {
@@ -119,6 +119,7 @@ export const speechHandler =
           detail: usageDetail({ attempts: made }),
         };
         settle(hasLeft() ? 'left' : 'failed', usage, error);
+        await metered.givenBack();
         if (waiting.fail(error)) return null;
         throw error;
       });
@@ -140,7 +141,7 @@ export const speechHandler =
       context.line.costMicroUsd = usage.costMicroUsd;
     };
     const { stream, contentType } = speechStreamFor(speech, reply, onDone);
-    await relayStream({
+    const end = await relayStream({
       reply,
       response,
       context,
@@ -153,9 +154,12 @@ export const speechHandler =
         ...(dropped !== '' && { 'x-gateway-dropped': dropped }),
       }),
       onEnd: (failure) => settle(failure ? 'cut' : hasLeft() ? 'left' : 'ok', usage, failure),
-    }).catch((thrown: unknown) => {
-      if (!waiting.fail(thrown)) throw thrown;
-    });
+    })
+      .finally(metered.givenBack)
+      .catch((thrown: unknown) => {
+        if (!waiting.fail(thrown)) throw thrown;
+      });
+    end?.();
   };
 
 const headOf = (contentType: string, { requestId }: RequestContext) => ({

@@ -82,9 +82,10 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
   };
   const failedAs = (): UsageOutcome => (context.signal.reason instanceof CallerLeft ? 'left' : 'failed');
 
-  const job = await beginJob(options).catch((thrown: unknown) => {
+  const job = await beginJob(options).catch(async (thrown: unknown) => {
     const error = toGatewayError(thrown);
     settle('failed', usageOfFailure(estimate, error.code, []), error);
+    await metered.givenBack();
     throw error;
   });
   context.mayBePaid = true;
@@ -97,12 +98,13 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
     streamed: true,
     signal: AbortSignal.any([context.signal, job.signal]),
     onAttempt: (attempt) => requested.push(attempt),
-  }).catch((thrown: unknown) => {
+  }).catch(async (thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
     showAttempts(requested, context, response);
     const detail = usageDetail({ attempts: requested });
     settle(failedAs(), { ...usageOfFailure(estimate, error.code, requested), detail }, error);
     job.fail(error);
+    await metered.givenBack();
     throw error;
   });
   const channel = reply.candidate.channel.name;
@@ -143,16 +145,20 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
     );
 
   if (!isEventStream(reply.headers)) {
-    const { images, missing } = await readWholeImages(reply, service.upstream).catch((thrown: unknown) => {
-      const error = endedRequest(context) ?? toGatewayError(thrown);
-      settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
-      job.fail(error);
-      throw error;
-    });
+    const { images, missing } = await readWholeImages(reply, service.upstream).catch(
+      async (thrown: unknown) => {
+        const error = endedRequest(context) ?? toGatewayError(thrown);
+        settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
+        job.fail(error);
+        await metered.givenBack();
+        throw error;
+      },
+    );
     const events = eventsOfReply(images, order.inputImages > 0 ? 'image_edit' : 'image_generation');
     for (const { data } of events) job.take(data);
     const completed = events.map((event) => event.completed);
     keep(charge('ok', completed, undefined, missing.length), missing);
+    await metered.givenBack();
     waiting.end();
     if (!response.headersSent) response.writeHead(200, headersWith(missing));
     response.end(events.map(({ frame }) => frame).join(''));
@@ -160,7 +166,7 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
   }
   const { events, stream } = imageStream(order.n ?? 1, job.take);
   let hasBegun = false;
-  await relayStream({
+  const end = await relayStream({
     reply,
     response,
     context,
@@ -178,7 +184,8 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
       if (failure === undefined && events.completed.length >= (order.n ?? 1)) keep(costMicroUsd);
       else job.fail(failure ?? callerLeft());
     },
-  });
+  }).finally(metered.givenBack);
+  end();
 }
 
 /** The job of a stream, as far as it can be kept: the caller's stream goes on without it. */

@@ -15,6 +15,8 @@ interface FollowOptions {
   readonly context: RequestContext;
   readonly headers: OutgoingHttpHeaders;
   readonly keepAliveMs: number;
+  /** Called before the caller gets the last event. */
+  readonly beforeEnd?: () => Promise<void>;
 }
 
 /** Until the next read after one that Redis did not answer. */
@@ -27,7 +29,7 @@ const RETRY_MS = 1000;
  * @throws {GatewayError} `service_unavailable`, as long as nothing has been written
  */
 export async function followResponse(options: FollowOptions): Promise<void> {
-  const { responses, feed, id, response, context, headers, keepAliveMs } = options;
+  const { responses, feed, id, response, context, headers, keepAliveMs, beforeEnd } = options;
   const wakeUp = createWakeUp();
   const leave = await feed.watch(id, wakeUp.wake).catch(rethrow);
   context.signal.addEventListener('abort', wakeUp.wake);
@@ -42,6 +44,7 @@ export async function followResponse(options: FollowOptions): Promise<void> {
       });
       if (page !== null) {
         if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
+        if (page.rest !== 'more') await beforeEnd?.();
         await write(response, page, context.signal);
         after = page.last;
         if (page.rest !== 'more') return void response.end(lastFrames(page));

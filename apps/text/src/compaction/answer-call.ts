@@ -124,7 +124,7 @@ async function compactFirst(
   const { conversation } = opened;
   const onSummary = async (summary: Summary) => {
     summaries.push(summary);
-    return null;
+    return { firstByteMs: null, end: () => undefined };
   };
   const outcome = await attemptCandidates(call, {
     candidates,

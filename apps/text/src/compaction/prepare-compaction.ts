@@ -24,7 +24,7 @@ import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import { NO_USAGE } from '../wire/usage.ts';
 import { type OpenedConversation, openedConversation } from './opened-conversation.ts';
-import { prepareSummary, type Summary } from './prepare-summary.ts';
+import { prepareSummary, type Summary, type WrittenSummary } from './prepare-summary.ts';
 import { isUserMessage, type SealedWindow, sealWindow, toolChangesIn } from './seal-window.ts';
 import { isSummary } from './shown-window.ts';
 
@@ -52,8 +52,8 @@ interface WrittenCompaction extends Summary, SealedWindow {
   readonly opened: OpenedConversation;
 }
 
-/** Writes it as its endpoint does. Resolves to the time of its first byte, in milliseconds. */
-const writeCompaction = (call: TextCall, compaction: WrittenCompaction): Promise<number> =>
+/** Resolves to what writes it as its endpoint does. */
+const writeCompaction = (call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> =>
   call.endpoint.operation === 'responses.compact'
     ? writeWindow(call, compaction)
     : writeAnswer(call, compaction);
@@ -61,7 +61,7 @@ const writeCompaction = (call: TextCall, compaction: WrittenCompaction): Promise
 const MS_PER_SECOND = 1000;
 
 /** The window of `POST /v1/responses/compact`: the user's messages, and one item for all the rest. */
-async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promise<number> {
+async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> {
   const { opened, sealed, consumed, reply } = compaction;
   const users = opened.entries
     .filter((item) => isUserMessage(item) && !isSummary(item))
@@ -79,7 +79,7 @@ async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promi
 }
 
 /** A response or a message that has nothing but the compaction, whole or as a stream. */
-async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promise<number> {
+async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> {
   const { reply } = compaction;
   const { endpoint, request, response } = call;
   const adapter = PROTOCOLS[endpoint.protocol];
@@ -99,10 +99,11 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   ].join('');
   await call.thread?.keep(messageIn(frames), { request, candidate: reply.candidate });
   const written = isKept ? await keepLastFrame(frames, keep) : frames;
-  response.writeHead(200, streamHead(translatedHead(reply, call.context)));
-  const firstByteMs = logFirstByte(call, reply);
-  response.end(written);
-  return firstByteMs;
+  const end = () => {
+    response.writeHead(200, streamHead(translatedHead(reply, call.context)));
+    response.end(written);
+  };
+  return { firstByteMs: logFirstByte(call, reply), end };
 }
 
 function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContext {
@@ -125,12 +126,13 @@ function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContex
   };
 }
 
-function writeJson(call: TextCall, reply: Reply, json: JsonObject): number {
+function writeJson(call: TextCall, reply: Reply, json: JsonObject): WrittenSummary {
   const { response, context } = call;
   const body = Buffer.from(JSON.stringify(json));
   const unkept = json.store === false && call.history.storing === 'kept' ? UNKEPT_HEADER : {};
-  response.writeHead(200, { ...translatedHead(reply, context), ...unkept, 'content-length': body.length });
-  const firstByteMs = logFirstByte(call, reply);
-  response.end(body);
-  return firstByteMs;
+  const end = () => {
+    response.writeHead(200, { ...translatedHead(reply, context), ...unkept, 'content-length': body.length });
+    response.end(body);
+  };
+  return { firstByteMs: logFirstByte(call, reply), end };
 }

@@ -35,11 +35,14 @@ export interface Summary {
   readonly consumed: Consumed;
 }
 
+/** What writes a summary to its caller, and when that began. */
+export type WrittenSummary = Pick<ReplyOutcome, 'firstByteMs' | 'end'>;
+
 interface SummaryAttempt {
   readonly conversation: Conversation;
   readonly order: CompactionOrder;
-  /** Gets the summary. Resolves to the time of the first byte that the caller got of it; null: none yet. */
-  readonly onSummary: (summary: Summary) => Promise<number | null>;
+  /** Gets the summary. Resolves to what the caller gets of it. */
+  readonly onSummary: (summary: Summary) => Promise<WrittenSummary>;
 }
 
 /**
@@ -115,10 +118,10 @@ async function taken(
   { onSummary }: SummaryAttempt,
 ): Promise<ReplyOutcome> {
   const problem = summary.text.trim() === '' ? 'empty' : PROBLEMS[reason];
-  if (problem !== undefined) return { ...summary.consumed, firstByteMs: null, thrown: noSummary(problem) };
+  if (problem !== undefined) return { ...failedWith(noSummary(problem)), ...summary.consumed };
   return onSummary(summary).then(
-    (firstByteMs) => ({ ...summary.consumed, firstByteMs, thrown: undefined }),
-    (thrown: unknown) => ({ ...summary.consumed, firstByteMs: null, thrown }),
+    (written) => ({ ...summary.consumed, ...written, thrown: undefined }),
+    (thrown: unknown) => ({ ...failedWith(thrown), ...summary.consumed }),
   );
 }
 

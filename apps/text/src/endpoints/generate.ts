@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Candidate } from '@gateway/upstream/candidate';
+import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
+import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
 import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
@@ -32,10 +34,11 @@ export function createGenerateHandler(
   };
 }
 
-/** Has a model generate, and writes its reply to the caller. */
+/** Has a model generate, and writes its reply to the caller: its end when all that the call holds has been given back. */
 export async function generateReply(opened: TextCall): Promise<void> {
   const held = await lockConversation(await openThread(opened, 'generating'));
   const { request, response, services, history } = held;
+  let outcome: CallOutcome;
   try {
     const suitable = candidatesFor(held);
     // Another provider would keep the caller waiting.
@@ -44,7 +47,7 @@ export async function generateReply(opened: TextCall): Promise<void> {
     if (history.storing === 'refused') sayUnkept(held);
     const twice = mayHedge(held, candidates) ? await reserveTwice(held) : null;
     const reservation = twice ?? (await reserve(held));
-    const { call, outcome } = await answerCall(
+    const answered = await answerCall(
       { ...held, reservation },
       {
         candidates,
@@ -54,12 +57,13 @@ export async function generateReply(opened: TextCall): Promise<void> {
         mayHedge: twice !== null,
       },
     );
-    void settle(call, reservation, outcome);
-    if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
+    outcome = answered.outcome;
+    void settle(answered.call, reservation, outcome);
   } finally {
-    await held.thread?.end();
-    await held.conversationLock?.release().catch(() => undefined);
+    await giveBack(held);
   }
+  outcome.end();
+  if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
-import { failureOf, NOTHING_KNOWN, type ReplyOutcome } from '../call/accounting/outcome.ts';
+import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
@@ -84,7 +84,7 @@ async function passWhole(
   const { endpoint, request, response, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
-  const thrown = await failureOf(
+  const written = await writtenBy(
     relayJson({
       reply,
       response,
@@ -109,7 +109,8 @@ async function passWhole(
       }),
     }),
   );
-  return { ...consumed, firstByteMs: thrown === undefined ? logFirstByte(call, reply) : null, thrown };
+  const firstByteMs = written.thrown === undefined ? logFirstByte(call, reply) : null;
+  return { ...consumed, firstByteMs, ...written };
 }
 
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
@@ -135,7 +136,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   });
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
-  const thrown = await failureOf(
+  const written = await writtenBy(
     relayStream({
       reply,
       response,
@@ -160,7 +161,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       },
     }),
   );
-  return { ...consumed, firstByteMs, thrown };
+  return { ...consumed, firstByteMs, ...written };
 }
 
 /** The errors of a provider that does not have the thread, or cannot keep it. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { EndAnswer } from '@gateway/model-service/stream/relay-stream';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { streamHead } from '../call/attempts/reply-head.ts';
@@ -26,10 +27,11 @@ interface RelayJsonOptions {
 
 /**
  * Passes a whole JSON reply on, its bytes untouched where no member is replaced; or its events, where the caller wants a stream.
+ * Resolves to what writes it.
  *
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
-export async function relayJson(options: RelayJsonOptions): Promise<void> {
+export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
   const { reply, response, context, onBody, asStream, collect } = options;
   const bytes = await (collect?.() ?? reply.bytes(MAX_REPLY_BYTES));
   const body = bodyOf(bytes);
@@ -43,10 +45,11 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
   const unkept = amended?.store === false ? UNKEPT_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
-    if (!response.headersSent)
-      response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unkept });
-    response.end(frames);
-    return;
+    return () => {
+      if (!response.headersSent)
+        response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unkept });
+      response.end(frames);
+    };
   }
   // The caller's stream was begun to keep it waiting.
   if (response.headersSent) throw notFinished();
@@ -57,8 +60,10 @@ export async function relayJson(options: RelayJsonOptions): Promise<void> {
     ...unkept,
     'content-length': written.length,
   };
-  response.writeHead(reply.status, headers);
-  response.end(written);
+  return () => {
+    response.writeHead(reply.status, headers);
+    response.end(written);
+  };
 }
 
 /** Every member of a body that has been read, each long number as it was written. */

@@ -13,9 +13,9 @@ import {
   type Consumed,
   consumedOf,
   failedWith,
-  failureOf,
   NOTHING_KNOWN,
   type ReplyOutcome,
+  writtenBy,
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -70,7 +70,7 @@ export const readAnswer = (
 ): Promise<TranslatedReply> =>
   isEventStream(answer.reply.headers) ? collect(answer, onConsumed) : whole(answer, onConsumed);
 
-/** Writes an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
+/** Brings an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
 export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
   const { streamed } = answer.call.request;
   if (streamed && isEventStream(answer.reply.headers)) return translateStream(answer);
@@ -79,14 +79,17 @@ export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
   );
 }
 
+/** What writes an answer, and when that began. */
+type Written = Pick<ReplyOutcome, 'firstByteMs' | 'end'>;
+
 /** What writing an answer came to: what it has consumed counts, also where it could not be written. */
-async function relayed(write: (onConsumed: OnConsumed) => Promise<number | null>): Promise<ReplyOutcome> {
+async function relayed(write: (onConsumed: OnConsumed) => Promise<Written>): Promise<ReplyOutcome> {
   let consumed = NOTHING_KNOWN;
   const onConsumed: OnConsumed = (known) => {
     consumed = known;
   };
   try {
-    return { firstByteMs: await write(onConsumed), ...consumed, thrown: undefined };
+    return { ...(await write(onConsumed)), ...consumed, thrown: undefined };
   } catch (thrown) {
     return { ...failedWith(thrown), ...consumed };
   }
@@ -102,7 +105,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const stream = keepsResponse(call) ? new KeptStream(translator, keeping(answer)) : translator;
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
-  const thrown = await failureOf(
+  const written = await writtenBy(
     relayStream({
       reply,
       response,
@@ -127,11 +130,11 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       },
     }),
   );
-  return { ...consumed, firstByteMs, thrown };
+  return { ...consumed, firstByteMs, ...written };
 }
 
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */
-async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<number | null> {
+async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, plan, head } = answer;
   const body = await readBody(reply);
   const frames = streamReply(plan, body, contextFor(answer));
@@ -139,13 +142,14 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<nu
   const text = frames.join('');
   await call.thread?.keep(messageIn(text), { request: call.request, candidate: reply.candidate });
   const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
-  if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
-  const firstByteMs = logFirstByte(call, reply);
-  call.response.end(kept);
-  return firstByteMs;
+  const end = () => {
+    if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
+    call.response.end(kept);
+  };
+  return { firstByteMs: logFirstByte(call, reply), end };
 }
 
-async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<number | null> {
+async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, head } = answer;
   const answered = await readAnswer(answer, onConsumed);
   onConsumed(consumedByWhole(answer, answered));
@@ -154,9 +158,11 @@ async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<numbe
   const amendment = keepsResponse(call) ? await keeping(answer)({ ...answered.body }) : null;
   const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));
-  call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
-  call.response.end(body);
-  return logFirstByte(call, reply);
+  const end = () => {
+    call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
+    call.response.end(body);
+  };
+  return { firstByteMs: logFirstByte(call, reply), end };
 }
 
 const keepsResponse = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';

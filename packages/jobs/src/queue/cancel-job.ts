@@ -26,30 +26,33 @@ interface CancelOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** What there was to cancel: no such job, one that has ended now or before, or one that its worker has been told to stop. */
+export type Cancelled = 'unknown' | 'ended' | 'stopping';
+
 /**
  * Removes a queued job from its queue, or stops a running one. The mark is set first, so that a worker that
- * takes the job now finds the mark or already listens. Resolves to whether there is such a job.
+ * takes the job now finds the mark or already listens.
  */
-export async function cancelJob(options: CancelOptions): Promise<boolean> {
+export async function cancelJob(options: CancelOptions): Promise<Cancelled> {
   const { id, queue, redis, turns, files, settle } = options;
   const job = await queue.getJob(id);
-  if (job === undefined) return false;
+  if (job === undefined) return 'unknown';
   const kind = JobKind.parse(job.name);
   const record = await recordOf(queue, id, job, files);
-  if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return true;
+  if (hasEnded(record) || (await redis.exists(endedKey(id))) === 1) return 'ended';
   const finishedAtMs = Date.now();
   const { resultRetentionSeconds } = JOBS[kind];
   const cancelled = { ...record, status: 'cancelled', finishedAtMs };
   await redis.set(cancelledKey(id), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
-  if (removed !== 1) return true;
+  if (removed !== 1) return 'stopping';
   const { keyId, uploads, metering, share } = parseEnvelope(kind, job.data);
   if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
   await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
   await announceEnd(options, kind, job);
-  return true;
+  return 'ended';
 }
 
 /** The accounting of a job whose work never began. */

@@ -2,6 +2,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
+import { jobCancelled } from '../events/job-listener.ts';
 import { type JobFiles, storeFailure } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
 import type { JobRecord } from '../job-envelope.ts';
@@ -75,10 +76,13 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   submit<Kind extends Kinds>(kind: Kind, input: JobInput<Kind>, owner: JobOwner): Promise<string>;
   /** Waits for a detached job that was made before, here or elsewhere. */
   attach<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobHandle<JobOutput<Kind>>>;
-  /** Takes a queued job out of the line and stops a running one, in whatever process it runs. */
+  /**
+   * Takes a queued job out of the line and stops a running one, in whatever process it runs. Resolves when it has given back what
+   * it held, or has not stopped in time.
+   */
   cancel(record: JobRecord): Promise<void>;
   /**
-   * Cancels a submitted job, of which only the id is known. Waits for a Redis that is away. @throws
+   * The same for a submitted job, of which only the id is known. Waits for a Redis that is away. @throws
    * {GatewayError} `service_unavailable`
    */
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
@@ -111,6 +115,8 @@ const COUNTS_SECONDS = 4 * 86_400;
 const LOOK_UP_MS = 5000;
 /** How long a worker may take to claim a job that Redis has lost. */
 const ANSWER_WAIT_MS = 3000;
+/** How long a caller who cancels waits for a job that is being stopped: its worker may have died. */
+const STOP_WAIT_MS = 3000;
 
 /**
  * The waiting side of the queues. Its requests fail promptly while Redis is away; cancellations are kept until it is back.
@@ -191,6 +197,21 @@ export async function createJobQueue<Kinds extends JobKind>(
         });
   };
 
+  /** Cancels a job, and waits until a running one has ended: its caller may send the next one at once. */
+  const cancelWhole = async (kind: JobKind, id: string, isPrompt: boolean) => {
+    const waiter = lineOf(kind).listener.wait(id, { keepsTexts: true });
+    const leave = () => waiter.settle({ error: jobCancelled() });
+    const late = setTimeout(leave, STOP_WAIT_MS);
+    try {
+      const cancelled = await unlessAway(cancelIn(kind, id, isPrompt));
+      if (cancelled === 'stopping') await waiter.outcome.catch(() => undefined);
+      return cancelled;
+    } finally {
+      clearTimeout(late);
+      leave();
+    }
+  };
+
   const storing = createJobStoring({
     queueOf: (kind) => lineOf(kind).queue,
     turns,
@@ -259,10 +280,10 @@ export async function createJobQueue<Kinds extends JobKind>(
       return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, delivered, onError });
     },
     cancel: async (record) => {
-      const isQueued = await unlessAway(cancelIn(record.kind, record.id, true));
-      if (!isQueued) await unlessAway(cancelDirectJob(prompt, record, now()));
+      const cancelled = await cancelWhole(record.kind, record.id, true);
+      if (cancelled === 'unknown') await unlessAway(cancelDirectJob(prompt, record, now()));
     },
-    cancelSubmitted: async (kind, jobId) => void (await unlessAway(cancelIn(kind, jobId, false))),
+    cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
     beginDirect: async (kind, { id, model, ...taker }) => {
       const { listener } = lineOf(kind);
       await ensureRoom(taker);

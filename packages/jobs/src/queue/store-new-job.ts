@@ -7,7 +7,7 @@ import { toJobError } from '../job-failure.ts';
 import type { JobMetering, SettleJob } from '../job-metering.ts';
 import { newJobId } from '../redis/job-keys.ts';
 import type { JobTurns } from '../turns/job-turns.ts';
-import { unstarted } from './cancel-job.ts';
+import { type Cancelled, unstarted } from './cancel-job.ts';
 import type { JobOwner } from './job-owner.ts';
 import { unlessAway } from './queue-errors.ts';
 import type { QueueSlot, QueueSlots } from './queue-slots.ts';
@@ -20,7 +20,7 @@ interface StoringOptions {
   readonly files: JobFiles;
   readonly settle: SettleJob | undefined;
   /** Resolves to whether the job was there. It waits for a Redis that is away. */
-  readonly cancel: (kind: JobKind, id: string) => Promise<boolean>;
+  readonly cancel: (kind: JobKind, id: string) => Promise<Cancelled>;
   readonly now: () => number;
   readonly onError: (error: unknown) => void;
 }
@@ -88,7 +88,7 @@ export function createJobStoring(options: StoringOptions) {
           Promise.all([neverStarted(envelope.metering, error), uploads.delete(envelope.inputId)]);
         // A command that timed out may have been carried out all the same.
         cancel(kind, id)
-          .then((found) => (found ? undefined : removed()))
+          .then((cancelled) => (cancelled === 'unknown' ? removed() : undefined))
           .catch(onError);
         throw error;
       }

@@ -1,3 +1,4 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
@@ -20,6 +21,11 @@ export interface JobContext {
   emit(text: string): Promise<void>;
   /** Reports what has been consumed until now, so that it is charged however the job ends. The last report counts. */
   consumed(consumption: ConsumedUsage): void;
+  /**
+   * Accounts for the job by what it has consumed, before its processor lets anybody know how it ended: what limits and
+   * budgets get back, a reader of its end may need at once. Its end accounts for it otherwise.
+   */
+  account(error?: GatewayError): Promise<void>;
 }
 
 /** How a kind of job is done. */

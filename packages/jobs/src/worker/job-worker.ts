@@ -218,12 +218,15 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       isDetached === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
     if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
-    if (thrown) account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
+    const accounting =
+      thrown && account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
     const isRead = finished.outcome !== 'cancelled';
     if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
     if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
-    processors[finished.kind]?.ended?.(finished).catch(onError);
+    Promise.resolve(accounting)
+      .then(() => processors[finished.kind]?.ended?.(finished))
+      .catch(onError);
     onFinished(finished);
   };
   /** BullMQ itself ends a job that was taken over too often: nobody has kept its end. */

@@ -152,9 +152,10 @@ async function attempt<Kind extends JobKind>(
   run: JobRun,
   emit: (text: string) => Promise<void>,
 ): Promise<JobOutput<Kind>> {
-  const { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper } = options;
+  const { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper, settle } = options;
   const spec = JOBS[kind];
   const { keyId, requestId } = queued;
+  const account = (error?: GatewayError) => settle(run, error);
   const consumed = (consumption: ConsumedUsage) => {
     run.consumed = consumption;
   };
@@ -184,7 +185,7 @@ async function attempt<Kind extends JobKind>(
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
-  const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed };
+  const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed, account };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;

@@ -99,6 +99,36 @@ test('what no request waits for is not sent before its time because a call has e
   expect((await calls()) - before).toBe(2);
 });
 
+test('what is given back is on its way after its turn, also while Redis has yet to answer', async () => {
+  const sent: string[][] = [];
+  const answer = Promise.withResolvers<unknown[]>();
+  const names = (args: readonly (string | number)[]) =>
+    args.filter((arg) => arg === 'admit' || arg === 'free');
+  const scripted = {
+    defineCommand: () => undefined,
+    gatewayRunOperations: (_keys: number, ...args: (string | number)[]) => {
+      sent.push(names(args).map(String));
+      return answer.promise;
+    },
+  };
+  const batch = createOperationBatch({
+    redis: Object.assign(Object.create(redis()), scripted),
+    clock: () => 1,
+  });
+  const free = (id: string): Operation => ({ name: 'free', keys: ['slots'], args: [id] });
+  const admitted = batch.run(enter('req_1', 1));
+  await new Promise((resolve) => setImmediate(resolve));
+  const freed = batch.runSoon(free('req_1'));
+  const later = Array.from({ length: 70 }, (_, n) => batch.runSoon(free(`later_${n}`)));
+  await batch.sent();
+  expect(sent.map((call) => call.length)).toEqual([1, 64, 7]);
+  expect(sent[1]?.[0]).toBe('free');
+  answer.resolve(Array(64).fill(1));
+  await Promise.all([admitted, freed, ...later]);
+  await batch.sent();
+  expect(sent).toHaveLength(3);
+});
+
 test('more operations than one call may hold go in several calls, all of them, in order', async () => {
   const batch = at(batches, 0);
   const before = await calls();

@@ -17,6 +17,11 @@ export interface OperationBatch {
   run(operation: Operation): Promise<unknown>;
   /** For operations that no request waits for: they go with the next `run`, or five milliseconds later. */
   runSoon(operation: Operation): Promise<unknown>;
+  /**
+   * Sends all operations of this turn after it, also while a script runs. Resolves when they are on their way: Redis runs them
+   * before whatever anybody sends from then on.
+   */
+  sent(): Promise<void>;
   /** Waits until every operation has its answer or has failed. */
   flush(): Promise<void>;
 }
@@ -60,7 +65,8 @@ interface OperationBatchOptions {
 export function createOperationBatch({ redis, clock = redisClock }: OperationBatchOptions): OperationBatch {
   redis.defineCommand('gatewayRunOperations', { lua: RUN_OPERATIONS });
   let queue: Queued[] = [];
-  let isRunning = false;
+  /** Scripts that have not answered yet. */
+  let running = 0;
   /** How many of the queue a request waits for. */
   let awaited = 0;
   /** Set while the queue is to be sent after this turn of the event loop. */
@@ -68,13 +74,16 @@ export function createOperationBatch({ redis, clock = redisClock }: OperationBat
   /** Set while the queue is to be sent soon. */
   let timer: NodeJS.Timeout | undefined;
   const onIdle: (() => void)[] = [];
+  const onSent: (() => void)[] = [];
 
   const send = async (): Promise<void> => {
     clearTimeout(timer);
-    clearImmediate(immediate);
     timer = undefined;
-    immediate = undefined;
-    isRunning = true;
+    if (onSent.length === 0) {
+      clearImmediate(immediate);
+      immediate = undefined;
+    }
+    running += 1;
     const batch = takeBatch(queue);
     queue = queue.slice(batch.length);
     const keys: string[] = [];
@@ -98,15 +107,23 @@ export function createOperationBatch({ redis, clock = redisClock }: OperationBat
       awaited = 0;
       for (const { reject } of [...batch, ...waiting]) reject(cause);
     }
-    isRunning = false;
+    running -= 1;
+    if (running > 0) return;
     if (queue.length === 0) for (const resolve of onIdle.splice(0)) resolve();
     else if (onIdle.length > 0) void send();
     else schedule();
   };
 
+  const sendTurn = (): void => {
+    immediate = undefined;
+    if (queue.length > 0) void send();
+    while (onSent.length > 0 && queue.length > 0) void send();
+    for (const resolve of onSent.splice(0)) resolve();
+  };
+
   const schedule = (): void => {
-    if (isRunning) return;
-    if (awaited > 0 || queue.length >= MAX_OPERATIONS) immediate ??= setImmediate(() => void send());
+    if (running > 0) return;
+    if (awaited > 0 || queue.length >= MAX_OPERATIONS) immediate ??= setImmediate(sendTurn);
     else timer ??= setTimeout(() => void send(), GATHER_MS);
   };
 
@@ -120,9 +137,14 @@ export function createOperationBatch({ redis, clock = redisClock }: OperationBat
   return {
     run: (operation) => add(operation, true),
     runSoon: (operation) => add(operation, false),
+    sent: () =>
+      new Promise((resolve) => {
+        onSent.push(resolve);
+        immediate ??= setImmediate(sendTurn);
+      }),
     flush: async () => {
-      if (!isRunning && queue.length > 0) void send();
-      if (isRunning) await new Promise<void>((resolve) => onIdle.push(resolve));
+      if (running === 0 && queue.length > 0) void send();
+      if (running > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
     },
   };
 }

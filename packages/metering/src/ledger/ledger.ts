@@ -62,6 +62,8 @@ export interface Ledger {
    * record of this id.
    */
   settle(subject: UsageSubject, result: UsageResult): Promise<boolean>;
+  /** See `OperationBatch`. */
+  sent(): Promise<void>;
   /** Gives back all of a reservation, if there is one: its request was not let in, and leaves no record. */
   release(id: string): Promise<void>;
   /** Renews reservations of requests that still run. @throws what Redis throws, also where there is none to renew */
@@ -212,6 +214,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       };
     },
     settle: (subject, result) => append(subject, result, 'ended'),
+    sent: batch.sent,
     release: giveBack,
     renew: async (ids, leaseMs) => {
       const until = (await redisNow()) + leaseMs;

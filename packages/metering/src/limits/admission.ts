@@ -40,7 +40,7 @@ export interface Admission {
   prepare(requestId: string, checks: readonly Check[], earlierId?: string): PendingAdmission;
   /** Sends an admission by itself. */
   send(admission: PendingAdmission): Promise<Admitted>;
-  /** Frees the request's slots. Never throws: a slot that could not be freed expires with its lease. */
+  /** Frees the request's slots after this turn of the event loop. Never throws: a slot that could not be freed expires with its lease. */
   release(requestId: string, checks: readonly Check[]): void;
   /** Stops renewing, and frees what is still to be freed. */
   close(): Promise<void>;
@@ -139,6 +139,8 @@ export function createAdmission({
         ids?.delete(requestId);
         if (ids?.size === 0) held.delete(key);
         free({ name: 'free', keys: [key], args: [requestId] });
+        // Whoever knows of the request's end may send the next one.
+        void batch.sent();
       }
     },
     close: () => {

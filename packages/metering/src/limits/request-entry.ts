@@ -38,6 +38,8 @@ export interface PendingEntry {
   ): Promise<Answer>;
   /** Counts it by itself. @throws {GatewayError} `rate_limited`; `service_unavailable` when Redis is away */
   countAlone(): Promise<void>;
+  /** Frees its slots, which nobody may notice before `OperationBatch.sent`. Does nothing where it has none any more. */
+  release(): void;
 }
 
 interface Opening {
@@ -129,18 +131,24 @@ export function createRequestEntry({
     const { checks } = entering;
     const slot = delivery === null ? newSlot() : slotOf(delivery);
     const pending = admission.prepare(slot, checks, delivery?.isSecond ? delivery.id : undefined);
-    const release = () => admission.release(slot, checks);
     let isCounted = false;
     let isRefused = false;
+    let holdsSlots = false;
+    const release = () => {
+      if (holdsSlots) admission.release(slot, checks);
+      holdsSlots = false;
+    };
 
     const count: PendingEntry['count'] = async (step) => {
       isCounted = true;
       const answer = await step(pending).catch((error: unknown) => {
-        release();
+        // It may have been let in, and only the answer was lost.
+        admission.release(slot, checks);
         throw error;
       });
       const result = enteredBy(answer.admitted, { ...entering, release });
       isRefused = result.refusal !== null;
+      holdsSlots = !isRefused;
       onEntered(result);
       if (result.refusal !== null) throw result.refusal.error;
       return answer;
@@ -153,6 +161,7 @@ export function createRequestEntry({
         return isRefused;
       },
       count,
+      release,
       countAlone: async () => {
         await awaitRedis(count(async (sent) => ({ admitted: await admission.send(sent) })));
       },

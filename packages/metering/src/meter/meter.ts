@@ -91,6 +91,11 @@ export interface Meter {
   resume(subject: UsageSubject): Pick<Metered, 'settle'>;
   /** Settles a kept reservation. True if this call did it, false if it was settled before; it never fails. */
   settleOnce(subject: UsageSubject, result: UsageResult): Promise<boolean>;
+  /**
+   * Resolves when what has been settled and released in this turn of the event loop is on its way to Redis: it comes before
+   * whatever a caller sends who learns of an end after that.
+   */
+  sent(): Promise<void>;
   /** Waits for the settlements that are running. */
   close(): Promise<void>;
 }
@@ -260,6 +265,7 @@ export function createMeter(options: MeterOptions): Meter {
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),
     settleOnce: (subject, result) => track(settleOrSpool({ record: { ...subject, ...result } })),
+    sent: () => ledger.sent(),
     close: async () => {
       clearInterval(timer);
       if (settling > 0)

@@ -131,7 +131,7 @@ async function startService(): Promise<RelayService> {
     const relay = async () => {
       const reply = await send(model, context.signal);
       const mapper = new TestMapper(() => send(model, context.signal));
-      await relayStream({
+      const end = await relayStream({
         reply,
         response,
         context,
@@ -146,6 +146,7 @@ async function startService(): Promise<RelayService> {
         },
         onEnd: (failure) => ends.push(failure),
       });
+      end();
     };
     relay().catch((error: unknown) => writeError(response, error, context));
   });

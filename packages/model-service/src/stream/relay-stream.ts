@@ -24,25 +24,31 @@ interface RelayOptions {
   readonly onEnd?: (failure: GatewayError | undefined) => void;
 }
 
+/** Writes the end of an answer. To be called when all that its request held has been given back: its caller may go on at once. */
+export type EndAnswer = () => void;
+
 /**
  * Relays an upstream's stream to the caller as it comes: one write for each chunk that arrived, and no faster than the
  * caller takes it.
  *
  * Where the stream breaks after its first output, the caller gets the dialect's error and `context.failure` holds the reason.
  * A caller who leaves ends it without one; whether the upstream is then aborted or read to its end is the channel's
- * setting, and the exchange's own affair. Resolves when the answer is over, however it ended.
+ * setting, and the exchange's own affair. Resolves when the answer is over, however it ended: to what writes its end.
  *
  * @throws {GatewayError} where it breaks before its first output; nothing has been sent then
  */
-export function relayStream(options: RelayOptions): Promise<void> {
+export function relayStream(options: RelayOptions): Promise<EndAnswer> {
   return new Promise((resolve, reject) => {
     new Relay(options, resolve, reject).begin();
   });
 }
 
+/** The caller has left. */
+const hasEnded: EndAnswer = () => undefined;
+
 class Relay {
   readonly #options: RelayOptions;
-  readonly #resolve: () => void;
+  readonly #resolve: (end: EndAnswer) => void;
   readonly #reject: (error: unknown) => void;
   /** Another one after each pause of the upstream's. */
   #reply: Reply;
@@ -62,7 +68,7 @@ class Relay {
   /** Whether the stream has been told that its upstream has closed. */
   #hasEnded = false;
 
-  constructor(options: RelayOptions, resolve: () => void, reject: (error: unknown) => void) {
+  constructor(options: RelayOptions, resolve: (end: EndAnswer) => void, reject: (error: unknown) => void) {
     this.#options = options;
     this.#reply = options.reply;
     this.#resolve = resolve;
@@ -128,12 +134,12 @@ class Relay {
   }
 
   #deliver(output: Output): boolean {
-    const goesOn = this.#write(output);
     const { rest } = this.#options.stream;
     if (isOver(rest)) {
-      this.#finish();
+      this.#finish(output);
       return true;
     }
+    const goesOn = this.#write(output);
     if (rest !== this.#rest) this.#awaitRest(rest);
     return goesOn;
   }
@@ -151,15 +157,21 @@ class Relay {
   }
 
   #write(output: Output): boolean {
-    const { response, status = 200, headers, onFirstByte } = this.#options;
+    const { response } = this.#options;
     // The caller has left, and the rest is read only to learn how it ends.
     if (output === null || output.length === 0 || response.destroyed) return true;
+    this.#begin();
+    this.#hasSpoken = true;
+    return response.write(output);
+  }
+
+  /** Before the first output. */
+  #begin(): void {
+    const { response, status = 200, headers, onFirstByte } = this.#options;
     if (!response.headersSent)
       response.writeHead(status, typeof headers === 'function' ? headers() : headers);
     if (!this.#hasWritten) onFirstByte?.();
     this.#hasWritten = true;
-    this.#hasSpoken = true;
-    return response.write(output);
   }
 
   #onEnd(): void {
@@ -194,9 +206,7 @@ class Relay {
   }
 
   #close(output: Output): void {
-    if (this.#over) return;
-    this.#write(output);
-    this.#finish();
+    if (!this.#over) this.#finish(output);
   }
 
   #continue(reply: Reply): void {
@@ -209,25 +219,27 @@ class Relay {
     this.#consume();
   }
 
-  /** The stream is complete, or its own last event is an error. */
-  #finish(): void {
+  /** The stream is complete, or its own last event is an error. @param last what its caller has yet to get */
+  #finish(last: Output): void {
     const { stream, response, context } = this.#options;
     const { failure } = stream;
     this.#over = true;
+    const isEmpty = last === null || last.length === 0;
+    if (!isEmpty && !response.destroyed) this.#begin();
     if (failure instanceof UnreadableReply) this.#reply.unreadable(failure.message);
     else if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
     else this.#reply.letGo();
-    if (this.#hasLeft) this.#stop(undefined);
-    else if (failure !== null && !this.#hasWritten) {
+    if (this.#hasLeft) {
+      this.#stop(undefined);
+      this.#resolve(hasEnded);
+    } else if (failure !== null && !this.#hasWritten) {
       this.#stop(failure);
       this.#reject(failure);
-      return;
     } else {
       if (failure !== null) context.failure ??= failure;
       this.#stop(context.failure);
-      response.end();
+      this.#resolve(() => response.end(isEmpty ? undefined : last));
     }
-    this.#resolve();
   }
 
   /** The stream broke without an event of its own about it. */
@@ -239,7 +251,7 @@ class Relay {
     }
     const { stream, context } = this.#options;
     if (this.#hasLeft) {
-      this.#finish();
+      this.#finish(null);
       return;
     }
     if (stream.isWhole) {
@@ -264,9 +276,10 @@ class Relay {
 
   #breakOff(ending: string | null): void {
     const { response } = this.#options;
-    if (ending === null) response.destroy();
-    else response.end(ending);
-    this.#resolve();
+    this.#resolve(() => {
+      if (ending === null) response.destroy();
+      else response.end(ending);
+    });
   }
 
   /** A fault of our own. */

@@ -1,3 +1,4 @@
+import type { EndAnswer } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { KnownUsage } from '../../metering/consumption.ts';
@@ -27,6 +28,7 @@ export interface ReplyOutcome extends Consumed {
   readonly firstByteMs: number | null;
   /** The error before anything was sent to the caller; undefined: there was no error. */
   readonly thrown: unknown;
+  readonly end: EndAnswer;
 }
 
 /** The outcome of a call, for its usage record. */
@@ -42,12 +44,13 @@ export interface CallOutcome extends ReplyOutcome {
 export const failedWith = (thrown: unknown): ReplyOutcome => ({
   ...NOTHING_KNOWN,
   firstByteMs: null,
-  thrown,
+  ...failed(thrown),
 });
 
-/** The error of a piece of work; undefined: it did not fail. */
-export const failureOf = (work: Promise<void>): Promise<unknown> =>
-  work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+/** How the writing of a reply went: its end, or its error before anything was sent. */
+export const writtenBy = (work: Promise<EndAnswer>): Promise<Pick<ReplyOutcome, 'thrown' | 'end'>> =>
+  work.then((end) => ({ thrown: undefined, end }), failed);
+
+const failed = (thrown: unknown) => ({ thrown, end: nothingWritten });
+
+const nothingWritten: EndAnswer = () => undefined;

@@ -36,9 +36,9 @@ interface Sent {
 }
 
 /**
- * Attempts one candidate after the other until one answers, and writes its reply to the caller. Another round follows where
+ * Attempts one candidate after the other until one answers, and brings its reply to the caller, but for its end. Another round follows where
  * a candidate would accept another request, or where its reply turns out to be none. Never rejects. What fails before
- * anything was sent is in the outcome; a caller who had to be kept waiting has the error in its stream.
+ * anything was sent is in the outcome; a caller who had to be kept waiting gets the error in its stream.
  */
 export async function attemptCandidates(call: TextCall, options: AttemptOptions): Promise<CallOutcome> {
   const { context, services, endpoint, request, response } = call;
@@ -62,8 +62,9 @@ export async function attemptCandidates(call: TextCall, options: AttemptOptions)
   };
   const end = (outcome: ReplyOutcome, candidate: Candidate | null): CallOutcome => {
     waiting.end();
-    if (outcome.thrown !== undefined) waiting.fail(outcome.thrown);
-    return { ...outcome, candidate, ...countsOf(attempts) };
+    const { thrown } = outcome;
+    const last = thrown === undefined ? outcome.end : () => void waiting.fail(thrown);
+    return { ...outcome, end: last, candidate, ...countsOf(attempts) };
   };
   const beganAt = performance.now();
 

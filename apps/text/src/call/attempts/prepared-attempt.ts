@@ -13,7 +13,7 @@ export interface PreparedAttempt {
   readonly retry?: (refusal: unknown) => MaybePromise<PreparedAttempt | GatewayError | null>;
   /** The candidate's refusal in the caller's terms. */
   readonly explain?: (refusal: GatewayError) => GatewayError;
-  /** Writes the reply to the caller. Never rejects: a failure before the first byte is in the outcome. */
+  /** Brings the reply to the caller, but for its end. Never rejects: a failure before the first byte is in the outcome. */
   readonly receive: (reply: Reply) => Promise<ReplyOutcome>;
 }
 

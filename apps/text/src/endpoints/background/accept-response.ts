@@ -8,6 +8,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
 import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
+import { giveBack } from '../../call/accounting/give-back.ts';
 import { reserveForJob } from '../../call/accounting/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { lockConversation } from '../../call/history/lock-conversation.ts';
@@ -63,13 +64,15 @@ export async function acceptResponse(
 
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
+    await giveBack(call);
     response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNKEPT_HEADER) });
     response.end(JSON.stringify(accepted));
     return;
   }
   const { keepAliveMs } = services;
   const headers = eventStreamHead(context);
-  const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs };
+  const beforeEnd = () => giveBack(call);
+  const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs, beforeEnd };
   await followResponse(stream).catch((cause: unknown) => {
     throw unread(id, cause);
   });

@@ -3,7 +3,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
+import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
@@ -27,7 +29,7 @@ import { responseIdOf } from './response-id.ts';
  * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
  */
 export const runResponse = (access: BackgroundAccess): JobProcessor<'text.response'> => ({
-  run: async (input, { jobId, requestId, signal, consumed }) => {
+  run: async (input, { jobId, requestId, signal, consumed, account }) => {
     const id = responseIdOf(jobId);
     const exchange = await openMemoryExchange({
       method: 'POST',
@@ -45,17 +47,21 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
       const { end, headers } = await generated.recording;
       if (end === null) throw call.context.failure ?? withoutEnd();
       const after = call.history.conversation;
+      await account(end.status === 'failed' ? (call.context.failure ?? withoutEnd()) : undefined);
       await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
       if (end.status === 'failed') throw call.context.failure ?? withoutEnd();
       return outputOf(end.status, usage);
     } catch (thrown) {
       // Why it was stopped is known to the one who stopped it.
-      if (!signal.aborted) await failBackground(access, id, thrown);
+      if (!signal.aborted) {
+        await Promise.all([account(toGatewayError(thrown)), call && giveBack(call)]);
+        await failBackground(access, id, thrown);
+      }
       throw thrown;
     } finally {
       signal.removeEventListener('abort', exchange.leave);
       exchange.leave();
-      await call?.conversationLock?.release().catch(() => undefined);
+      if (call !== null) await giveBack(call);
     }
   },
   recover: async (_input, { jobId, consumed }) => {
@@ -126,6 +132,7 @@ async function generate(
   // Nobody takes what is generated from then on.
   recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
   const { call, outcome } = await answerCall(opened, { candidates, prepare: prepareFor, holdsStart: true });
+  outcome.end();
   const { identity, request } = call;
   return {
     accepted,

@@ -68,9 +68,8 @@ export const deleteItem =
     const itemId = String(message.params.item_id);
     const conversations = conversationsOf(services, message);
     const lock = await conversations.lock(id);
-    try {
-      response.json(shownConversation(await conversations.removeItem(id, itemId)));
-    } finally {
-      await lock.release().catch(() => undefined);
-    }
+    const changed = await conversations
+      .removeItem(id, itemId)
+      .finally(() => lock.release().catch(() => undefined));
+    response.json(shownConversation(changed));
   };

@@ -60,7 +60,9 @@ async function relayCount(
       source: 'upstream',
     });
   }
-  response.writeHead(200, translatedHead(reply, context));
-  response.end(JSON.stringify(replyBody(inputTokens)));
-  return { ...NOTHING_KNOWN, firstByteMs: logFirstByte(call, reply), thrown: undefined };
+  const end = () => {
+    response.writeHead(200, translatedHead(reply, context));
+    response.end(JSON.stringify(replyBody(inputTokens)));
+  };
+  return { ...NOTHING_KNOWN, firstByteMs: logFirstByte(call, reply), thrown: undefined, end };
 }

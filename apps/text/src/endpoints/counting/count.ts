@@ -43,9 +43,10 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
         : prepareCountTranslation(one, candidate, count);
     };
     const prepare = (candidate: Candidate) => prepareNamed(call, candidate, prepareOne);
-    const { thrown } = await attemptCandidates(call, { candidates, prepare, holdsStart: false });
+    const { thrown, end } = await attemptCandidates(call, { candidates, prepare, holdsStart: false });
     if (isUnknownPath(thrown)) return estimate(call, usable, count);
     if (thrown !== undefined) throw thrown;
+    end();
   };
 }
 

@@ -144,12 +144,13 @@ async function askProvider(request: StoredRequest): Promise<void> {
   });
   if (isEventStream(reply.headers)) {
     const reader = createResponsesStreamReader({ resumed: true });
+    let noting: Promise<void> | undefined;
     const onFrame = (frame: Frame) => {
       const shown = replyWithin('responses', frame);
-      if (shown !== null) void noteShown(request, shown);
+      if (shown !== null) noting = noteShown(request, shown);
       return null;
     };
-    await relayStream({
+    const end = await relayStream({
       reply,
       response,
       context,
@@ -158,10 +159,14 @@ async function askProvider(request: StoredRequest): Promise<void> {
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,
     });
+    await noting;
+    end();
     return;
   }
-  await relayJson({ reply, response, context, onBody: (body, whole) => onReply(request, body, whole) });
+  const onBody = (body: JsonObject, whole: () => JsonObject) => onReply(request, body, whole);
+  const end = await relayJson({ reply, response, context, onBody });
   if (isDeletion) await lookAtPending();
+  end();
 }
 
 /** Updates what is known by a provider's answer; returns the members that the caller gets instead. */

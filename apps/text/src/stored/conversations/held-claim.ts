@@ -19,10 +19,12 @@ export async function holdClaim(
   const renew = () => claim.renew(LEASE_MS).catch(() => undefined);
   const timer = setInterval(renew, LEASE_MS / RENEWALS_PER_LEASE);
   timer.unref();
+  let releasing: Promise<void> | null = null;
   return {
     release: () => {
       clearInterval(timer);
-      return claim.release();
+      releasing ??= claim.release();
+      return releasing;
     },
   };
 }

@@ -1,0 +1,21 @@
+import { pendingEntryOf } from '@gateway/model-service/counted-request';
+import type { TextCall } from '../request/text-call.ts';
+
+/**
+ * Gives back what could refuse its caller's next request, before the caller learns of the end: its slots, what is left of its
+ * reservation, its conversation and its thread. Call it when the call is being settled. Never rejects.
+ */
+export async function giveBack({
+  message,
+  identity,
+  services,
+  thread,
+  conversationLock,
+}: Pick<TextCall, 'message' | 'identity' | 'services' | 'thread' | 'conversationLock'>): Promise<void> {
+  pendingEntryOf(message)?.release();
+  await Promise.all([
+    identity.accounts.length > 0 && services.meter.sent(),
+    thread?.end(),
+    conversationLock?.release().catch(() => undefined),
+  ]);
+}
