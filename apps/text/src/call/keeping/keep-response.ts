@@ -1,5 +1,6 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Dropped } from '../../conversation/losses.ts';
+import type { NewRecord } from '../../stored/conversations/conversation-store.ts';
 import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import { dataOf, inputItems, outputItems } from '../../stored/kept-response.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
@@ -9,9 +10,10 @@ import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
 import { conversationOf, previousIdOf } from '../request/history.ts';
-import { remember } from '../request/response-memory.ts';
+import { type Remembered, remember } from '../request/response-memory.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { addToConversation } from './add-to-conversation.ts';
+import { decideStoring } from './decide-storing.ts';
 import { putResponse } from './put-response.ts';
 
 /** Members that replace those of the provider's response for the caller; null for none. */
@@ -58,46 +60,65 @@ export async function keepResponse(
   response: JsonObject,
   { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: KeepOptions = {},
 ): Promise<Amendment> {
-  const { protocol } = candidate;
-  const { history, identity, request, context, endpoint } = call;
-  const input = () => inputItems(parseBody(request.bytes.toString()), history.items);
-  const servedBy = makerAt(candidate);
-  const output = () => outputItems(whole(), makerName(servedBy));
-  // A server that stores nothing itself may report that, and need not.
-  const isDenied = response.store === false && isProviders;
-  const amended = amendment({
-    ...(await belonging(call, candidate, response, () => [...input(), ...output()])),
-    ...(response.store === false && !isProviders && history.storing === 'kept' && { store: true }),
+  const { history, identity, request, endpoint } = call;
+  const { where, shown } = decideStoring({
+    storing: history.storing,
+    isProviders,
+    saysUnstored: response.store === false,
+    isWhole: history.isWhole,
   });
+  const servedBy = makerAt(candidate);
+  const parts = {
+    servedBy,
+    input: () => inputItems(parseBody(request.bytes.toString()), history.items),
+    output: () => outputItems(whole(), makerName(servedBy)),
+  };
+  const members = await belonging(call, candidate, response, () => [...parts.input(), ...parts.output()]);
+  const amended = { ...members, ...(shown !== null && { store: shown }) };
   const origin = originAt(candidate, identity.keyId);
-  const isWanted = history.storing === 'kept' && !isDenied;
+  const isNamed = isProviders && where !== 'nowhere';
   const ids =
-    protocol === 'responses'
-      ? receivedIds(endpoint.protocol, response, { responses: isWanted && isProviders, messages: false })
+    candidate.protocol === 'responses'
+      ? receivedIds(endpoint.protocol, response, { responses: isNamed, messages: false })
       : [];
   logProvidersCompaction(call, ids);
-  const isFailed = response.status === 'failed';
-  if (!isWanted || !history.isWhole) {
-    const isKnown = await rememberIds(call, ids, origin);
-    const claimsStored = history.storing !== 'unwanted' && !isDenied;
-    const isUntrue = claimsStored && !(isWanted && isProviders && isKnown);
-    if (!isFailed && !(isWanted && isProviders)) remember(call, response, { servedBy, input, output });
-    return isUntrue ? { ...amended, store: false } : amended;
-  }
+  const isStored =
+    where === 'here'
+      ? await storeHere(call, response, {
+          parts,
+          data: () => dataOf({ ...whole(), ...amended }, { ...origin, isProviders }),
+          received: { ids, origin },
+        })
+      : (await rememberIds(call, ids, origin)) || where === 'nowhere';
+  if (isStored && where !== 'nowhere') return amendment(amended);
+  if (where !== 'provider' && response.status !== 'failed') remember(call, response, parts);
+  return isStored ? amendment(amended) : { ...amended, store: false };
+}
+
+interface ToStore {
+  readonly parts: Remembered;
+  readonly data: () => JsonObject;
+  readonly received: NonNullable<NewRecord['received']>;
+}
+
+/** Resolves to false where the store has refused it. A response without an id cannot be named. */
+async function storeHere(
+  call: TextCall,
+  response: JsonObject,
+  { parts: { input, output }, data, received }: ToStore,
+): Promise<boolean> {
   const id = textAt(response, 'id');
-  if (id === null) return amended;
+  if (id === null) return true;
+  const { history, context } = call;
   context.line.responseId = id;
-  const isStored = await putResponse(call, {
+  return putResponse(call, {
     id,
     after: history.conversation,
     input: [...(await unstoredBefore(history)), ...input()],
     output: output(),
-    data: dataOf({ ...whole(), ...amended }, { ...origin, isProviders }),
-    received: { ids, origin },
+    data: data(),
+    received,
   });
-  if (isStored) return amended;
-  if (!isFailed) remember(call, response, { servedBy, input, output });
-  return { ...amended, store: false };
 }
 
 /** Earlier items that are not stored become part of the response's own input. */

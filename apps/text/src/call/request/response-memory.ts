@@ -12,7 +12,8 @@ export interface ResponseMemory {
   keep(response: RememberedResponse): void;
 }
 
-interface Remembered {
+/** Who gave a response, and the items that it brings. */
+export interface Remembered {
   readonly servedBy: Maker | null;
   readonly input: () => readonly NewItem[];
   readonly output: () => readonly NewItem[];
