@@ -9,8 +9,9 @@ import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
 import { findHistory } from './history/find-history.ts';
 import { readTextRequest } from './request/read-text-request.ts';
-import type { TextCall, TextServices } from './request/text-call.ts';
+import type { OpenedCall, TextServices } from './request/text-call.ts';
 import type { TextEndpoint } from './request/text-endpoint.ts';
+import type { ThreadTurn } from './request/thread-turn.ts';
 
 /** Reads and checks a request for a model. */
 export async function openCall(
@@ -18,19 +19,19 @@ export async function openCall(
   services: TextServices,
   message: IncomingMessage,
   response: ServerResponse,
-): Promise<TextCall> {
+): Promise<OpenedCall> {
   const startedAt = performance.now();
   const request = await readTextRequest(endpoint, message, services);
   return openReadCall({ endpoint, services, message, response, request, startedAt });
 }
 
 type ReadRequest = Pick<
-  TextCall,
+  OpenedCall,
   'endpoint' | 'services' | 'message' | 'response' | 'request' | 'startedAt' | 'memory'
 >;
 
 /** The same for a request that has been read. */
-export async function openReadCall(read: ReadRequest): Promise<TextCall> {
+export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
   const { endpoint, services, message, request } = read;
   const context = contextOf(message);
   const identity = identityOf(message);
@@ -41,22 +42,13 @@ export async function openReadCall(read: ReadRequest): Promise<TextCall> {
   if (request.ownValue !== null && !model.routes.some((route) => takesOwnValues(route, endpoint.protocol)))
     throw request.ownValue;
   const history = await findHistory({ ...read, identity });
-  return {
-    ...read,
-    identity,
-    context,
-    model,
-    history,
-    reservation: null,
-    thread: null,
-    conversationLock: null,
-  };
+  return { ...read, identity, context, model, history };
 }
 
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */
-export function candidatesFor(call: TextCall): readonly Candidate[] {
-  const { services, endpoint, request, model, thread } = call;
-  const affinity = () => affinityOf(call);
+export function candidatesFor(call: OpenedCall, thread: ThreadTurn | null = null): readonly Candidate[] {
+  const { services, endpoint, request, model } = call;
+  const affinity = () => affinityOf(call, thread);
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools, affinity);
   // A value that only some servers know may be translated, but does not go to one that would refuse it.
   const taking =

@@ -6,11 +6,15 @@ import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
 import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
-import type { TextCall, TextServices } from '../call/request/text-call.ts';
+import {
+  type HeldCall,
+  NOTHING_HELD,
+  type OpenedCall,
+  type TextServices,
+} from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
-import { answerCall } from '../compaction/answer-call.ts';
-import { prepareFor } from '../compaction/prepare-attempt.ts';
 import { openThread } from '../threads/open-thread.ts';
+import { answerCall } from './answer-call.ts';
 import {
   type Acceptance,
   acceptResponse,
@@ -34,43 +38,58 @@ export function createGenerateHandler(
   };
 }
 
-/** Has a model generate, and writes its reply to the caller: its end when all that the call holds has been given back. */
-export async function generateReply(opened: TextCall): Promise<void> {
-  const held = await lockConversation(await openThread(opened, 'generating'));
-  const { request, response, services, history } = held;
+/** The life of a request, once it has been read and understood: the caller gets the end of the reply last of all. */
+export async function generateReply(opened: OpenedCall): Promise<void> {
+  const held = await holdCall(opened);
   let outcome: CallOutcome;
   try {
-    const suitable = candidatesFor(held);
-    // Another provider would keep the caller waiting.
-    const candidates = request.background ? suitable.filter(doesBackground) : suitable;
-    if (request.background) await services.background.requireStore();
-    if (history.storing === 'refused') sayUnkept(held);
-    const twice = mayHedge(held, candidates) ? await reserveTwice(held) : null;
-    const reservation = twice ?? (await reserve(held));
-    const answered = await answerCall(
-      { ...held, reservation },
-      {
-        candidates,
-        prepare: prepareFor,
-        // A response that a provider generates in the background goes on without its stream.
-        holdsStart: !request.background,
-        mayHedge: twice !== null,
-      },
-    );
-    outcome = answered.outcome;
-    void settle(answered.call, reservation, outcome);
+    outcome = await answerHeld(held);
   } finally {
     await giveBack(held);
   }
   outcome.end();
-  if (outcome.thrown !== undefined && !response.writableEnded) throw outcome.thrown;
+  if (outcome.thrown !== undefined && !held.response.writableEnded) throw outcome.thrown;
+}
+
+/**
+ * Takes for a call what it continues: its turn in a message thread, or its conversation. Most continue neither.
+ *
+ * @throws {GatewayError} where another request has it, or it cannot be continued
+ */
+function holdCall(call: OpenedCall): HeldCall | Promise<HeldCall> {
+  if (call.request.thread !== null) return openThread(call, 'generating');
+  if (call.history.conversation !== null) return lockConversation(call);
+  return { ...call, ...NOTHING_HELD };
+}
+
+/** Chooses who may answer, reserves what that may cost, has it answered, and settles. */
+async function answerHeld(held: HeldCall): Promise<CallOutcome> {
+  const { request, services, history } = held;
+  const suitable = candidatesFor(held, held.thread);
+  // Another provider would keep the caller waiting.
+  const candidates = request.background ? suitable.filter(doesBackground) : suitable;
+  if (request.background) await services.background.requireStore();
+  if (history.storing === 'refused') sayUnkept(held);
+  const twice = mayHedge(held, candidates) ? await reserveTwice(held) : null;
+  const reservation = twice ?? (await reserve(held));
+  const { call, outcome } = await answerCall(
+    { ...held, reservation },
+    {
+      candidates,
+      // A response that a provider generates in the background goes on without its stream.
+      holdsStart: !request.background,
+      mayHedge: twice !== null,
+    },
+  );
+  void settle(call, reservation, outcome);
+  return outcome;
 }
 
 /**
  * Whether a call may be sent to two candidates at a time. Not what is bound to one provider, goes on without its caller, or
  * makes a provider do something twice: what it names, a thread, a background response, built-in tools.
  */
-function mayHedge({ request, thread }: TextCall, candidates: readonly Candidate[]): boolean {
+function mayHedge({ request, thread }: HeldCall, candidates: readonly Candidate[]): boolean {
   const [first] = candidates;
   return (
     candidates.length > 1 &&

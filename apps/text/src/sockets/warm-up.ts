@@ -4,7 +4,7 @@ import { putResponse } from '../call/keeping/put-response.ts';
 import { candidatesFor } from '../call/open-call.ts';
 import { conversationOf, previousIdOf, servedBefore } from '../call/request/history.ts';
 import { remember } from '../call/request/response-memory.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import type { OpenedCall } from '../call/request/text-call.ts';
 import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
 import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
 import { dataOf, inputItems } from '../stored/kept-response.ts';
@@ -19,7 +19,7 @@ import { NO_USAGE } from '../wire/usage.ts';
  *
  * @throws {GatewayError} for what no candidate can serve
  */
-export async function warmUp(call: TextCall): Promise<void> {
+export async function warmUp(call: OpenedCall): Promise<void> {
   const { context, history, request, response, services } = call;
   candidatesFor(call);
   const nowSeconds = Math.floor(services.now() / 1000);
@@ -57,7 +57,7 @@ export async function warmUp(call: TextCall): Promise<void> {
   response.end(replyFrames(shown));
 }
 
-async function keep(call: TextCall, made: JsonObject, body: unknown): Promise<boolean> {
+async function keep(call: OpenedCall, made: JsonObject, body: unknown): Promise<boolean> {
   const { history, identity, request, context } = call;
   const { model } = request;
   const id = String(made.id);

@@ -8,7 +8,7 @@ import {
   threadMismatch,
   threadUnsupported,
 } from '../call/history/thread-errors.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../call/request/text-call.ts';
 import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
 import type { ThreadTurn } from '../call/request/thread-turn.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
@@ -21,16 +21,12 @@ import { wholeRequest, withoutThread } from './whole-request.ts';
 type Purpose = 'generating' | 'counting';
 
 /**
- * Makes a turn of a message thread the whole conversation that it continues. The call comes back as it is where it is no
- * such turn, and where the gateway does not have its thread: then a provider may.
+ * Makes a turn of a message thread the whole conversation that it continues. Nothing is held where the gateway does not have
+ * the thread: then a provider may.
  *
  * @throws {GatewayError} the protocol's own, for a turn that cannot continue from the message that it names
  */
-export function openThread(call: TextCall, purpose: Purpose): TextCall | Promise<TextCall> {
-  return call.request.thread === null ? call : openTurn(call, purpose);
-}
-
-async function openTurn(call: TextCall, purpose: Purpose): Promise<TextCall> {
+export async function openThread(call: OpenedCall, purpose: Purpose): Promise<HeldCall> {
   const { request, context } = call;
   context.line.thread = request.thread;
   const records = recordsFor(call);
@@ -52,11 +48,11 @@ async function openTurn(call: TextCall, purpose: Purpose): Promise<TextCall> {
     throw error;
   }
   await claim?.release().catch(() => undefined);
-  return call;
+  return { ...call, ...NOTHING_HELD };
 }
 
 /** Null where the gateway keeps no conversations for this caller or this model. */
-const recordsFor = ({ services, identity, model }: TextCall): ThreadRecords | null => {
+const recordsFor = ({ services, identity, model }: OpenedCall): ThreadRecords | null => {
   const space = spaceOf(identity, model.name, services.upstream.configuration.conversations);
   return space && threadRecords(services.conversations, space);
 };
@@ -81,15 +77,20 @@ const COUNTED: Omit<ThreadTurn, 'sent'> = {
 };
 
 async function opened(
-  call: TextCall,
+  call: OpenedCall,
   { body, purpose, previous, records, thread, claim }: Opening,
-): Promise<TextCall> {
+): Promise<HeldCall> {
   const { request, message, services, context } = call;
   const fixed = fixedMembersOf(body, message.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
-  const made = { ...call, request: whole, history: await findHistory({ ...call, request: whole }) };
+  const made = {
+    ...call,
+    conversationLock: null,
+    request: whole,
+    history: await findHistory({ ...call, request: whole }),
+  };
   if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
   const kept = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
   const turn = new KeptTurn({
@@ -112,7 +113,7 @@ async function opened(
 }
 
 /** @throws {GatewayError} as for a request that is sent whole */
-function wholeOf({ endpoint, services }: TextCall, body: JsonObject): TextRequest {
+function wholeOf({ endpoint, services }: OpenedCall, body: JsonObject): TextRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   if (bytes.length > services.maxBodyBytes)
     throw new GatewayError(

@@ -1,5 +1,5 @@
 import { pendingEntryOf } from '@gateway/model-service/counted-request';
-import type { TextCall } from '../request/text-call.ts';
+import type { HeldCall } from '../request/text-call.ts';
 
 /**
  * Gives back what could refuse its caller's next request, before the caller learns of the end: its slots, what is left of its
@@ -11,7 +11,7 @@ export async function giveBack({
   services,
   thread,
   conversationLock,
-}: Pick<TextCall, 'message' | 'identity' | 'services' | 'thread' | 'conversationLock'>): Promise<void> {
+}: HeldCall): Promise<void> {
   pendingEntryOf(message)?.release();
   await Promise.all([
     identity.accounts.length > 0 && services.meter.sent(),

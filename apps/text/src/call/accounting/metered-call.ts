@@ -30,7 +30,7 @@ import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
-import type { Reservation, TextCall } from '../request/text-call.ts';
+import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
 import { type CallOutcome, type Consumed, consumedOf, NOTHING_KNOWN } from './outcome.ts';
 
 /**
@@ -56,7 +56,7 @@ interface Largest {
   readonly unsized: Consumption | null;
 }
 
-function largestOf(call: TextCall): Largest {
+function largestOf(call: OpenedCall): Largest {
   const { request, model } = call;
   const { output } = request;
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
@@ -73,7 +73,7 @@ function largestOf(call: TextCall): Largest {
 /** More tokens than that are more than any budget and limit covers. */
 const MAX_COUNT = 1e12;
 
-function unsizedOf(call: TextCall, answer: Consumption): Consumption | null {
+function unsizedOf(call: OpenedCall, answer: Consumption): Consumption | null {
   const { request, history, model, identity } = call;
   if (identity.accounts.every(({ budget }) => budget === null)) return null;
   const { tokens, hearsSound } = request.unsized;
@@ -92,13 +92,13 @@ function unsizedOf(call: TextCall, answer: Consumption): Consumption | null {
  *
  * @throws {GatewayError} where a limit or a budget does not cover it, before any upstream is called
  */
-export async function reserve(call: TextCall): Promise<Reservation> {
+export async function reserve(call: OpenedCall): Promise<Reservation> {
   const costly = costlyRequest(call);
   return { ...(await reserveRequest(call.services, costly)), estimate: costly.estimate };
 }
 
 /** The same for two attempts side by side; null where only one is covered. */
-export async function reserveTwice(call: TextCall): Promise<Reservation | null> {
+export async function reserveTwice(call: OpenedCall): Promise<Reservation | null> {
   const costly = costlyRequest(call, 2);
   try {
     const reserved = await reserveRequest(call.services, { ...costly, isTentative: true });
@@ -120,11 +120,11 @@ export const isNotCovered = (error: unknown): boolean =>
   error instanceof GatewayError && NOT_COVERED.has(error.code);
 
 /** The same for a call that a job makes; the job's end settles it. @throws {GatewayError} as `reserve` */
-export const reserveForJob = (call: TextCall, jobId: string): Promise<ReservedJob> =>
+export const reserveForJob = (call: OpenedCall, jobId: string): Promise<ReservedJob> =>
   reserveJob(call.services, 'text.response', costlyRequest(call), { jobId, isDetached: false });
 
 /** The most that so many requests for a call can consume and cost. */
-export function costlyRequest(call: TextCall, attempts = 1): CostlyRequest {
+export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
   const { endpoint, request, model, message, response } = call;
   const { requests, unsized } = largestOf(call);
   const { price } = model;
@@ -233,7 +233,11 @@ export const estimatesFor = (call: TextCall, outputLength: () => number): Estima
 });
 
 /** The bytes of a request with those of what it names. */
-export const inputLengthOf = ({ request, history, compacted }: TextCall): number =>
+export const inputLengthOf = ({
+  request,
+  history,
+  compacted,
+}: OpenedCall & Pick<TextCall, 'compacted'>): number =>
   compacted?.inputLength ?? request.inputLength + history.bytes;
 
 function outcomeOf(

@@ -29,6 +29,13 @@ interface AttemptOptions extends Omit<Round, 'failedBefore'> {
   readonly mayHedge?: boolean;
 }
 
+/** A call, and what became of it. */
+export interface Answered {
+  /** As it was answered: of what its conversation was compacted to, if it was. */
+  readonly call: TextCall;
+  readonly outcome: CallOutcome;
+}
+
 /** A request that a candidate got. */
 interface Sent {
   readonly candidate: Candidate;

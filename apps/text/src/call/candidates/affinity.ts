@@ -3,15 +3,16 @@ import { isMadeAt } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { sessionIn } from '../request/conversation-key.ts';
 import { servedBefore } from '../request/history.ts';
-import type { TextCall } from '../request/text-call.ts';
+import type { OpenedCall } from '../request/text-call.ts';
+import type { ThreadTurn } from '../request/thread-turn.ts';
 
 /**
  * The candidate that has a call's conversation in its prompt cache. It is the maker of the reply that the call continues; else the
  * one that gets all requests with the same conversation key. Null: nothing shows which requests belong together.
  * A conversation key counts for one caller's key only, so that no caller can steer the requests of others.
  */
-export function affinityOf(call: TextCall): Affinity | null {
-  const { endpoint, request, message, identity, history, thread } = call;
+export function affinityOf(call: OpenedCall, thread: ThreadTurn | null): Affinity | null {
+  const { endpoint, request, message, identity, history } = call;
   const last = servedBefore(history) ?? thread?.servedBy ?? null;
   if (last !== null) return { at: (candidate) => isMadeAt(last, candidate) };
   const key = commonKey(endpoint.protocol, request.conversationKey, sessionIn(message.headers));

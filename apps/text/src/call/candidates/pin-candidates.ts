@@ -4,7 +4,7 @@ import { isMadeAt, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { notFound } from '../history/not-found.ts';
 import { type History, isStateful, knowsNamed, namesKept, previousIdOf } from '../request/history.ts';
-import type { TextCall } from '../request/text-call.ts';
+import type { OpenedCall } from '../request/text-call.ts';
 
 /**
  * Selects the candidates that can serve what a request names, best first: the channel that knows it, then the others, if the
@@ -14,7 +14,7 @@ import type { TextCall } from '../request/text-call.ts';
  * @throws {GatewayError} for an id of another key, and for a required id that is not known. The two errors look the same.
  */
 export function pinCandidates(
-  call: Pick<TextCall, 'endpoint' | 'request' | 'history'>,
+  call: Pick<OpenedCall, 'endpoint' | 'request' | 'history'>,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
   const { request, endpoint, history } = call;
@@ -59,7 +59,7 @@ const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversati
 /** A provider that has what a request names gets the ids; other channels get the whole conversation. */
 function heldFirst(
   usable: readonly Candidate[],
-  request: TextCall['request'],
+  request: OpenedCall['request'],
   history: History,
 ): readonly Candidate[] {
   const holding = usable.filter((candidate) => knowsNamed({ request, history }, candidate));

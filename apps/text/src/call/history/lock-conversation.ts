@@ -1,23 +1,22 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import { keptConversations } from '../../conversations/kept-conversations.ts';
-import type { TextCall } from '../request/text-call.ts';
+import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
 import { findHistory } from './find-history.ts';
 
 /**
- * Locks the conversation that a call continues, until the call ends. A call that names no stored conversation is returned
- * unchanged.
+ * Locks the conversation that a call continues, if there is one, until the call gives it back.
  *
  * @throws {GatewayError} `conversation_locked` where something else works on it; `outcome_unknown` where the same request was delivered
  * before, to a replica that was lost after it had added to the conversation
  */
-export function lockConversation(call: TextCall): TextCall | Promise<TextCall> {
+export async function lockConversation(call: OpenedCall): Promise<HeldCall> {
   const { conversation } = call.history;
-  return conversation === null ? call : lock(call, conversation.id);
+  return conversation === null ? { ...call, ...NOTHING_HELD } : lock(call, conversation.id);
 }
 
-async function lock(call: TextCall, id: string): Promise<TextCall> {
+async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
   const { services, identity, request } = call;
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
@@ -28,7 +27,7 @@ async function lock(call: TextCall, id: string): Promise<TextCall> {
     // Another request may have continued it since it was looked up.
     const current = await findHistory(call);
     if (delivery !== null && current.conversation?.delivery === delivery) throw answerLost(id);
-    return { ...call, conversationLock, history: current };
+    return { ...call, thread: null, conversationLock, history: current };
   } catch (error) {
     await conversationLock.release().catch(() => undefined);
     throw error;

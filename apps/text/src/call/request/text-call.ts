@@ -43,8 +43,8 @@ export interface Reservation extends ReservedRequest {
   readonly estimate: UsageResult;
 }
 
-/** One request for a model, validated, on its way. */
-export interface TextCall {
+/** A request for a model that has been validated, with what it names. */
+export interface OpenedCall {
   readonly services: TextServices;
   readonly endpoint: TextEndpoint;
   readonly identity: Identity;
@@ -52,20 +52,30 @@ export interface TextCall {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly request: TextRequest;
-  /** Held until the response is there; null where it goes on from no conversation. */
-  readonly conversationLock: Pick<Claim, 'release'> | null;
-  /** Null where the request is no turn of a message thread that the gateway keeps. */
-  readonly thread: ThreadTurn | null;
   readonly model: ResolvedModel;
   readonly history: History;
   /** Of the WebSocket that the call came over; absent where it came over HTTP. */
   readonly memory?: ResponseMemory;
-  /** Null while nothing is reserved, and for calls that cost nothing. */
+  /** On the clock of `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/** A call that has what it continues for itself, until it gives that back. */
+export interface HeldCall extends OpenedCall {
+  /** Null where it goes on from no conversation. */
+  readonly conversationLock: Pick<Claim, 'release'> | null;
+  /** Null where the request is no turn of a message thread that the gateway keeps. */
+  readonly thread: ThreadTurn | null;
+}
+
+export const NOTHING_HELD = { conversationLock: null, thread: null } as const;
+
+/** A call that has been let in, and can be sent to its candidates. */
+export interface TextCall extends HeldCall {
+  /** Null for calls that cost nothing, or whose job reserves. */
   readonly reservation: Reservation | null;
   /** Null where its conversation need not be compacted yet. Absent where nobody has looked, or a provider looks. */
   readonly compacted?: Compacted | null;
-  /** On the clock of `performance.now()`. */
-  readonly startedAt: number;
 }
 
 /** A conversation that the gateway has compacted before it is answered. */

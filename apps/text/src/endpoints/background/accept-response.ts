@@ -14,12 +14,12 @@ import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { lockConversation } from '../../call/history/lock-conversation.ts';
 import { storesResponses, UNKEPT_HEADER } from '../../call/keeping/keep-response.ts';
 import { conversationOf } from '../../call/request/history.ts';
-import type { TextCall } from '../../call/request/text-call.ts';
+import { NOTHING_HELD, type OpenedCall } from '../../call/request/text-call.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
-import { prepareFor } from '../../compaction/prepare-attempt.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
+import { prepareFor } from '../answer-call.ts';
 import { keepAccepted } from './keep-background.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
 
@@ -35,7 +35,7 @@ export const doesBackground = (candidate: Candidate): boolean =>
   storesResponses(candidate) && candidate.route.quirks.backgroundResponses;
 
 /** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
-export const isDoneByProvider = ({ history }: TextCall, [best]: readonly Candidate[]): boolean =>
+export const isDoneByProvider = ({ history }: OpenedCall, [best]: readonly Candidate[]): boolean =>
   best === undefined || (doesBackground(best) && history.conversation === null);
 
 /**
@@ -46,7 +46,7 @@ export const isDoneByProvider = ({ history }: TextCall, [best]: readonly Candida
  * cover it; `queue_full`
  */
 export async function acceptResponse(
-  call: TextCall,
+  call: OpenedCall,
   candidates: readonly Candidate[],
   { responses, queue, feed }: Acceptance,
 ): Promise<void> {
@@ -64,14 +64,14 @@ export async function acceptResponse(
 
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
-    await giveBack(call);
+    await giveBack({ ...call, ...NOTHING_HELD });
     response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNKEPT_HEADER) });
     response.end(JSON.stringify(accepted));
     return;
   }
   const { keepAliveMs } = services;
   const headers = eventStreamHead(context);
-  const beforeEnd = () => giveBack(call);
+  const beforeEnd = () => giveBack({ ...call, ...NOTHING_HELD });
   const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs, beforeEnd };
   await followResponse(stream).catch((cause: unknown) => {
     throw unread(id, cause);
@@ -80,12 +80,12 @@ export async function acceptResponse(
 
 /** @throws {GatewayError} the reason of the best candidate, where none can get the request */
 async function refuseUnservable(
-  call: TextCall,
+  call: OpenedCall,
   text: string,
   candidates: readonly Candidate[],
 ): Promise<void> {
   const request = describeRequest(call.endpoint, Buffer.from(text), JSON.parse(text));
-  const prepare = prepareFor({ ...call, request });
+  const prepare = prepareFor({ ...call, ...NOTHING_HELD, reservation: null, request });
   let refusal: GatewayError | null = null;
   for (const candidate of candidates) {
     const prepared = await prepare(candidate);
@@ -96,7 +96,7 @@ async function refuseUnservable(
 }
 
 /** The worker takes the conversation when it begins. @throws {GatewayError} `conversation_locked` where somebody has it now */
-async function checkUnlocked(call: TextCall): Promise<void> {
+async function checkUnlocked(call: OpenedCall): Promise<void> {
   const { conversationLock } = await lockConversation(call);
   await conversationLock?.release().catch(() => undefined);
 }
@@ -106,7 +106,7 @@ async function checkUnlocked(call: TextCall): Promise<void> {
  * none, or no job of it.
  */
 async function acceptedBefore(
-  { identity }: TextCall,
+  { identity }: OpenedCall,
   { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
   { id, jobId, queued }: NewResponse,
 ): Promise<JsonObject | null> {
@@ -124,7 +124,7 @@ interface NewResponse {
   readonly queued: JsonObject;
 }
 
-const queuedFor = ({ services, request, history }: TextCall, id: string, body: JsonObject): JsonObject => ({
+const queuedFor = ({ services, request, history }: OpenedCall, id: string, body: JsonObject): JsonObject => ({
   ...queuedResponse({
     id,
     createdAt: Math.floor(services.now() / 1000),
@@ -136,7 +136,7 @@ const queuedFor = ({ services, request, history }: TextCall, id: string, body: J
 
 /** Queues its job. Resolves to the response as its caller sees it. */
 async function accept(
-  call: TextCall,
+  call: OpenedCall,
   access: Pick<Acceptance, 'responses' | 'queue'>,
   { id, jobId, body, queued, candidates }: NewResponse & { readonly candidates: readonly Candidate[] },
 ): Promise<JsonObject> {
@@ -164,7 +164,7 @@ interface NewJob {
  * the response as its caller sees it.
  */
 async function store(
-  call: TextCall,
+  call: OpenedCall,
   { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
   { id, text, body, queued, owner }: NewJob,
 ): Promise<JsonObject> {

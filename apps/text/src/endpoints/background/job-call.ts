@@ -40,11 +40,8 @@ export async function openJobCall(
     request,
     model,
     history,
-    reservation: null,
-    thread: null,
-    conversationLock: null,
     startedAt: performance.now(),
   });
   // Kept under the id that the gateway gave it, by the job itself.
-  return { ...call, history: { ...call.history, storing: 'unwanted' } };
+  return { ...call, reservation: null, history: { ...call.history, storing: 'unwanted' } };
 }

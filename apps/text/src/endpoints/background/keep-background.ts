@@ -1,6 +1,6 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
 import { putResponse } from '../../call/keeping/put-response.ts';
-import type { TextCall, TextServices } from '../../call/request/text-call.ts';
+import type { OpenedCall, TextServices } from '../../call/request/text-call.ts';
 import { dataOf, inputItems } from '../../stored/kept-response.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { completeKept, findOwned, type Made } from '../stored/kept-response.ts';
@@ -10,7 +10,7 @@ import { completeKept, findOwned, type Made } from '../stored/kept-response.ts';
  * Resolves to whether it could; what is not kept can be read, but not continued.
  */
 export async function keepAccepted(
-  call: TextCall,
+  call: OpenedCall,
   id: string,
   { accepted, body }: { readonly accepted: JsonObject; readonly body: JsonObject },
 ): Promise<boolean> {

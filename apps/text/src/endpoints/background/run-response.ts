@@ -9,10 +9,9 @@ import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
-import { answerCall } from '../../compaction/answer-call.ts';
-import { prepareFor } from '../../compaction/prepare-attempt.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
 import { originAt } from '../../stored/origins/maker.ts';
+import { answerCall } from '../answer-call.ts';
 import {
   type BackgroundAccess,
   completeBackground,
@@ -131,7 +130,7 @@ async function generate(
   const recording = record(access, accepted, generating);
   // Nobody takes what is generated from then on.
   recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
-  const { call, outcome } = await answerCall(opened, { candidates, prepare: prepareFor, holdsStart: true });
+  const { call, outcome } = await answerCall(opened, { candidates, holdsStart: true });
   outcome.end();
   const { identity, request } = call;
   return {

@@ -11,7 +11,7 @@ import { threadUnsupported } from '../../call/history/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
 import { namesKept } from '../../call/request/history.ts';
-import type { TextCall, TextServices } from '../../call/request/text-call.ts';
+import { NOTHING_HELD, type TextCall, type TextServices } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
 import { estimateTokens } from '../../conversation/estimate-tokens.ts';
 import { refuseParameter } from '../../conversation/losses.ts';
@@ -31,8 +31,11 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (message, response) => {
-    const call = await openThread(await openCall(count.endpoint, services, message, response), 'counting');
-    const usable = candidatesFor(call);
+    const opened = await openCall(count.endpoint, services, message, response);
+    const held =
+      opened.request.thread === null ? { ...opened, ...NOTHING_HELD } : await openThread(opened, 'counting');
+    const call = { ...held, reservation: null };
+    const usable = candidatesFor(call, call.thread);
     const candidates = usable.filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, usable, count);
     const prepareOne = (named: TextCall, candidate: Candidate) => {

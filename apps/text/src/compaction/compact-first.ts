@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
-import { attemptCandidates } from '../call/attempts/attempt-candidates.ts';
-import { type PrepareAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
+import { unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { wholeCall } from '../call/history/whole-conversation.ts';
 import { namesKept } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
@@ -17,36 +17,24 @@ import { prepareSummary, type Summary } from './prepare-summary.ts';
 import { sealWindow, toolChangesIn } from './seal-window.ts';
 import { shownItems, shownMessages } from './shown-window.ts';
 
-interface Answering {
+interface CompactingAnswer {
+  readonly order: CompactionOrder;
   /** Best first. */
   readonly candidates: readonly Candidate[];
-  readonly prepare: (call: TextCall) => PrepareAttempt;
-  readonly holdsStart: boolean;
-  readonly mayHedge?: boolean;
-}
-
-interface Answered {
-  /** As it was answered: of what its conversation was compacted to, if it was. */
-  readonly call: TextCall;
-  readonly outcome: CallOutcome;
+  /** Has the call answered, as it is then. */
+  readonly attempt: (call: TextCall) => Promise<Answered>;
 }
 
 /**
- * Has a call answered by one of its candidates. Where it wants its conversation compacted first, and its best candidate
- * does not do that itself, a summary is made before. Never rejects.
+ * Has a call answered that wants its conversation compacted: where its best candidate does not do that itself, a summary is
+ * made before. Never rejects.
  */
-export async function answerCall(call: TextCall, answering: Answering): Promise<Answered> {
-  const { candidates, prepare, ...check } = answering;
-  const order = call.request.compaction?.order ?? null;
+export async function compactFirst(
+  call: TextCall,
+  { order, candidates, attempt }: CompactingAnswer,
+): Promise<Answered> {
   const [best] = candidates;
-  if (order === null || best === undefined) {
-    const outcome = await attemptCandidates(call, { candidates, prepare: prepare(call), ...check });
-    return { call, outcome };
-  }
-  const attempt = async (ready: TextCall): Promise<Answered> => ({
-    call: ready,
-    outcome: await attemptCandidates(ready, { candidates, prepare: prepare(ready), ...check }),
-  });
+  if (best === undefined) return attempt(call);
   if (compactsItself(call, best)) return attempt(order.by === 'threshold' ? withoutOrder(call) : call);
   // Each candidate does it in its own way, and nothing follows.
   if (order.isAlone && isForced(order)) return attempt(call);
@@ -54,7 +42,7 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
     const opened = await dueConversation(call, best, order);
     if (opened === null) return await attempt({ ...withoutOrder(call), compacted: null });
     if (order.isAlone) return await attempt(call);
-    return await compactFirst(call, { opened, order, candidates, attempt });
+    return await summarised(call, { opened, order, candidates, attempt });
   } catch (thrown) {
     return { call, outcome: { ...failedWith(thrown), candidate: null, attempts: [], overtaken: 0 } };
   }
@@ -109,16 +97,9 @@ const refuseUnseen = ({ request }: TextCall): never =>
     'What only the provider keeps cannot be compacted for this model. Send the conversation itself.',
   );
 
-interface CompactFirst {
-  readonly opened: OpenedConversation;
-  readonly order: CompactionOrder;
-  readonly candidates: readonly Candidate[];
-  readonly attempt: (call: TextCall) => Promise<Answered>;
-}
-
-async function compactFirst(
+async function summarised(
   call: TextCall,
-  { opened, order, candidates, attempt }: CompactFirst,
+  { opened, order, candidates, attempt }: CompactingAnswer & { readonly opened: OpenedConversation },
 ): Promise<Answered> {
   const summaries: Summary[] = [];
   const { conversation } = opened;

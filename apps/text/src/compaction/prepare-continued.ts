@@ -14,15 +14,12 @@ import { prepareTranslation } from '../translation/translation.ts';
 import { compactsItself, openCompactions } from './open-compactions.ts';
 import { prepareCompaction } from './prepare-compaction.ts';
 
-/** Prepares a call's attempts at its candidates. What is left of a compacted conversation is all in the call. */
-export const prepareFor =
-  (call: TextCall): PrepareAttempt =>
-  (candidate) => {
-    if (call.compacted) return prepareTranslation(call, candidate);
-    // What is summarised here has to be here.
-    const isSummarised = namesKept(call) && compactionHere(call, candidate) !== null;
-    return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
-  };
+/** Prepares an attempt at a candidate for a call that continues what is kept, or holds what was compacted. */
+export function prepareContinued(call: TextCall, candidate: Candidate): ReturnType<PrepareAttempt> {
+  // What is summarised here has to be here.
+  const isSummarised = namesKept(call) && compactionHere(call, candidate) !== null;
+  return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
+}
 
 function prepareOne(named: TextCall, candidate: Candidate): PreparedAttempt | GatewayError {
   const call = unlessRefused(() => openCompactions(named, candidate));

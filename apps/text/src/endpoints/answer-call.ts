@@ -1,0 +1,39 @@
+import type { Candidate } from '@gateway/upstream/candidate';
+import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
+import type { PrepareAttempt } from '../call/attempts/prepared-attempt.ts';
+import { namesKept } from '../call/request/history.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import { compactFirst } from '../compaction/compact-first.ts';
+import { prepareContinued } from '../compaction/prepare-continued.ts';
+import { preparePassthrough } from '../passthrough/passthrough.ts';
+import { prepareTranslation } from '../translation/translation.ts';
+
+interface Answering {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  /** See `SendOptions`. */
+  readonly holdsStart: boolean;
+  readonly mayHedge?: boolean;
+}
+
+/** Has a call answered by one of its candidates, its conversation compacted first where it wants that. Never rejects. */
+export async function answerCall(call: TextCall, answering: Answering): Promise<Answered> {
+  const order = call.request.compaction?.order ?? null;
+  const attempt = async (ready: TextCall): Promise<Answered> => ({
+    call: ready,
+    outcome: await attemptCandidates(ready, { ...answering, prepare: prepareFor(ready) }),
+  });
+  return order === null ? attempt(call) : compactFirst(call, { order, ...answering, attempt });
+}
+
+/** How a call is prepared for its candidates: for one of its own protocol its bytes pass, for others it is translated. */
+export function prepareFor(call: TextCall): PrepareAttempt {
+  // What is left of a compacted conversation is all in the call.
+  if (call.compacted) return (candidate) => prepareTranslation(call, candidate);
+  if (namesKept(call) || call.request.compaction !== null)
+    return (candidate) => prepareContinued(call, candidate);
+  return (candidate) =>
+    candidate.protocol === call.endpoint.protocol
+      ? preparePassthrough(call, candidate)
+      : prepareTranslation(call, candidate);
+}
