@@ -6,6 +6,7 @@ import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
 import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
+import { conversationIn } from '../call/request/history.ts';
 import {
   type HeldCall,
   NOTHING_HELD,
@@ -58,7 +59,7 @@ export async function generateReply(opened: OpenedCall): Promise<void> {
  */
 function holdCall(call: OpenedCall): HeldCall | Promise<HeldCall> {
   if (call.request.thread !== null) return openThread(call, 'generating');
-  if (call.history.conversation !== null) return lockConversation(call);
+  if (conversationIn(call.history) !== null) return lockConversation(call);
   return { ...call, ...NOTHING_HELD };
 }
 

@@ -1,8 +1,8 @@
 import { eventStreamHead } from '../call/attempts/reply-head.ts';
-import { UNKEPT_HEADER, unstoredBefore } from '../call/keeping/keep-response.ts';
+import { UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import { putResponse } from '../call/keeping/put-response.ts';
 import { candidatesFor } from '../call/open-call.ts';
-import { conversationOf, previousIdOf, servedBefore } from '../call/request/history.ts';
+import { conversationIn, unstoredBefore } from '../call/request/history.ts';
 import { remember } from '../call/request/response-memory.ts';
 import type { OpenedCall } from '../call/request/text-call.ts';
 import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
@@ -40,13 +40,13 @@ export async function warmUp(call: OpenedCall): Promise<void> {
   );
   const shown: JsonObject = {
     ...made,
-    previous_response_id: previousIdOf(history),
-    ...conversationOf(history),
+    previous_response_id: null,
+    ...history.continued?.members,
     store: history.storing === 'kept' && (await keep(call, made, body)),
   };
   if (shown.store === false) {
     remember(call, shown, {
-      servedBy: servedBefore(history),
+      servedBy: history.continued?.servedBy ?? null,
       input: () => inputItems(parseBody(request.bytes.toString()), history.items),
       output: () => [],
     });
@@ -63,7 +63,7 @@ async function keep(call: OpenedCall, made: JsonObject, body: unknown): Promise<
   const id = String(made.id);
   const origin = {
     channel: '',
-    ...servedBefore(history),
+    ...history.continued?.servedBy,
     keyId: identity.keyId,
     model,
     requestedModel: model,
@@ -72,7 +72,7 @@ async function keep(call: OpenedCall, made: JsonObject, body: unknown): Promise<
   context.line.responseId = id;
   return putResponse(call, {
     id,
-    after: history.conversation,
+    after: conversationIn(history),
     input: [...(await unstoredBefore(history)), ...inputItems(body, history.items)],
     output: [],
     data: dataOf(made, origin),

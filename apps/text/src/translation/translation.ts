@@ -9,7 +9,6 @@ import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { lostStore, missed } from '../call/keeping/keep-response.ts';
-import { conversationOf, previousIdOf } from '../call/request/history.ts';
 import { isStrict } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { refuseLosses } from '../conversation/losses.ts';
@@ -69,8 +68,8 @@ function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRu
 /** The members of a response that say how it is stored. */
 export const keptEcho = ({ history }: TextCall): JsonObject => ({
   store: history.storing === 'kept',
-  previous_response_id: previousIdOf(history),
-  ...conversationOf(history),
+  previous_response_id: null,
+  ...history.continued?.members,
 });
 
 const upstreamRequest = (

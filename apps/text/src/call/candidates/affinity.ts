@@ -2,7 +2,6 @@ import type { Affinity } from '@gateway/upstream/catalog';
 import { isMadeAt } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { sessionIn } from '../request/conversation-key.ts';
-import { servedBefore } from '../request/history.ts';
 import type { OpenedCall } from '../request/text-call.ts';
 import type { ThreadTurn } from '../request/thread-turn.ts';
 
@@ -13,7 +12,7 @@ import type { ThreadTurn } from '../request/thread-turn.ts';
  */
 export function affinityOf(call: OpenedCall, thread: ThreadTurn | null): Affinity | null {
   const { endpoint, request, message, identity, history } = call;
-  const last = servedBefore(history) ?? thread?.servedBy ?? null;
+  const last = history.continued?.servedBy ?? thread?.servedBy ?? null;
   if (last !== null) return { at: (candidate) => isMadeAt(last, candidate) };
   const key = commonKey(endpoint.protocol, request.conversationKey, sessionIn(message.headers));
   return key === null ? null : { key: `${identity.keyId}\n${key}` };

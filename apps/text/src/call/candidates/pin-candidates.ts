@@ -3,7 +3,7 @@ import type { FoundOrigin, IdKind, IdOrigin } from '../../stored/origins/id-orig
 import { isMadeAt, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { notFound } from '../history/not-found.ts';
-import { type History, isStateful, knowsNamed, namesKept, previousIdOf } from '../request/history.ts';
+import { type History, isStateful, knowsNamed, namesKept } from '../request/history.ts';
 import type { OpenedCall } from '../request/text-call.ts';
 
 /**
@@ -76,8 +76,7 @@ function checkNamed(history: History, ids: readonly NamedId[]): void {
 }
 
 const isKept = (history: History, { kind, id }: NamedId): boolean =>
-  (kind === 'response' && previousIdOf(history) === id) ||
-  (kind === 'conversation' && history.conversation?.id === id) ||
+  (history.continued?.kind === kind && history.continued.id === id) ||
   (kind === 'item' && history.items.has(id));
 
 const isKnown = (origin: FoundOrigin | undefined): origin is IdOrigin => typeof origin === 'object';

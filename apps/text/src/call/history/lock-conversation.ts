@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import { keptConversations } from '../../conversations/kept-conversations.ts';
+import { conversationIn } from '../request/history.ts';
 import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
 import { findHistory } from './find-history.ts';
@@ -12,7 +13,7 @@ import { findHistory } from './find-history.ts';
  * before, to a replica that was lost after it had added to the conversation
  */
 export async function lockConversation(call: OpenedCall): Promise<HeldCall> {
-  const { conversation } = call.history;
+  const conversation = conversationIn(call.history);
   return conversation === null ? { ...call, ...NOTHING_HELD } : lock(call, conversation.id);
 }
 
@@ -26,7 +27,7 @@ async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
   try {
     // Another request may have continued it since it was looked up.
     const current = await findHistory(call);
-    if (delivery !== null && current.conversation?.delivery === delivery) throw answerLost(id);
+    if (delivery !== null && conversationIn(current)?.delivery === delivery) throw answerLost(id);
     return { ...call, thread: null, conversationLock, history: current };
   } catch (error) {
     await conversationLock.release().catch(() => undefined);

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import { isSealedHere } from '../../wire/tokens/compaction-seal.ts';
 import { TOKEN_PREFIX } from '../../wire/tokens/opaque-token.ts';
+import { conversationIn } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { unreadableCompaction } from './not-found.ts';
 
@@ -18,7 +19,7 @@ import { unreadableCompaction } from './not-found.ts';
  */
 export async function wholeCall(call: TextCall, candidate: Candidate): Promise<TextCall> {
   const { request, history } = call;
-  const window = await history.window();
+  const window = (await history.continued?.window()) ?? [];
   const dropped: Dropped[] = [];
   const reader = makerName(makerAt(candidate));
   const shown = ({ json, maker }: StoredItem): unknown => {
@@ -31,7 +32,7 @@ export async function wholeCall(call: TextCall, candidate: Candidate): Promise<T
     if (!isJsonObject(body)) return body;
     const { previous_response_id: _, conversation, input, ...others } = body;
     const rest =
-      history.conversation === null && conversation !== undefined ? { ...others, conversation } : others;
+      conversationIn(history) === null && conversation !== undefined ? { ...others, conversation } : others;
     const own =
       typeof input === 'string' ? [{ role: 'user', content: input }] : Array.isArray(input) ? input : [];
     const items = [

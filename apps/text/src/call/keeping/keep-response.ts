@@ -9,7 +9,7 @@ import { receivedIds } from '../../stored/origins/received-ids.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
-import { conversationOf, previousIdOf } from '../request/history.ts';
+import { conversationIn, unstoredBefore } from '../request/history.ts';
 import { type Remembered, remember } from '../request/response-memory.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { addToConversation } from './add-to-conversation.ts';
@@ -113,7 +113,7 @@ async function storeHere(
   context.line.responseId = id;
   return putResponse(call, {
     id,
-    after: history.conversation,
+    after: conversationIn(history),
     input: [...(await unstoredBefore(history)), ...input()],
     output: output(),
     data: data(),
@@ -121,15 +121,9 @@ async function storeHere(
   });
 }
 
-/** Earlier items that are not stored become part of the response's own input. */
-export const unstoredBefore = async (history: TextCall['history']): Promise<readonly NewItem[]> =>
-  history.remembered === null ? [] : history.window();
-
 /** The members that name what a response continues. A provider that got the whole conversation does not know these ids. */
 export function continuation({ request, history }: Pick<TextCall, 'request' | 'history'>): Amendment {
-  const previousId = previousIdOf(history);
-  if (request.rewritten === null || (previousId === null && history.conversation === null)) return null;
-  return { ...(previousId !== null && { previous_response_id: previousId }), ...conversationOf(history) };
+  return request.rewritten === null ? null : (history.continued?.members ?? null);
 }
 
 const ADDED = new Set<unknown>(['completed', 'incomplete']);
@@ -141,7 +135,7 @@ async function belonging(
   { status }: JsonObject,
   items: () => readonly NewItem[],
 ): Promise<Amendment> {
-  const { conversation } = call.history;
+  const conversation = conversationIn(call.history);
   const members = protocol === 'responses' ? continuation(call) : null;
   if (conversation === null) return members;
   const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);

@@ -15,12 +15,13 @@ export async function putResponse(
   { after, ...response }: NewResponse,
 ): Promise<boolean> {
   const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
+  const { continued } = history;
   const result = await services.conversations
     .put({
       ...response,
       owner: history.owner,
       kind: 'response',
-      ...(history.previous !== null && { previous: history.previous.id }),
+      ...(continued?.kind === 'response' && continued.isStored && { previous: continued.id }),
       ...(after !== null && { after }),
       retentionMs,
       maxBytes: maxBytesPerKey,

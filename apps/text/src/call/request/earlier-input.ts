@@ -13,16 +13,8 @@ export function contextTokens(response: JsonObject): number {
  * The most tokens of what a request continues and names by ids, beyond what its bytes tell: it may hold files. Infinite: as many
  * as the model takes.
  */
-export function unsizedHistory({
-  isWhole,
-  previous,
-  remembered,
-  conversation,
-  items,
-  bytes,
-}: History): number {
-  if (!isWhole || (conversation !== null && bytes > 0)) return Number.POSITIVE_INFINITY;
-  const continued = previous === null ? (remembered?.tokens ?? 0) : contextTokens(previous.data);
+export function unsizedHistory({ isWhole, continued, items }: History): number {
+  if (!isWhole) return Number.POSITIVE_INFINITY;
   const named = [...items.values()].map(({ json }) => unsizedTokensOf(json));
-  return named.reduce((sum, tokens) => sum + tokens, continued);
+  return named.reduce((sum, tokens) => sum + tokens, continued?.tokens ?? 0);
 }

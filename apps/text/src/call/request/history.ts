@@ -1,16 +1,38 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ConversationHead } from '../../conversations/kept-conversations.ts';
-import type { StoredItem, StoredRecord } from '../../stored/conversations/conversation-store.ts';
-import { originIn } from '../../stored/kept-response.ts';
+import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import type { FoundOrigin } from '../../stored/origins/id-origins.ts';
 import { isMadeAt, type Maker } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import type { TextRequest } from './text-request.ts';
 
-/** A kept response that a request continues. */
-export interface PreviousResponse extends StoredRecord {
+/**
+ * What a request continues. Whatever kind it is of, a channel that has it gets its id, and every other one its items before
+ * the request's own.
+ */
+export interface Continued {
+  readonly kind: 'response' | 'conversation';
   readonly id: string;
+  /** Whose records a response goes to that continues it; null: the caller's own. */
+  readonly owner: string | null;
+  /** False: only the caller's connection has it. */
+  readonly isStored: boolean;
+  /** Where the response is added; null for what is no conversation. */
+  readonly conversation: ConversationHead | null;
+  readonly bytes: number;
+  /** The most tokens of its items, beyond what its bytes tell: it may hold files. */
+  readonly tokens: number;
+  /** The provider's account that has it too; null: none is known. */
+  readonly holder: Maker | null;
+  /** Whether its items can be sent to any channel. If it failed or has not ended, only its provider can continue it. */
+  readonly isWhole: boolean;
+  /** The maker of its newest answer, which has it in its cache; null: not known. */
+  readonly servedBy: Maker | null;
+  /** The members of a response that name it. */
+  readonly members: JsonObject;
+  /** Its items. @throws {GatewayError} if they are gone */
+  window(): Promise<readonly StoredItem[]>;
 }
 
 /** A response that is not stored, with the items that led to it. */
@@ -32,11 +54,8 @@ export interface History {
   readonly storing: 'kept' | 'refused' | 'unwanted';
   /** The owner of its response and of what it names. */
   readonly owner: string;
-  readonly previous: PreviousResponse | null;
-  /** The response that it continues, if only the caller's connection has it. */
-  readonly remembered: RememberedResponse | null;
-  /** The conversation that it continues, if the gateway stores it. */
-  readonly conversation: ConversationHead | null;
+  /** Null: it continues nothing that the gateway has. */
+  readonly continued: Continued | null;
   /** The items that it names, by their ids. */
   readonly items: ReadonlyMap<string, StoredItem>;
   /** The size of what it continues and of the items that it names by id. An item counts each time it is named. */
@@ -47,8 +66,6 @@ export interface History {
   readonly holder: Maker | null;
   /** Whether the gateway stores everything that the request requires. Then any channel can get the whole conversation. */
   readonly isWhole: boolean;
-  /** The items of the response or conversation that it continues. @throws {GatewayError} if they are gone */
-  window(): Promise<readonly StoredItem[]>;
 }
 
 /** Whether a channel gets the ids as the caller sent them. Other channels get the whole conversation. */
@@ -62,20 +79,13 @@ export const knowsNamed = (
       isMadeAt(history.holder, candidate) &&
       (candidate.route.quirks.storedResponses || !history.isWhole);
 
-/** The id of the response that a request continues. */
-export const previousIdOf = ({ previous, remembered }: History): string | null =>
-  previous?.id ?? remembered?.id ?? null;
+/** The conversation that a request continues, if the gateway stores it. */
+export const conversationIn = ({ continued }: Pick<History, 'continued'>): ConversationHead | null =>
+  continued?.conversation ?? null;
 
-/** The maker of the newest answer before it, which has the conversation in its cache; null: not known. */
-export function servedBefore({ previous, remembered }: History): Maker | null {
-  if (previous === null) return remembered?.servedBy ?? null;
-  const origin = originIn(previous.data);
-  return origin.channel === '' ? null : origin;
-}
-
-/** The member of a response that names its conversation. */
-export const conversationOf = ({ conversation }: History): JsonObject =>
-  conversation === null ? {} : { conversation: { id: conversation.id } };
+/** The items of what a request continues, where they are stored nowhere: they become its response's own input. */
+export const unstoredBefore = async ({ continued }: History): Promise<readonly StoredItem[]> =>
+  continued === null || continued.isStored ? [] : continued.window();
 
 /** Whether a request continues something that a channel may not know. */
 export const namesKept = ({
@@ -84,7 +94,7 @@ export const namesKept = ({
 }: {
   readonly request: TextRequest;
   readonly history: History;
-}): boolean => history.conversation !== null || request.ids.some(isStateful);
+}): boolean => conversationIn(history) !== null || request.ids.some(isStateful);
 
 /** Whether the request cannot be answered without what this id names. */
 export const isStateful = ({ need, kind }: NamedId): boolean =>

@@ -36,7 +36,10 @@ export function remember(
   if (memory === undefined || id === null || !history.isWhole) return;
   const made = output();
   const madeBytes = made.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
-  const load = async () => [...(await history.window()), ...[...input(), ...made].map(stored)];
+  const load = async () => [
+    ...((await history.continued?.window()) ?? []),
+    ...[...input(), ...made].map(stored),
+  ];
   const bytes = history.bytes + request.inputLength + madeBytes;
   const tokens = contextTokens(response);
   memory.keep(new LateItems({ id, bytes, tokens, servedBy }, load));

@@ -13,7 +13,7 @@ import { reserveForJob } from '../../call/accounting/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { lockConversation } from '../../call/history/lock-conversation.ts';
 import { storesResponses, UNKEPT_HEADER } from '../../call/keeping/keep-response.ts';
-import { conversationOf } from '../../call/request/history.ts';
+import { conversationIn } from '../../call/request/history.ts';
 import { NOTHING_HELD, type OpenedCall } from '../../call/request/text-call.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
@@ -36,7 +36,7 @@ export const doesBackground = (candidate: Candidate): boolean =>
 
 /** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
 export const isDoneByProvider = ({ history }: OpenedCall, [best]: readonly Candidate[]): boolean =>
-  best === undefined || (doesBackground(best) && history.conversation === null);
+  best === undefined || (doesBackground(best) && conversationIn(history) === null);
 
 /**
  * Accepts a response that a worker generates, and answers at once: with the queued response, or with its events as they
@@ -131,7 +131,7 @@ const queuedFor = ({ services, request, history }: OpenedCall, id: string, body:
     model: request.model,
     request: body,
   }),
-  ...conversationOf(history),
+  ...(history.continued?.kind === 'conversation' && history.continued.members),
 });
 
 /** Queues its job. Resolves to the response as its caller sees it. */

@@ -8,6 +8,7 @@ import type { BackgroundResponse, Ending } from '../../background/background-res
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
+import { conversationIn } from '../../call/request/history.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import type { ResponseOrigin } from '../../stored/kept-response.ts';
 import { originAt } from '../../stored/origins/maker.ts';
@@ -45,7 +46,7 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
       if (thrown !== undefined) throw thrown;
       const { end, headers } = await generated.recording;
       if (end === null) throw call.context.failure ?? withoutEnd();
-      const after = call.history.conversation;
+      const after = conversationIn(call.history);
       await account(end.status === 'failed' ? (call.context.failure ?? withoutEnd()) : undefined);
       await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
       if (end.status === 'failed') throw call.context.failure ?? withoutEnd();

@@ -3,8 +3,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { eventStreamHead } from '../../call/attempts/reply-head.ts';
+import { findResponse } from '../../call/history/continued.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
-import { findResponse } from '../../call/history/find-history.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
 import type { StoredRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
@@ -37,8 +37,7 @@ export async function findKept(
   id: string,
 ): Promise<KeptResponse | null> {
   const rules = services.upstream.configuration.conversations;
-  const found = await findResponse(services, ownersOf(identity, rules), id, rules);
-  return found && { owner: found.owner, id, record: found.previous };
+  return findResponse(services, ownersOf(identity, rules), id, rules);
 }
 
 /** The same by its owner, which may be any that the caller's key represents. */
