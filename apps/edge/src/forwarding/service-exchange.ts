@@ -1,61 +1,59 @@
-import { http } from '@gateway/service-kit/node-http';
-import { mayHaveBody } from '@gateway/service-kit/request/check-request';
-import { discardRest } from '@gateway/service-kit/request/discard-rest';
-import type { Plugin } from 'http-proxy-middleware';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { ServiceConnection, ServiceConnections } from '../services/service-connections.ts';
-import { type Forwarding, forwardingOf } from './forwarding.ts';
+import type { EdgeContext } from '../request/edge-context.ts';
+import type { ServiceConnection, ServiceSending } from '../services/service-connections.ts';
+import type { ServiceAddress } from '../services/service-pool.ts';
 import { responseHeaders } from './response-headers.ts';
 
-/** The step of the proxy that sends a request has no name of its own. */
-const SENDING_STEP = '';
+interface Exchanged {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: Pick<EdgeContext, 'requestId'>;
+}
 
-/**
- * Makes http-proxy-middleware send requests by undici instead of `node:http`'s client, with which a small request takes
- * half as much processor time again, edge and all.
- */
-export const sendByUndici =
-  (connections: ServiceConnections): Plugin =>
-  (proxy) =>
-    proxy.before('web', SENDING_STEP, (request, _response, _options, _proxy, _head, onError) => {
-      const forwarding = request instanceof http.IncomingMessage ? request[forwardingOf] : undefined;
-      const address = forwarding?.tried.at(-1);
-      if (forwarding === undefined || address === undefined) return;
-      const connection = connections.take(address);
-      const fail = (error: Error) => onError?.(error, request, forwarding.response);
-      const { method = 'GET', url = '/', headers } = forwarding.request;
-      const body = mayHaveBody(method) ? (forwarding.body.arrived() ?? forwarding.body) : null;
-      const exchange = new ServiceExchange(forwarding, connection, fail);
-      connection.dispatch({ method, path: url, headers, body }, exchange);
-      return true;
-    });
+interface ExchangeOptions {
+  readonly connection: ServiceConnection;
+  /** The reply begins. */
+  readonly onReply: () => void;
+  /** The reply has ended, perhaps before the request. */
+  readonly onEnd: () => void;
+  /** The address, the connection or its service was lost; `stage` says when. */
+  readonly onLost: (error: Error) => void;
+}
 
 /** One sending of a request to one address: undici's handler, from the dispatch to the last byte of the reply. */
 export class ServiceExchange implements Dispatcher.DispatchHandler {
-  readonly #forwarding: Forwarding;
-  readonly #connection: ServiceConnection;
-  readonly #fail: (error: Error) => void;
+  readonly address: ServiceAddress;
+  readonly #exchanged: Exchanged;
+  readonly #options: ExchangeOptions;
   #controller: Dispatcher.DispatchController | undefined;
+  #aborted = false;
+  /** Until the connection stands, until the reply begins, and after that. Nothing was sent before the second. */
+  stage: 'connecting' | 'sent' | 'replied' = 'connecting';
   /** Whether the connection carried another request before this one: the service may have closed it in the same moment. */
   reusedConnection = false;
 
-  constructor(forwarding: Forwarding, connection: ServiceConnection, fail: (error: Error) => void) {
-    this.#forwarding = forwarding;
-    this.#connection = connection;
-    this.#fail = fail;
+  constructor(exchanged: Exchanged, address: ServiceAddress, options: ExchangeOptions) {
+    this.#exchanged = exchanged;
+    this.address = address;
+    this.#options = options;
+  }
+
+  send(sending: ServiceSending): void {
+    this.#options.connection.dispatch(sending, this);
   }
 
   /** Aborts the exchange, and with it the request to the service. */
-  destroy(): void {
+  abort(): void {
+    this.#aborted = true;
     this.#controller?.abort(new Error('the exchange is over'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const { failed, request } = this.#forwarding;
     this.#controller = controller;
-    this.reusedConnection = this.#connection.begin();
-    this.#forwarding.serviceRequest = this;
-    if (failed || request.socket.destroyed) this.destroy();
+    this.reusedConnection = this.#options.connection.begin();
+    this.stage = 'sent';
+    if (this.#aborted || this.#exchanged.request.socket.destroyed) this.abort();
   }
 
   onResponseStart(
@@ -65,35 +63,31 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     reason?: string,
   ): void {
     if (status < 200) return;
-    this.#forwarding.replied = true;
-    const { response, context, body } = this.#forwarding;
-    body.release();
-    const sent = responseHeaders(textOf(rawHeaders), response, context.requestId);
-    response.writeHead(status, reason, sent);
+    this.stage = 'replied';
+    this.#options.onReply();
+    const { response, context } = this.#exchanged;
+    response.writeHead(status, reason, responseHeaders(textOf(rawHeaders), response, context.requestId));
     // A reply of unknown length may be a stream whose first event is yet to come.
     if (headers['content-length'] === undefined) response.flushHeaders();
   }
 
   /** Passes the reply on, chunk by chunk as it comes, at the caller's pace. */
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { response } = this.#forwarding;
+    const { response } = this.#exchanged;
     if (response.write(chunk)) return;
     controller.pause();
     response.once('drain', () => controller.resume());
   }
 
   onResponseEnd(): void {
-    const { request, response, body } = this.#forwarding;
-    this.#connection.release('kept');
-    response.end();
-    if (request.complete) return;
-    body.stop();
-    discardRest(request);
+    this.#options.connection.release('kept');
+    this.#exchanged.response.end();
+    this.#options.onEnd();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#connection.release('failed');
-    this.#fail(error);
+    this.#options.connection.release('failed');
+    this.#options.onLost(error);
   }
 }
 

@@ -10,6 +10,8 @@ import { bodyTooSlow, serviceTooSlow, shuttingDown } from './service-errors.ts';
 
 export type ForwardedEndpoint = Endpoint<ServiceName>;
 
+export const isForwarded = (endpoint: Endpoint): endpoint is ForwardedEndpoint => endpoint.service !== 'edge';
+
 /** The watched state of a request to a service. */
 export interface Watched {
   readonly request: IncomingMessage;

@@ -12,14 +12,14 @@ const IDLE_MS = 30_000;
 const MAX_IDLE_PER_ADDRESS = 1024;
 
 /** undici also sends the chunks of an iterable; only its types lack that. */
-type Sending = Omit<Dispatcher.DispatchOptions, 'body'> & {
+export type ServiceSending = Omit<Dispatcher.DispatchOptions, 'body'> & {
   readonly body: Buffer | AsyncIterable<Buffer> | null;
 };
 
 /** One connection to a service, for one request at a time. undici opens it, also again, when a request needs it. */
 export interface ServiceConnection {
   /** The handler's `onRequestStart` is called once the connection is established: nothing of an iterable body was read before. */
-  dispatch(sending: Sending, handler: Dispatcher.DispatchHandler): void;
+  dispatch(sending: ServiceSending, handler: Dispatcher.DispatchHandler): void;
   /** To be called when a request starts: whether the connection carried another request before this one. */
   begin(): boolean;
   /** To be called when a request is over. A connection whose request failed is not used again. */
