@@ -78,6 +78,8 @@ export function serveBy(server: Server): Serving {
   onRequest((request, response) => {
     const { socket } = request;
     socket[openResponse] = response;
+    // It offers another protocol, which nobody took: Node's parser drops what comes behind it, and reads on without an end.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     // Before Node's own listener, which drops unseen whatever of a body nobody has begun to read.
     response.prependOnceListener('finish', () => {
       if (!request.complete) discardRest(request);
