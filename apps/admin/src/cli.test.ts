@@ -65,7 +65,7 @@ test('a key is made, listed and revoked from the command line', async () => {
     'gpt-*, claude-*',
   ]);
   expect(made.code).toBe(0);
-  const [, id] = /Made key (key_\w+) \(search\)\. It is shown only now/.exec(made.out) ?? [];
+  const [, id] = /Created key (key_\w+) \(search\)\. It is shown only once/.exec(made.out) ?? [];
   expect(made.out).toMatch(/\n\n {2}gwk_[\w-]{49}\n/);
 
   const listed = await gateway(['keys', 'list']);
@@ -117,7 +117,7 @@ test('a service that is not running, a wrong token and a missing one each have a
   const url = `http://127.0.0.1:${await freePort()}`;
   expect(await gateway(['keys', 'list'], { ADMIN_URL: url })).toMatchObject({
     code: 1,
-    error: `The admin service does not answer at ${url}. Start the gateway with npm start, or set ADMIN_URL.\n`,
+    error: `The admin service is not responding at ${url}. Start the gateway with npm start, or set ADMIN_URL.\n`,
   });
   const wrong = await gateway(['keys', 'list'], { GATEWAY_ADMIN_TOKEN: 'another-token' });
   expect(wrong.code).toBe(1);
@@ -150,9 +150,9 @@ test('a key is changed and rotated from the command line', async () => {
   expect(fewer.out).toMatch(/^limits +requestsPerMinute=60$/m);
   expect((await gateway(['keys', 'show', id])).out).toMatch(/^disabled +true$/m);
   const rotated = await gateway(['keys', 'rotate', id, '--grace', '3600']);
-  expect(rotated.out).toMatch(/\n\n {2}gwk_[\w-]{49}\n\nThe old one works until \d{4}-/);
+  expect(rotated.out).toMatch(/\n\n {2}gwk_[\w-]{49}\n\nThe old secret works until \d{4}-/);
   expect(rotated.out).not.toContain(key);
-  expect((await gateway(['keys', 'rotate', id])).out).toContain('The old one no longer works.');
+  expect((await gateway(['keys', 'rotate', id])).out).toContain('The old secret no longer works.');
   const wrong = await gateway(['keys', 'update', id, '--limit', 'requestsPerMinute=many']);
   expect(wrong).toMatchObject({ code: 1, error: expect.stringContaining('limits.requestsPerMinute') });
 });
@@ -215,12 +215,14 @@ test('usage, its records, channels and changes are shown', async () => {
   expect(usage.out).toMatch(/^key_a +gpt-5 +1 .* 1\.234567$/m);
   const rows = JSON.parse((await gateway(['usage', '--json'])).out);
   expect(rows).toMatchObject([{ model: 'gpt-5', requests: 1 }]);
-  expect((await gateway(['usage', '--from', '2020-01-01', '--to', '2020-01-02'])).out).toContain('Nothing');
+  expect((await gateway(['usage', '--from', '2020-01-01', '--to', '2020-01-02'])).out).toBe(
+    'No usage in this period.\n',
+  );
   const records = await gateway(['usage', 'records', '--format', 'csv']);
   expect(records.out).toMatch(/^id,startedAt,.*\r\nreq_1,/);
   expect((await gateway(['channels'], {})).error).toContain('The configuration file cannot be read');
   const made = await gateway(['keys', 'create', '--name', 'audited'], { USER: 'ann' });
   expect(made.code).toBe(0);
   const audit = await gateway(['audit', '--count', '1']);
-  expect(audit.out).toMatch(/^WHEN +WHO +WHAT +WHICH +CHANGED\n\S+ +ann +key\.created +key_\w+\n$/);
+  expect(audit.out).toMatch(/^WHEN +WHO +ACTION +SUBJECT +CHANGES\n\S+ +ann +key\.created +key_\w+\n$/);
 });

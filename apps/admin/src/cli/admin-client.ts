@@ -56,7 +56,7 @@ export function createAdminClient({
     };
     const response = await fetch(target, { method, headers, ...init }).catch(() => {
       throw new CommandError(
-        `The admin service does not answer at ${url}. Start the gateway with npm start, or set ADMIN_URL.`,
+        `The admin service is not responding at ${url}. Start the gateway with npm start, or set ADMIN_URL.`,
       );
     });
     if (response.ok) return response;
@@ -66,7 +66,8 @@ export function createAdminClient({
       );
     const { data } = AdminError.safeParse(await response.json().catch(() => undefined));
     throw new CommandError(
-      data?.error.message ?? `${url} answered ${response.status}, and not as the admin service does.`,
+      data?.error.message ??
+        `Unexpected response from ${url}: status ${response.status}. Is this the admin service?`,
     );
   };
 
@@ -75,7 +76,7 @@ export function createAdminClient({
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await send(method, path, query, { signal, ...content });
     return response.json().catch(() => {
-      throw new CommandError(`${url} did not answer with JSON, as the admin service does.`);
+      throw new CommandError(`${url} did not return JSON. Is this the admin service?`);
     });
   };
 
@@ -98,7 +99,7 @@ export function createAdminClient({
       try {
         for await (const piece of body ?? []) yield decoder.decode(piece, { stream: true });
       } catch {
-        throw new CommandError('The answer broke off before its end. What was printed is not complete.');
+        throw new CommandError('The response was cut off. The output is incomplete.');
       }
     },
   };

@@ -56,7 +56,7 @@ test.for([
   const url = await start();
   await record(JSON.stringify({ url, instanceKey: KEY }));
   await expect(find()).rejects.toThrow(
-    `What answers at ${url} is not the gateway with the data folder ${folder.path}; it was not sent the token.`,
+    `The server at ${url} is not the gateway with the data folder ${folder.path}, so the token was not sent.`,
   );
 });
 
@@ -64,13 +64,13 @@ test('an instance that does not answer is an error with the next step', async ()
   const url = `http://127.0.0.1:${await freePort()}`;
   await record(JSON.stringify({ url, instanceKey: KEY }));
   await expect(find()).rejects.toThrow(
-    `The gateway with the data folder ${folder.path} does not answer: its admin service was at ${url}. Start the gateway with npm start, or set ADMIN_URL.`,
+    `The gateway with the data folder ${folder.path} is not responding: its admin service was at ${url}. Start the gateway with npm start, or set ADMIN_URL.`,
   );
 });
 
 test('a token from a data folder whose gateway does not run is sent to no service', async () => {
   await expect(find({ ADMIN_PORT: '8090' })).rejects.toThrow(
-    `No gateway runs with the data folder ${folder.path}.`,
+    `No gateway is running with the data folder ${folder.path}.`,
   );
   await record('{"url":');
   await expect(find()).rejects.toThrow('admin.json cannot be read');

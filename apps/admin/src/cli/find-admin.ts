@@ -34,7 +34,7 @@ export async function findAdmin(
     return { url: record.url, ...found };
   }
   if (env.GATEWAY_ADMIN_TOKEN) return { url: `http://127.0.0.1:${env.ADMIN_PORT || DEFAULT_PORT}`, ...found };
-  throw new CommandError(`No gateway runs with the data folder ${folder}. ${OTHERWISE}`);
+  throw new CommandError(`No gateway is running with the data folder ${folder}. ${OTHERWISE}`);
 }
 
 async function findToken(env: Environment, folder: string): Promise<{ token: string; tokenSource: string }> {
@@ -43,7 +43,7 @@ async function findToken(env: Environment, folder: string): Promise<{ token: str
   const token = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (token !== '') return { token, tokenSource: file };
   throw new CommandError(
-    `There is no admin token: GATEWAY_ADMIN_TOKEN is not set and ${file} cannot be read. Start the gateway with npm start, which makes one, or set the variable.`,
+    `There is no admin token: GATEWAY_ADMIN_TOKEN is not set and ${file} cannot be read. Start the gateway with npm start, which creates one, or set the variable.`,
   );
 }
 
@@ -68,12 +68,12 @@ async function checkInstance(
   );
   if (response === null)
     throw new CommandError(
-      `The gateway with the data folder ${folder} does not answer: its admin service was at ${url}. ${OTHERWISE}`,
+      `The gateway with the data folder ${folder} is not responding: its admin service was at ${url}. ${OTHERWISE}`,
     );
   const { data } = Proof.safeParse(jsonIn(await response.text().catch(() => '')));
   if (data === undefined || !isProof(data.proof, instanceKey, challenge))
     throw new CommandError(
-      `What answers at ${url} is not the gateway with the data folder ${folder}; it was not sent the token. ${OTHERWISE}`,
+      `The server at ${url} is not the gateway with the data folder ${folder}, so the token was not sent. ${OTHERWISE}`,
     );
 }
 

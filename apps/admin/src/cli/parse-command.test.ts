@@ -18,17 +18,17 @@ test.for([
   [['models'], 'Unknown command: models'],
   [['constructor'], 'Unknown command: constructor'],
   [['__proto__', 'x'], 'Unknown command: __proto__'],
-  [['keys', 'revoke'], 'Which one? keys revoke ID'],
-  [['keys', 'list', 'all'], 'One argument too many: all'],
-  [['keys', 'revoke', 'key_1', 'key_2'], 'One argument too many: key_2'],
+  [['keys', 'revoke'], 'Missing argument: keys revoke ID'],
+  [['keys', 'list', 'all'], 'Unexpected argument: all'],
+  [['keys', 'revoke', 'key_1', 'key_2'], 'Unexpected argument: key_2'],
   [['keys', 'create', '--colour', 'red'], "Unknown option '--colour'"],
   [['keys', 'create', '--name'], "'--name <value>' argument missing"],
-  [['keys', 'create', '--label', 'no-value'], 'A label is NAME=VALUE, not no-value'],
-  [['keys', 'create', '--limit', 'tokensPerMinute'], 'A limit is NAME=VALUE, not tokensPerMinute'],
-  [['keys', 'update', 'key_1', '--enable', '--disable'], 'Either --disable or --enable'],
-  [['keys', 'list', '--name', 'x'], '--name is no option of keys list'],
+  [['keys', 'create', '--label', 'no-value'], 'A label must be NAME=VALUE, not no-value'],
+  [['keys', 'create', '--limit', 'tokensPerMinute'], 'A limit must be NAME=VALUE, not tokensPerMinute'],
+  [['keys', 'update', 'key_1', '--enable', '--disable'], 'Use either --disable or --enable'],
+  [['keys', 'list', '--name', 'x'], 'keys list has no option --name'],
   [['teams'], 'Which command? teams create'],
-  [['usage', 'everything'], 'One argument too many: everything'],
+  [['usage', 'everything'], 'Unexpected argument: everything'],
 ] as const)('%j is refused: %s', ([argv, message]) => {
   expect(() => sentBy(argv)).toThrow(message);
 });
@@ -39,14 +39,14 @@ const OF_ALL =
 const OF_MODELS = 'Limits are requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute.';
 
 test.for([
-  [['--limit', 'foo=1'], `There is no limit foo. ${OF_ALL}.`],
-  [['--limit', 'models=1'], `There is no limit models. ${OF_ALL}.`],
-  [['--limit', '__proto__=1'], `There is no limit __proto__. ${OF_ALL}.`],
-  [['--limit', 'toString=1'], `There is no limit toString. ${OF_ALL}.`],
-  [['--remove', 'limits.foo'], `There is no limit foo. ${OF_ALL}, models.`],
-  [['--model-limit', 'gpt-*:foo=1'], `There is no limit foo. ${OF_MODELS}`],
-  [['--model-limit', 'gpt-*:concurrentRequests=1'], `There is no limit concurrentRequests. ${OF_MODELS}`],
-  [['--model-limit', 'tokensPerMinute=5'], "A model's limit is PATTERN:NAME=COUNT, not tokensPerMinute=5"],
+  [['--limit', 'foo=1'], `Unknown limit: foo. ${OF_ALL}.`],
+  [['--limit', 'models=1'], `Unknown limit: models. ${OF_ALL}.`],
+  [['--limit', '__proto__=1'], `Unknown limit: __proto__. ${OF_ALL}.`],
+  [['--limit', 'toString=1'], `Unknown limit: toString. ${OF_ALL}.`],
+  [['--remove', 'limits.foo'], `Unknown limit: foo. ${OF_ALL}, models.`],
+  [['--model-limit', 'gpt-*:foo=1'], `Unknown limit: foo. ${OF_MODELS}`],
+  [['--model-limit', 'gpt-*:concurrentRequests=1'], `Unknown limit: concurrentRequests. ${OF_MODELS}`],
+  [['--model-limit', 'tokensPerMinute=5'], 'A model limit must be PATTERN:NAME=COUNT, not tokensPerMinute=5'],
 ] as const)('an unknown limit is refused with the list of limits: %j', ([options, message]) => {
   expect(() => sentBy(['keys', 'update', 'key_1', ...options])).toThrow(message);
 });

@@ -1,5 +1,5 @@
 import { ACCESS_COMMANDS } from './commands/access-commands.ts';
-import type { CommandRow, Commands } from './commands/command-row.ts';
+import { argumentOf, type CommandRow, type Commands } from './commands/command-row.ts';
 import { OPERATIONS_COMMANDS } from './commands/operations-commands.ts';
 import { namesGiven, readOptions, UsageError, type Values } from './commands/options.ts';
 import { TRAFFIC_COMMANDS } from './commands/traffic-commands.ts';
@@ -28,13 +28,14 @@ export function parseCommand(argv: readonly string[]): Command {
   const row = Object.hasOwn(COMMANDS, words) ? COMMANDS[words] : undefined;
   if (row === undefined) throw unknownCommand(noun, verb);
   const [argument, ...rest] = positionals.slice(words.split(' ').length);
-  if (row.argument !== null && argument === undefined)
-    throw new UsageError(`Which one? ${words} ${row.argument}`);
-  const extra = row.argument === null ? argument : rest[0];
-  if (extra !== undefined) throw new UsageError(`One argument too many: ${extra}`);
-  const allowed: readonly string[] = [...row.options, ...ALWAYS];
+  const needed = argumentOf(row);
+  if (needed !== undefined && argument === undefined)
+    throw new UsageError(`Missing argument: ${words} ${needed}`);
+  const extra = needed === undefined ? argument : rest[0];
+  if (extra !== undefined) throw new UsageError(`Unexpected argument: ${extra}`);
+  const allowed: readonly string[] = [...(row.options ?? []), ...ALWAYS];
   const wrong = namesGiven(values).find((name) => !allowed.includes(name));
-  if (wrong !== undefined) throw new UsageError(`--${wrong} is no option of ${words}`);
+  if (wrong !== undefined) throw new UsageError(`${words} has no option --${wrong}`);
   return { name: 'call', row, argument: argument ?? '', values };
 }
 

@@ -1,5 +1,5 @@
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
-import type { CommandRow } from './commands/command-row.ts';
+import { type CommandRow, pathOf } from './commands/command-row.ts';
 import { UsageError } from './commands/options.ts';
 import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
@@ -42,7 +42,7 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
   const body = row.body?.(values, argument);
   const client = createAdminClient({ fetch, actor: userName, ...(await findAdmin(env, fetch)) });
   const query = row.query?.(values) ?? {};
-  const path = row.path(argument);
+  const path = pathOf(row, argument);
   if (row.answer === 'stream') {
     for await (const piece of client.stream(path, query)) await line.write(piece);
     return;
@@ -60,7 +60,7 @@ export const printable = (text: string): string =>
 
 function callApi(
   client: AdminClient,
-  { answer: kind, method }: CommandRow,
+  { answer: kind, method = 'GET' }: CommandRow,
   path: string,
   query: Readonly<Record<string, string | undefined>>,
   body: unknown,

@@ -1,86 +1,87 @@
 export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
 
-  keys create            make a key; it is shown once
-      --name NAME        what it is for (default: cli)
-  keys list              all keys, the newest first
+  keys create            create a key; its secret is shown only once
+      --name NAME        what the key is for (default: cli)
+  keys list              list all keys, newest first
   keys show ID
-  keys balance ID        what is left of its own limits and budget
-  keys update ID         change what the options name; known everywhere within a second
-  keys rotate ID         make another secret for a key
-      --grace SECONDS    how long the old one works on (default: 0)
-  keys webhook-secret ID make a secret to sign a key's webhooks with, or another one
-      --grace SECONDS    how long they are signed with the old one as well (default: 0)
-  keys revoke ID         revoke a key for good; it is refused everywhere within a second
+  keys balance ID        show what remains of its own limits and budget
+  keys update ID         change the given settings; takes effect everywhere within a second
+  keys rotate ID         issue a new secret for a key
+      --grace SECONDS    how long the old secret keeps working (default: 0)
+  keys webhook-secret ID create or rotate the secret that signs a key's webhooks
+      --grace SECONDS    how long they are also signed with the old secret (default: 0)
+  keys revoke ID         revoke a key permanently; it is refused everywhere within a second
 
     what a key may do (keys create, keys update):
       --team TEAM
-      --owner WHO        whom to ask about it
+      --owner WHO        who to contact about it
       --models LIST      model patterns it may use, such as gpt-*,claude-* (default: all)
       --endpoints LIST   responses, messages, chat, images, speech, transcriptions (default: all)
       --expires-at TIME  ISO 8601, such as 2027-01-31T00:00:00Z (default: never)
-      --label NAME=VALUE may be repeated
-      --priority PRIORITY  low, normal or high: which requests are refused first under overload (default: normal)
+      --label NAME=VALUE repeatable
+      --priority PRIORITY  low, normal or high: low is refused first under overload (default: normal)
       --disable, --enable
-      --webhook-url URL  where the ends of its jobs are reported that go on without their caller
+      --webhook-url URL  where to report that its detached jobs have ended
 
-  teams create NAME      make a team; its limits and budget hold for all its keys together
+  teams create NAME      create a team; all its keys share its limits and budget
   teams list
   teams show NAME
-  teams balance NAME     what is left of its limits and budget
+  teams balance NAME     show what remains of its limits and budget
   teams update NAME
-  teams delete NAME      only once no working key names it
+  teams delete NAME      only possible when no active key belongs to it
 
     what keys and teams may use (create and update):
       --limit NAME=COUNT requestsPerMinute, tokensPerMinute, imagesPerMinute, audioSecondsPerMinute or
-                         concurrentRequests; may be repeated. For keys also concurrentJobs, jobWeight (1 to 100) and
+                         concurrentRequests; repeatable. For keys also concurrentJobs, jobWeight (1 to 100),
                          jobPriority (0 first to 9 last; default 5) and keptResultBytes
       --model-limit PATTERN:NAME=COUNT
-                         such a limit per minute for some models only: gpt-*:tokensPerMinute=1000; may be repeated
-      --budget USD       what they may spend
-      --period PERIOD    in a day, week, month or total
-      --allow-unpriced   models without a price may be used in spite of the budget
-      --remove MEMBER    update only: removes what is set, such as budget, models, limits.tokensPerMinute or
-                         limits.models.gpt-*; may be repeated
+                         a per-minute limit for some models only: gpt-*:tokensPerMinute=1000; repeatable
+      --budget USD       how much they may spend
+      --period PERIOD    per day, week or month, or total
+      --allow-unpriced   allow models without a price despite the budget
+      --remove MEMBER    update only: removes a setting, such as budget, models, limits.tokensPerMinute or
+                         limits.models.gpt-*; repeatable
 
-  usage                  what was used, in the last 30 days
+  usage                  show usage, by default of the last 30 days
       --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z
       --group-by LIST    any of hour, day, keyId, team, model, channel, endpoint, outcome (default: model)
       --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
-  usage records          every single record, as NDJSON
+  usage records          print every record as NDJSON
       --format csv       as CSV; --from, --to and the filters as above
-  requests list          requests that have ended, the newest first; --from, --to and the filters as above
-      --id TEXT          a part of a request's id
+  requests list          list finished requests, newest first; --from, --to and the filters as above
+      --id TEXT          part of a request id
       --count NUMBER     how many, at most 200 (default: 50)
-  requests show ID       one: where its time went, its attempts, what it cost and why
-  attention              what needs a person now
-  webhooks list          the latest webhooks, and how sending them went
+  requests show ID       show where a request's time went, its attempts, and how its cost came about
+  attention              show what needs attention now
+  webhooks list          list the latest webhooks with their delivery status
       --key ID
       --status STATUS    pending, delivered or failed
       --count NUMBER     how many, at most 200 (default: 50)
-  webhooks show ID       one with its attempts
-  webhooks replay ID     send it again
-  channels               the channels of the configuration, and what of them rests
-  channels rest NAME     send requests elsewhere, for as long as another channel can take them
+  webhooks show ID       show a webhook with its attempts
+  webhooks replay ID     send a webhook again
+  channels               list the configured channels and what is resting in them
+  channels rest NAME     send requests elsewhere for as long as another channel can take them
       --account NAME, --model MODEL   only one of its accounts, or one model on it
-      --seconds NUMBER   how long (default: until it is woken)
+      --seconds NUMBER   how long (default: until woken)
       --reason TEXT      shown to others
-  channels test NAME     send it the smallest request for text, also if it rests
-      --key ID           the key under which it counts
-      --model MODEL      the callers' name of a model (default: its first text model)
-  channels wake NAME     end its rests, also those that the gateway began
+  channels test NAME     send a minimal text request, even if the channel is resting
+      --key ID           the key it is charged to
+      --model MODEL      a model, by the name callers use (default: the channel's first text model)
+  channels wake NAME     end its rests, including those that the gateway started
       --account NAME, --model MODEL   only these
-  queues                 how many jobs of each queue are where
-  jobs list              jobs that failed
+  queues                 show how many jobs are in each queue, by state
+  jobs list              list failed jobs
       --status STATUS    queued, in_progress, completed or failed (default)
       --count NUMBER     how many, at most 200 (default: 50)
-  jobs show ID           one: its history, its webhook, what is kept of its result
-  jobs cancel ID         stop a job that runs; one that waits is not begun
-  jobs requeue ID        queue a failed job again that was certainly not done
-  audit                  the latest changes of keys, teams and rests of channels
+  jobs show ID           show a job's history, its webhook, and what is stored of its result
+  jobs cancel ID         stop a running job, or drop a waiting one
+  jobs requeue ID        requeue a failed job, if it is certain that its work was not done
+  audit                  list the latest changes to keys, teams and rests of channels
       --count NUMBER     how many, at most 200 (default: 50)
 
   --json                 print JSON instead of text
   --help                 print this
 
-The admin service is that of the \`npm start\` which runs with the data folder (GATEWAY_DATA_DIR, default: .data), and so is
-its token. For another one set ADMIN_URL and GATEWAY_ADMIN_TOKEN; with the token alone: http://127.0.0.1:8090 (ADMIN_PORT).`;
+The admin service and its token are those of the \`npm start\` that is running with the data folder (GATEWAY_DATA_DIR,
+default: .data). To use another one, set ADMIN_URL and GATEWAY_ADMIN_TOKEN; with the token alone, the address is
+http://127.0.0.1:8090 (ADMIN_PORT).`;

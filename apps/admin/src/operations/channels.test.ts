@@ -172,19 +172,19 @@ test.for<[what: string, path: string, body: unknown, status: number, message: Re
 });
 
 test('the command line shows rests, begins and ends them', async () => {
-  expect((await gateway('channels')).out).toMatch(/^NAME +PROVIDER.* RESTS\none .* no\n/);
-  const rested = await gateway('channels', 'rest', 'two', '--seconds', '90', '--reason', 'too dear');
+  expect((await gateway('channels')).out).toMatch(/^NAME +PROVIDER.* RESTING\none .* no\n/);
+  const rested = await gateway('channels', 'rest', 'two', '--seconds', '90', '--reason', 'too expensive');
   expect(rested).toMatchObject({ code: 0 });
   expect(rested.out).toMatch(
-    /^Of two rests now:\n {2}all of it: too dear \(ada\), \d+ s left\nWarning: 'lonely'/,
+    /^Resting in two:\n {2}the whole channel: too expensive \(ada\), \d+ s left\nWarning: 'lonely'/,
   );
   await gateway('channels', 'rest', 'one', '--model', 'gpt-5');
   const { out } = await gateway('channels');
   expect(out).toMatch(/\none .* yes\n/);
-  expect(out).toContain('Of one rests:\n  model gpt-5-2026: a person put it to rest (ada), until woken');
+  expect(out).toContain('Resting in one:\n  model gpt-5-2026: a person put it to rest (ada), until woken');
   await gatewayRests('credentials');
-  expect((await gateway('channels')).out).toContain('it fails to answer, until the channel has another key');
-  expect((await gateway('channels', 'wake', 'two')).out).toBe('Of two rests now: nothing\n');
+  expect((await gateway('channels')).out).toContain('it fails to answer, until the channel gets another key');
+  expect((await gateway('channels', 'wake', 'two')).out).toBe('Resting in two: nothing\n');
   expect((await gateway('channels', 'wake', 'nobody')).code).toBe(1);
   expect((await gateway('channels', 'sleep')).code).toBe(2);
 });
@@ -193,7 +193,7 @@ test('the command line tests a channel, and says what is wrong', async () => {
   const key = Made.parse((await call('POST', '/keys', { name: 'tests channels' })).body);
   const { out } = await gateway('channels', 'test', 'two', '--key', key.id, '--model', 'lonely');
   expect(out).toMatch(
-    /^It failed after \d+ ms\.\nThe edge cannot be reached.*\nModel lonely, request test-[-\w]+\n$/,
+    /^Failed after \d+ ms\.\nThe edge cannot be reached.*\nModel lonely, request test-[-\w]+\n$/,
   );
   expect((await gateway('channels', 'test', 'two')).code).toBe(1);
   expect((await gateway('channels', 'test', 'two', '--key', 'key_0000000000000000')).code).toBe(1);

@@ -151,7 +151,7 @@ test('the command line does the same', async () => {
   const { id: keyId } = await makeKey();
   const [code, text] = await command('keys', 'webhook-secret', keyId, '--grace', '60');
   expect(code).toBe(0);
-  expect(text).toMatch(/It is shown only now; give it to the receiver:\n\n {2}whsec_/);
+  expect(text).toMatch(/It is shown only once; give it to the receiver:\n\n {2}whsec_/);
   expect((await command('keys', 'update', keyId, '--webhook-url', 'https://hooks.example.com/'))[1]).toMatch(
     /webhookUrl +https:\/\/hooks\.example\.com\//,
   );
@@ -161,7 +161,7 @@ test('the command line does the same', async () => {
       `^ID +KEY +CREATED +STATUS +ATTEMPTS +NEXT +LAST ERROR\n${id} +${keyId} +\\S+ +pending +0 +- +-\n$`,
     ),
   );
-  expect((await command('webhooks', 'list', '--status', 'failed'))[1]).toBe('There are no such webhooks.\n');
+  expect((await command('webhooks', 'list', '--status', 'failed'))[1]).toBe('No matching webhooks.\n');
   expect((await command('webhooks', 'show', id))[1]).toContain('No attempts yet.');
   const [failed, why] = await command('webhooks', 'replay', id);
   expect([failed, why]).toEqual([1, expect.stringContaining('is being sent')]);

@@ -1,10 +1,19 @@
-import * as texts from '../texts/texts.ts';
-import { at, type Commands } from './command-row.ts';
+import {
+  balanceText,
+  createdText,
+  KEY_COLUMNS,
+  rotatedText,
+  webhookSecretText,
+} from '../texts/access-texts.ts';
+import { detailsOf, listOf, sentenceOf } from '../texts/table.ts';
+import type { Commands } from './command-row.ts';
 import { numberOrText, type Values } from './options.ts';
 import { settingsBody } from './settings-body.ts';
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
+const KEY = `${KEYS}/{ID}`;
+const TEAM = `${TEAMS}/{NAME}`;
 
 const USE_OPTIONS = ['limit', 'model-limit', 'budget', 'period', 'allow-unpriced'] as const;
 const KEY_OPTIONS = [
@@ -15,125 +24,62 @@ const KEY_OPTIONS = [
 ] as const satisfies readonly string[];
 
 const graceBody = ({ grace }: Values) => (grace === undefined ? {} : { graceSeconds: numberOrText(grace) });
+const grace = { method: 'POST', options: ['grace'], body: graceBody } as const;
 
 /** Keys and teams. */
 export const ACCESS_COMMANDS: Commands = {
   'keys create': {
-    argument: null,
-    options: KEY_OPTIONS,
     method: 'POST',
-    path: () => KEYS,
+    path: KEYS,
+    options: KEY_OPTIONS,
     body: (values) => ({ name: 'cli', ...settingsBody(values) }),
-    answer: 'value',
-    text: texts.createdText,
+    text: createdText,
   },
   'keys list': {
-    argument: null,
-    options: [],
-    method: 'GET',
-    path: () => KEYS,
+    path: KEYS,
     answer: 'list',
-    text: texts.keysText,
+    text: listOf(KEY_COLUMNS, 'No keys yet. Create one: npm run gateway -- keys create --name NAME'),
   },
-  'keys show': {
-    argument: 'ID',
-    options: [],
-    method: 'GET',
-    path: at(KEYS),
-    answer: 'value',
-    text: texts.keyText,
-  },
-  'keys balance': {
-    argument: 'ID',
-    options: [],
-    method: 'GET',
-    path: (id) => `${at(KEYS)(id)}/balance`,
-    answer: 'value',
-    text: texts.balanceText,
-  },
+  'keys show': { path: KEY, text: detailsOf() },
+  'keys balance': { path: `${KEY}/balance`, text: balanceText },
   'keys update': {
-    argument: 'ID',
-    options: [...KEY_OPTIONS, 'remove'],
     method: 'PATCH',
-    path: at(KEYS),
+    path: KEY,
+    options: [...KEY_OPTIONS, 'remove'],
     body: settingsBody,
-    answer: 'value',
-    text: texts.keyText,
+    text: detailsOf(),
   },
-  'keys rotate': {
-    argument: 'ID',
-    options: ['grace'],
-    method: 'POST',
-    path: (id) => `${at(KEYS)(id)}/rotate`,
-    body: graceBody,
-    answer: 'value',
-    text: texts.rotatedText,
-  },
-  'keys webhook-secret': {
-    argument: 'ID',
-    options: ['grace'],
-    method: 'POST',
-    path: (id) => `${at(KEYS)(id)}/webhook-secret`,
-    body: graceBody,
-    answer: 'value',
-    text: texts.webhookSecretText,
-  },
+  'keys rotate': { ...grace, path: `${KEY}/rotate`, text: rotatedText },
+  'keys webhook-secret': { ...grace, path: `${KEY}/webhook-secret`, text: webhookSecretText },
   'keys revoke': {
-    argument: 'ID',
-    options: [],
     method: 'DELETE',
-    path: at(KEYS),
-    answer: 'value',
-    text: texts.revokedText,
+    path: KEY,
+    text: sentenceOf(({ id, name }) => `Revoked key ${id} (${name}).`),
   },
   'teams create': {
+    method: 'POST',
+    path: TEAMS,
     argument: 'NAME',
     options: USE_OPTIONS,
-    method: 'POST',
-    path: () => TEAMS,
     body: (values, name) => ({ ...settingsBody(values), name }),
-    answer: 'value',
-    text: texts.teamText,
+    text: detailsOf(),
   },
   'teams list': {
-    argument: null,
-    options: [],
-    method: 'GET',
-    path: () => TEAMS,
+    path: TEAMS,
     answer: 'list',
-    text: texts.teamsText,
+    text: listOf(
+      { NAME: 'name', LIMITS: 'limits', BUDGET: 'budget' },
+      'No teams yet. Create one: npm run gateway -- teams create NAME',
+    ),
   },
-  'teams show': {
-    argument: 'NAME',
-    options: [],
-    method: 'GET',
-    path: at(TEAMS),
-    answer: 'value',
-    text: texts.teamText,
-  },
-  'teams balance': {
-    argument: 'NAME',
-    options: [],
-    method: 'GET',
-    path: (name) => `${at(TEAMS)(name)}/balance`,
-    answer: 'value',
-    text: texts.balanceText,
-  },
+  'teams show': { path: TEAM, text: detailsOf() },
+  'teams balance': { path: `${TEAM}/balance`, text: balanceText },
   'teams update': {
-    argument: 'NAME',
-    options: [...USE_OPTIONS, 'remove'],
     method: 'PATCH',
-    path: at(TEAMS),
+    path: TEAM,
+    options: [...USE_OPTIONS, 'remove'],
     body: settingsBody,
-    answer: 'value',
-    text: texts.teamText,
+    text: detailsOf(),
   },
-  'teams delete': {
-    argument: 'NAME',
-    options: [],
-    method: 'DELETE',
-    path: at(TEAMS),
-    answer: 'value',
-    text: texts.teamText,
-  },
+  'teams delete': { method: 'DELETE', path: TEAM, text: detailsOf() },
 };

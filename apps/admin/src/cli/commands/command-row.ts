@@ -1,24 +1,33 @@
+import type { Text } from '../texts/table.ts';
 import type { OptionName, Values } from './options.ts';
 
 /** One call of the admin API, and how its answer is printed. */
 export interface CommandRow {
-  /** The argument's name, if it needs one. */
-  readonly argument: 'ID' | 'NAME' | null;
-  readonly options: readonly OptionName[];
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  readonly path: (argument: string) => string;
+  /** With the name of the command's argument, if it belongs there: `/admin/v1/keys/{ID}`. */
+  readonly path: string;
+  /** The name of an argument that belongs into the body. */
+  readonly argument?: string;
+  /** `GET` if left out. */
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly options?: readonly OptionName[];
   readonly query?: (values: Values) => Readonly<Record<string, string | undefined>>;
   readonly body?: (values: Values, argument: string) => Readonly<Record<string, unknown>>;
   /**
-   * `value`: the answer itself. `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as it
-   * arrives.
+   * `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as it arrives. The answer itself if left
+   * out.
    */
-  readonly answer: 'value' | 'list' | 'page' | 'stream';
-  readonly text: (answer: unknown, nowMs: number) => string;
+  readonly answer?: 'list' | 'page' | 'stream';
+  readonly text: Text;
 }
 
 /** Commands by the words of the command line. */
 export type Commands = Readonly<Record<string, CommandRow>>;
 
-/** The path of one of these: `at('/admin/v1/keys')('key_1')`. */
-export const at = (base: string) => (argument: string) => `${base}/${encodeURIComponent(argument)}`;
+const ARGUMENT = /\{(\w+)\}/;
+
+/** The name of the argument that a command needs. */
+export const argumentOf = ({ path, argument }: CommandRow): string | undefined =>
+  argument ?? ARGUMENT.exec(path)?.[1];
+
+export const pathOf = ({ path }: CommandRow, argument: string): string =>
+  path.replace(ARGUMENT, () => encodeURIComponent(argument));

@@ -1,117 +1,123 @@
-import { channelsText, restedText, testedText, wokenText } from '../texts/channel-texts.ts';
-import { jobText } from '../texts/request-texts.ts';
-import * as texts from '../texts/texts.ts';
-import { at, type Commands } from './command-row.ts';
+import { channelsText, restedText, testedText } from '../texts/channel-texts.ts';
+import { detailsOf, listOf, type Row, Rows, sentenceOf } from '../texts/table.ts';
+import type { Commands } from './command-row.ts';
 import { numberOrText } from './options.ts';
 
 const WEBHOOKS = '/admin/v1/webhooks';
-const JOBS = '/admin/v1/jobs';
-const CHANNELS = '/admin/v1/channels';
+const WEBHOOK = `${WEBHOOKS}/{ID}`;
+const JOB = '/admin/v1/jobs/{ID}';
+const CHANNEL = '/admin/v1/channels/{NAME}';
+
+const attemptsOf = ({ attempts }: Row) => Rows.parse(attempts);
+const jobText = detailsOf({ history: { WHEN: 'at', EVENT: 'event', DETAIL: 'detail' } });
 
 /** Channels, queues, jobs and webhooks. */
 export const OPERATIONS_COMMANDS: Commands = {
   'webhooks list': {
-    argument: null,
+    path: WEBHOOKS,
     options: ['key', 'status', 'count'],
-    method: 'GET',
-    path: () => WEBHOOKS,
     query: ({ key, status, count }) => ({ keyId: key, status, limit: count }),
     answer: 'page',
-    text: texts.webhooksText,
+    text: listOf(
+      {
+        ID: 'id',
+        KEY: 'keyId',
+        CREATED: 'createdAt',
+        STATUS: 'status',
+        ATTEMPTS: (webhook) => attemptsOf(webhook).length,
+        NEXT: 'nextAttemptAt',
+        'LAST ERROR': (webhook) => attemptsOf(webhook).at(-1)?.error,
+      },
+      'No matching webhooks.',
+    ),
   },
   'webhooks show': {
-    argument: 'ID',
-    options: [],
-    method: 'GET',
-    path: at(WEBHOOKS),
-    answer: 'value',
-    text: texts.webhookText,
+    path: WEBHOOK,
+    text: detailsOf(
+      {
+        attempts: {
+          AT: 'at',
+          STATUS: 'status',
+          TIME: ({ durationMs }) => `${durationMs} ms`,
+          ERROR: 'error',
+        },
+      },
+      'No attempts yet.',
+    ),
   },
   'webhooks replay': {
-    argument: 'ID',
-    options: [],
     method: 'POST',
-    path: (id) => `${at(WEBHOOKS)(id)}/replay`,
-    answer: 'value',
-    text: texts.replayedText,
+    path: `${WEBHOOK}/replay`,
+    text: sentenceOf(
+      ({ id }) => `Webhook ${id} will be sent again. To follow it: npm run gateway -- webhooks show ${id}`,
+    ),
   },
-  channels: {
-    argument: null,
-    options: [],
-    method: 'GET',
-    path: () => CHANNELS,
-    answer: 'page',
-    text: channelsText,
-  },
+  channels: { path: '/admin/v1/channels', answer: 'page', text: channelsText },
   'channels rest': {
-    argument: 'NAME',
-    options: ['account', 'model', 'seconds', 'reason'],
     method: 'POST',
-    path: (name) => `${at(CHANNELS)(name)}/rest`,
+    path: `${CHANNEL}/rest`,
+    options: ['account', 'model', 'seconds', 'reason'],
     body: ({ account, model, seconds, reason }) => ({
       ...{ account, model, reason },
       ...(seconds === undefined ? {} : { seconds: numberOrText(seconds) }),
     }),
-    answer: 'value',
     text: restedText,
   },
   'channels test': {
-    argument: 'NAME',
-    options: ['key', 'model'],
     method: 'POST',
-    path: (name) => `${at(CHANNELS)(name)}/test`,
+    path: `${CHANNEL}/test`,
+    options: ['key', 'model'],
     body: ({ key, model }) => ({ keyId: key, model }),
-    answer: 'value',
     text: testedText,
   },
   'channels wake': {
-    argument: 'NAME',
-    options: ['account', 'model'],
     method: 'POST',
-    path: (name) => `${at(CHANNELS)(name)}/wake`,
+    path: `${CHANNEL}/wake`,
+    options: ['account', 'model'],
     body: ({ account, model }) => ({ account, model }),
-    answer: 'value',
-    text: wokenText,
+    text: restedText,
   },
   'jobs list': {
-    argument: null,
+    path: '/admin/v1/jobs',
     options: ['status', 'count'],
-    method: 'GET',
-    path: () => JOBS,
     query: ({ status, count }) => ({ status, limit: count }),
     answer: 'page',
-    text: texts.jobsText,
+    text: listOf(
+      {
+        ID: 'id',
+        KIND: 'kind',
+        STATUS: 'status',
+        MODEL: 'model',
+        KEY: 'keyId',
+        CREATED: 'createdAt',
+        ATTEMPTS: 'attempts',
+        ERROR: 'errorCode',
+        REQUEUE: ({ canRequeue }) => (canRequeue === true ? 'yes' : 'no'),
+      },
+      'No matching jobs.',
+    ),
   },
-  'jobs show': {
-    argument: 'ID',
-    options: [],
-    method: 'GET',
-    path: at(JOBS),
-    answer: 'value',
-    text: jobText,
-  },
-  'jobs cancel': {
-    argument: 'ID',
-    options: [],
-    method: 'POST',
-    path: (id) => `${at(JOBS)(id)}/cancel`,
-    answer: 'value',
-    text: jobText,
-  },
+  'jobs show': { path: JOB, text: jobText },
+  'jobs cancel': { method: 'POST', path: `${JOB}/cancel`, text: jobText },
   'jobs requeue': {
-    argument: 'ID',
-    options: [],
     method: 'POST',
-    path: (id) => `${at(JOBS)(id)}/requeue`,
-    answer: 'value',
-    text: texts.requeuedText,
+    path: `${JOB}/requeue`,
+    text: sentenceOf(({ id, kind, model }) => `Requeued job ${id} (${kind}, ${model}).`),
   },
   queues: {
-    argument: null,
-    options: [],
-    method: 'GET',
-    path: () => '/admin/v1/queues',
+    path: '/admin/v1/queues',
     answer: 'page',
-    text: texts.queuesText,
+    text: listOf(
+      {
+        QUEUE: 'queue',
+        QUEUED: 'queued',
+        'IN PROGRESS': 'inProgress',
+        DELAYED: 'delayed',
+        FAILED: 'failed',
+        COMPLETED: 'completed',
+        'WAITING SINCE': 'oldestQueuedAt',
+      },
+      'No queues.',
+    ),
   },
 };

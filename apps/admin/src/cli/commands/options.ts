@@ -74,7 +74,7 @@ export const list = (value: string): string[] =>
 /** `NAME=VALUE`; values may hold further equals signs. */
 export function pair(value: string, what: string): [string, string] {
   const at = value.indexOf('=');
-  if (at < 1) throw new UsageError(`${what} is NAME=VALUE, not ${value}`);
+  if (at < 1) throw new UsageError(`${what} must be NAME=VALUE, not ${value}`);
   return [value.slice(0, at), value.slice(at + 1)];
 }
 

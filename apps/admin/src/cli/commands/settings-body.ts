@@ -5,7 +5,7 @@ type Json = Record<string, unknown>;
 
 /** The body that makes or changes a key or a team: only the members that the options name. The service checks it. */
 export function settingsBody(values: Values): Json {
-  if (values.disable && values.enable) throw new UsageError('Either --disable or --enable');
+  if (values.disable && values.enable) throw new UsageError('Use either --disable or --enable');
   const body: Json = {};
   for (const name of ['name', 'team', 'owner', 'priority'] as const)
     if (values[name] !== undefined) body[name] = values[name];
@@ -28,8 +28,7 @@ const LIMIT_NAMES = Object.keys(KeyLimits.shape).filter((name) => name !== 'mode
 
 /** @throws {UsageError} for a name that is not among the known ones */
 function checkLimitName(name: string, known: readonly string[]): void {
-  if (!known.includes(name))
-    throw new UsageError(`There is no limit ${name}. Limits are ${known.join(', ')}.`);
+  if (!known.includes(name)) throw new UsageError(`Unknown limit: ${name}. Limits are ${known.join(', ')}.`);
 }
 
 const limitsOf = (values: Values): Json => ({
@@ -43,7 +42,7 @@ function modelLimitsOf(texts: readonly string[]): Json {
   for (const text of texts) {
     const [name, count] = limitOf(text);
     const at = name.lastIndexOf(':');
-    if (at < 1) throw new UsageError(`A model's limit is PATTERN:NAME=COUNT, not ${text}`);
+    if (at < 1) throw new UsageError(`A model limit must be PATTERN:NAME=COUNT, not ${text}`);
     const pattern = name.slice(0, at);
     const limit = name.slice(at + 1);
     checkLimitName(limit, MODEL_LIMIT_NAMES);

@@ -1,9 +1,7 @@
-import { attentionText, requestsText, requestText } from '../texts/request-texts.ts';
-import * as texts from '../texts/texts.ts';
-import { at, type Commands } from './command-row.ts';
+import { detailsOf, listOf, type Row, usdText } from '../texts/table.ts';
+import { AUDIT_COLUMNS, attentionText, totalMsOf, usageText } from '../texts/traffic-texts.ts';
+import type { Commands } from './command-row.ts';
 import { list, type Values } from './options.ts';
-
-const REQUESTS = '/admin/v1/requests';
 
 const FILTERS = ['from', 'to', 'key', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
 
@@ -11,58 +9,67 @@ const filters = ({ from, to, key, team, model, channel, endpoint, outcome }: Val
   ...{ from, to, keyId: key, team, model, channel, endpoint, outcome },
 });
 
+const COST = ({ costMicroUsd }: Row) => usdText(costMicroUsd);
+
 /** What was sent and used, what needs a person, and who changed what. */
 export const TRAFFIC_COMMANDS: Commands = {
   usage: {
-    argument: null,
+    path: '/admin/v1/usage',
     options: [...FILTERS, 'group-by'],
-    method: 'GET',
-    path: () => '/admin/v1/usage',
     query: (values) => ({ ...filters(values), groupBy: list(values['group-by'] ?? 'model').join(',') }),
     answer: 'page',
-    text: texts.usageText,
+    text: usageText,
   },
   'usage records': {
-    argument: null,
+    path: '/admin/v1/usage/records',
     options: [...FILTERS, 'format'],
-    method: 'GET',
-    path: () => '/admin/v1/usage/records',
     query: (values) => ({ ...filters(values), format: values.format }),
     answer: 'stream',
     text: String,
   },
   'requests list': {
-    argument: null,
+    path: '/admin/v1/requests',
     options: [...FILTERS, 'id', 'count'],
-    method: 'GET',
-    path: () => REQUESTS,
     query: (values) => ({ ...filters(values), id: values.id, limit: values.count }),
     answer: 'page',
-    text: requestsText,
+    text: listOf(
+      {
+        STARTED: 'startedAt',
+        REQUEST: ({ requestId, id }) => requestId ?? id,
+        KEY: 'keyId',
+        MODEL: 'model',
+        CHANNEL: 'channel',
+        OUTCOME: ({ errorCode, outcome }) => errorCode ?? outcome,
+        MS: totalMsOf,
+        COST,
+      },
+      'No matching requests.',
+    ),
   },
   'requests show': {
-    argument: 'ID',
-    options: [],
-    method: 'GET',
-    path: at(REQUESTS),
-    answer: 'value',
-    text: requestText,
+    path: '/admin/v1/requests/{ID}',
+    text: detailsOf({
+      attemptList: {
+        CHANNEL: 'channel',
+        ACCOUNT: 'account',
+        OUTCOME: 'outcome',
+        STATUS: 'status',
+        MS: 'ms',
+      },
+      cost: {
+        USED: 'kind',
+        AMOUNT: 'amount',
+        PRICE: ({ unitUsd, unit }) => `$${unitUsd} for ${unit}`,
+        COST: ({ microUsd }) => usdText(microUsd),
+      },
+    }),
   },
-  attention: {
-    argument: null,
-    options: [],
-    method: 'GET',
-    path: () => '/admin/v1/attention',
-    answer: 'page',
-    text: attentionText,
-  },
+  attention: { path: '/admin/v1/attention', answer: 'page', text: attentionText },
   audit: {
-    argument: null,
+    path: '/admin/v1/audit',
     options: ['count'],
-    method: 'GET',
-    path: () => '/admin/v1/audit',
     query: ({ count }) => ({ limit: count }),
     answer: 'page',
-    text: texts.auditText,
+    text: listOf(AUDIT_COLUMNS, 'No changes yet.'),
   },
 };

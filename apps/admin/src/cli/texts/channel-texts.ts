@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cellText, table } from './table.ts';
+import { cellText, Rows, type Text, table, warningText } from './table.ts';
 
 const Rest = z.looseObject({
   account: z.string().nullable(),
@@ -11,48 +11,47 @@ const Rest = z.looseObject({
   secondsLeft: z.number().nullable(),
 });
 type Rest = z.infer<typeof Rest>;
-
-const Channels = z.array(z.looseObject({ rests: z.array(Rest) }));
-const Rested = z.looseObject({ name: z.string(), rests: z.array(Rest), warnings: z.array(z.string()) });
+const WithRests = z.looseObject({ name: z.string(), rests: z.array(Rest) });
 
 const whatRests = ({ account, model }: Rest): string =>
   [model !== null && `model ${model}`, account !== null && `account ${account}`].filter(Boolean).join(', ') ||
-  'all of it';
+  'the whole channel';
 
 const timeLeft = ({ state, cause, secondsLeft }: Rest): string => {
-  if (state === 'unproven') return 'the next request shows how it does';
+  if (state === 'unproven') return 'on trial with the next request';
   if (secondsLeft !== null) return `${Math.ceil(secondsLeft)} s left`;
-  return cause === null ? 'until woken' : 'until the channel has another key';
+  return cause === null ? 'until woken' : 'until the channel gets another key';
 };
 
 const restText = (rest: Rest): string => {
   const who = rest.by === null ? '' : ` (${rest.by})`;
-  return `${whatRests(rest)}: ${rest.reason}${who}, ${timeLeft(rest)}`;
+  return `\n  ${whatRests(rest)}: ${rest.reason}${who}, ${timeLeft(rest)}`;
 };
 
-const restsText = (rests: readonly Rest[]): string =>
-  rests.map((rest) => `\n  ${restText(rest)}`).join('') || ' nothing';
+const restsText = ({ name, rests }: z.infer<typeof WithRests>): string =>
+  `Resting in ${cellText(name)}:${rests.map(restText).join('') || ' nothing'}`;
 
-export function channelsText(answer: unknown): string {
-  const channels = Channels.parse(answer);
-  const cells = channels.map(({ name, provider, origin, speaks, models, rests }) =>
-    [name, provider, origin, speaks, models, rests.length === 0 ? 'no' : 'yes'].map(cellText),
-  );
-  const resting = channels
-    .filter(({ rests }) => rests.length > 0)
-    .map(({ name, rests }) => `\n\nOf ${cellText(name)} rests:${restsText(rests)}`);
-  return table(['NAME', 'PROVIDER', 'ORIGIN', 'SPEAKS', 'MODELS', 'RESTS'], cells) + resting.join('');
-}
+export const channelsText: Text = (answer, nowMs) => {
+  const resting = z
+    .array(WithRests)
+    .parse(answer)
+    .filter(({ rests }) => rests.length > 0);
+  const columns = {
+    NAME: 'name',
+    PROVIDER: 'provider',
+    ORIGIN: 'origin',
+    SPEAKS: 'speaks',
+    MODELS: 'models',
+    RESTING: ({ name }: { name?: unknown }) => (resting.some((one) => one.name === name) ? 'yes' : 'no'),
+  };
+  return [table(columns, Rows.parse(answer), nowMs), ...resting.map(restsText)].join('\n\n');
+};
 
-export function restedText(answer: unknown): string {
-  const { name, rests, warnings } = Rested.parse(answer);
-  return [`Of ${name} rests now:${restsText(rests)}`, ...warnings.map((one) => `Warning: ${one}`)].join('\n');
-}
-
-export function wokenText(answer: unknown): string {
-  const { name, rests } = Rested.parse(answer);
-  return `Of ${name} rests now:${restsText(rests)}`;
-}
+/** What rests of a channel after a change. */
+export const restedText: Text = (answer) => {
+  const channel = WithRests.parse(answer);
+  return restsText(channel) + warningText(channel.warnings);
+};
 
 const Tested = z.looseObject({
   isOk: z.boolean(),
@@ -64,10 +63,10 @@ const Tested = z.looseObject({
   totalMs: z.number(),
 });
 
-export function testedText(answer: unknown): string {
+export const testedText: Text = (answer) => {
   const { isOk, model, requestId, status, error, firstOutputMs, totalMs } = Tested.parse(answer);
-  const first = firstOutputMs === null ? '' : `, the first output after ${firstOutputMs} ms`;
-  const outcome = isOk ? `It answered in ${totalMs} ms${first}.` : `It failed after ${totalMs} ms${first}.`;
+  const first = firstOutputMs === null ? '' : `, first output after ${firstOutputMs} ms`;
+  const outcome = isOk ? `Answered in ${totalMs} ms${first}.` : `Failed after ${totalMs} ms${first}.`;
   const why = error === null ? [] : [status === null ? error : `${status}: ${error}`];
   return [outcome, ...why, `Model ${model}, request ${requestId}`].join('\n');
-}
+};
