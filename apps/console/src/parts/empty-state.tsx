@@ -1,7 +1,7 @@
 import { Center, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ComponentType, ReactNode } from 'react';
 
-interface EmptyStateProps {
+export interface EmptyStateProps {
   readonly icon: ComponentType<{ size?: number; 'aria-hidden'?: boolean }>;
   readonly title: string;
   /** What to do about it. */

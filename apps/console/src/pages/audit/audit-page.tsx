@@ -1,16 +1,13 @@
-import { Badge, Group, Select, Stack, Text } from '@mantine/core';
+import { Badge, Group, Select, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
-import { isLoading } from '../../api/paged-list.ts';
 import type { AuditEntry } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { ACTIONS, isAction, subjectName } from './actions.ts';
 import { AuditDetails } from './audit-details.tsx';
 import { auditQuery } from './audit-query.ts';
@@ -34,57 +31,49 @@ export default function AuditPage() {
   const isFiltered = [search.who, search.action, search.subject].some(Boolean);
 
   return (
-    <Stack gap={0}>
-      <PageHeader
-        title="Audit"
-        about="Who changed what, and what was there before. The last 100,000 changes are kept."
-      />
-      <Group mb="md" gap="sm" wrap="wrap">
-        <SearchInput
-          label="Find by person"
-          placeholder="Who"
-          value={search.who}
-          onSearch={(who) => change({ who })}
-        />
-        <SearchInput
-          label="Find by what was changed"
-          placeholder="Name or id of a key, team or channel"
-          value={search.subject}
-          onSearch={(subject) => change({ subject })}
-        />
-        <Select
-          flex="1 1 180px"
-          aria-label="Action"
-          placeholder="All actions"
-          data={ACTION_CHOICES}
-          searchable
-          clearable
-          value={search.action ?? null}
-          onChange={(action) => change({ action: isAction(action) ? action : undefined })}
-        />
-      </Group>
-      {entries.error ? (
-        <PageFailed error={entries.error} reset={() => void entries.refetch()} />
-      ) : rows.length === 0 && !isLoading(entries) && !entries.hasNextPage ? (
-        <EmptyState
-          icon={IconHistory}
-          title={isFiltered ? 'No change like this' : 'Nothing has been changed yet'}
-        >
-          {isFiltered
-            ? 'Search for a part of a name or of an id, or remove a filter.'
-            : 'Changes of keys, teams and channels stand here as they are made, in the console and on the command line.'}
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Changes"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ id }) => change({ entry: id })}
-          onEnd={entries.hasNextPage ? () => void entries.fetchNextPage() : undefined}
-          isLoading={isLoading(entries)}
-        />
-      )}
+    <ListPage
+      title="Audit"
+      about="Who changed what, and its previous value. The last 100,000 changes are stored."
+      label="Changes"
+      filters={
+        <Group mb="md" gap="sm" wrap="wrap">
+          <SearchInput
+            label="Find by person"
+            placeholder="Who"
+            value={search.who}
+            onSearch={(who) => change({ who })}
+          />
+          <SearchInput
+            label="Find by what was changed"
+            placeholder="Name or id of a key, team or channel"
+            value={search.subject}
+            onSearch={(subject) => change({ subject })}
+          />
+          <Select
+            flex="1 1 180px"
+            aria-label="Action"
+            placeholder="All actions"
+            data={ACTION_CHOICES}
+            searchable
+            clearable
+            value={search.action ?? null}
+            onChange={(action) => change({ action: isAction(action) ? action : undefined })}
+          />
+        </Group>
+      }
+      list={entries}
+      empty={{
+        icon: IconHistory,
+        title: isFiltered ? 'No matching changes' : 'No changes yet',
+        children: isFiltered
+          ? 'Search for part of a name or an id, or remove a filter.'
+          : 'Changes to keys, teams and channels are listed here, whether made in the console or on the command line.',
+      }}
+      columns={COLUMNS}
+      rows={rows}
+      idOf={({ id }) => id}
+      onOpen={({ id }) => change({ entry: id })}
+    >
       {search.entry !== undefined && (
         <AuditDetails
           id={search.entry}
@@ -92,7 +81,7 @@ export default function AuditPage() {
           onClose={() => change({ entry: undefined })}
         />
       )}
-    </Stack>
+    </ListPage>
   );
 }
 

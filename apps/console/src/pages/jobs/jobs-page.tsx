@@ -1,18 +1,16 @@
-import { Group, SegmentedControl, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/core';
+import { Group, SegmentedControl, SimpleGrid, Skeleton, TextInput } from '@mantine/core';
 import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import * as z from 'zod/mini';
-import { isLoading } from '../../api/paged-list.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Job } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { Line, NameAndId, TwoLines } from '../../parts/table/cell-text.tsx';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { JobDetails } from './job-details.tsx';
 import { JobStatusBadge, kindName, STATUSES } from './job-names.tsx';
 import { jobsQuery, LISTED, type ListedStatus, queuesQuery } from './jobs-query.ts';
@@ -24,16 +22,16 @@ const Search = z.object({
   job: z.catch(z.optional(z.string()), undefined),
 });
 
-const EMPTY: Readonly<Record<ListedStatus, { title: string; text: string }>> = {
-  failed: { title: 'No job has failed', text: 'Failed jobs stand here for an hour after their end.' },
+const EMPTY: Readonly<Record<ListedStatus, { title: string; children: string }>> = {
+  failed: { title: 'No failed jobs', children: 'Failed jobs are listed for one hour.' },
   in_progress: {
-    title: 'No job runs',
-    text: 'Images, audio and background responses run here while they are made.',
+    title: 'No jobs running',
+    children: 'Images, audio and background responses are listed here while they are being made.',
   },
-  queued: { title: 'No job waits', text: 'Jobs wait here while their workers have enough to do.' },
+  queued: { title: 'No jobs waiting', children: 'Jobs are listed here while all workers are busy.' },
   completed: {
-    title: 'No job was done in the last hour',
-    text: 'Jobs stand here for an hour after their end.',
+    title: 'No jobs completed in the last hour',
+    children: 'Completed jobs are listed for one hour.',
   },
 };
 
@@ -49,44 +47,36 @@ export default function JobsPage() {
   const rows = (jobs.data?.pages ?? []).flatMap(({ data }) => data);
 
   return (
-    <Stack gap={0}>
-      <PageHeader
-        title="Jobs"
-        about="Images, audio and background responses: what waits, what runs, what failed."
-      />
-      {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}
-      {seesQueues && (
-        <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
-          {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
-            (!queues.error && <Skeleton height={118} />)}
-        </SimpleGrid>
-      )}
-      <Group justify="space-between" mb="md" gap="sm">
-        <SegmentedControl
-          aria-label="State of the jobs"
-          data={CHOICES}
-          value={status}
-          onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
-        />
-        <OpenById onOpen={(job) => change({ job })} />
-      </Group>
-      {jobs.error ? (
-        <PageFailed error={jobs.error} reset={() => void jobs.refetch()} />
-      ) : rows.length === 0 && !jobs.isPending && !jobs.hasNextPage ? (
-        <EmptyState icon={IconStack2} title={EMPTY[status].title}>
-          {EMPTY[status].text}
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Jobs"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ id }) => change({ job: id })}
-          onEnd={jobs.hasNextPage ? () => void jobs.fetchNextPage() : undefined}
-          isLoading={isLoading(jobs)}
-        />
-      )}
+    <ListPage
+      title="Jobs"
+      about="Images, audio and background responses: what is waiting, running and failed."
+      filters={
+        <>
+          {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}
+          {seesQueues && (
+            <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
+              {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
+                (!queues.error && <Skeleton height={118} />)}
+            </SimpleGrid>
+          )}
+          <Group justify="space-between" mb="md" gap="sm">
+            <SegmentedControl
+              aria-label="State of the jobs"
+              data={CHOICES}
+              value={status}
+              onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
+            />
+            <OpenById onOpen={(job) => change({ job })} />
+          </Group>
+        </>
+      }
+      list={jobs}
+      empty={{ icon: IconStack2, ...EMPTY[status] }}
+      columns={COLUMNS}
+      rows={rows}
+      idOf={({ id }) => id}
+      onOpen={({ id }) => change({ job: id })}
+    >
       {search.job !== undefined && (
         <JobDetails
           id={search.job}
@@ -94,7 +84,7 @@ export default function JobsPage() {
           onClose={() => change({ job: undefined })}
         />
       )}
-    </Stack>
+    </ListPage>
   );
 }
 

@@ -1,20 +1,17 @@
-import { Button, Drawer, Group, Select, Stack } from '@mantine/core';
+import { Button, Drawer, Group, Select } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import { api, bodyOf } from '../../api/client.ts';
-import { isLoading } from '../../api/paged-list.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Key, NewKeyBody } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
 import { Line, NameAndId } from '../../parts/table/cell-text.tsx';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { withoutNulls } from '../amounts.ts';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { teamsQuery } from '../teams/teams-query.ts';
@@ -52,34 +49,30 @@ export default function KeysPage() {
   const isFiltered = [search.search, search.team, search.state].some(Boolean);
 
   return (
-    <Stack gap={0}>
-      <PageHeader title="Keys" about="Each program and each person gets a key of their own.">
-        {mayMake && (
+    <ListPage
+      title="Keys"
+      about="Each program and each person gets a key of their own."
+      action={
+        mayMake && (
           <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
             New key
           </Button>
-        )}
-      </PageHeader>
-      <Filters search={search} change={change} />
-      {keys.error ? (
-        <PageFailed error={keys.error} reset={() => void keys.refetch()} />
-      ) : rows.length === 0 && !isLoading(keys) && !keys.hasNextPage ? (
-        <EmptyState icon={IconKey} title={isFiltered ? 'No key like this' : 'No keys yet'}>
-          {isFiltered
-            ? 'Search for a part of a name, an owner, a team, a label or an id, or remove a filter.'
-            : 'Make one for the first program that is to call the gateway.'}
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Keys"
-          columns={columns}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={open}
-          onEnd={keys.hasNextPage ? () => void keys.fetchNextPage() : undefined}
-          isLoading={isLoading(keys)}
-        />
-      )}
+        )
+      }
+      filters={<Filters search={search} change={change} />}
+      list={keys}
+      empty={{
+        icon: IconKey,
+        title: isFiltered ? 'No matching keys' : 'No keys yet',
+        children: isFiltered
+          ? 'Search for part of a name, owner, team, label or id, or remove a filter.'
+          : 'Create one for the first program that will call the gateway.',
+      }}
+      columns={columns}
+      rows={rows}
+      idOf={({ id }) => id}
+      onOpen={open}
+    >
       {search.new && mayMake && (
         <NewKey
           onMade={(shown) => {
@@ -93,7 +86,7 @@ export default function KeysPage() {
         <KeyDetails id={search.key} onSecret={setSecret} onClose={() => change({ key: undefined })} />
       )}
       {secret && <SecretDialog shown={secret} onClose={() => setSecret(undefined)} />}
-    </Stack>
+    </ListPage>
   );
 }
 

@@ -1,14 +1,12 @@
-import { Badge, Checkbox, CloseButton, Group, Select, Stack, Text, TextInput, Tooltip } from '@mantine/core';
+import { Badge, Checkbox, CloseButton, Group, Select, Text, TextInput, Tooltip } from '@mantine/core';
 import { IconBox, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import type { Model } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { ModelDetails } from './model-details.tsx';
 import { modelsQuery } from './models-query.ts';
 import { priceSummary } from './price-lines.ts';
@@ -27,7 +25,8 @@ const Search = z.object({
 /** The catalogue: every model that callers can use, with where it goes and what it costs. */
 export default function ModelsPage() {
   const [search, change] = usePageSearch(Search);
-  const { data: models = [], error, isPending, refetch } = useQuery(modelsQuery);
+  const list = useQuery(modelsQuery);
+  const models = list.data ?? [];
   const text = search.search?.toLowerCase() ?? '';
   const rows = models.filter(
     ({ name, kind, price, routes }) =>
@@ -39,63 +38,60 @@ export default function ModelsPage() {
   const open = models.find(({ name }) => name === search.model);
 
   return (
-    <Stack gap={0}>
-      <PageHeader title="Models" about="What callers can name, where it goes, and what it costs." />
-      <Group mb="md" gap="sm">
-        <TextInput
-          flex="1 1 220px"
-          aria-label="Search models"
-          placeholder="Model or channel"
-          leftSection={<IconSearch size={16} aria-hidden />}
-          rightSection={
-            text !== '' && (
-              <CloseButton
-                size="sm"
-                aria-label="Clear the search"
-                onClick={() => change({ search: undefined })}
-              />
-            )
-          }
-          value={search.search ?? ''}
-          onChange={(event) => change({ search: event.currentTarget.value || undefined })}
-        />
-        <Select
-          flex="0 1 170px"
-          aria-label="Kind"
-          placeholder="All kinds"
-          data={[...KINDS]}
-          clearable
-          value={search.kind ?? null}
-          onChange={(kind) => change({ kind: KINDS.find((one) => one === kind) })}
-        />
-        <Checkbox
-          label={`Without a price (${unpriced})`}
-          checked={search.unpriced ?? false}
-          onChange={(event) => change({ unpriced: event.currentTarget.checked || undefined })}
-        />
-      </Group>
-      {error ? (
-        <PageFailed error={error} reset={() => void refetch()} />
-      ) : rows.length === 0 && !isPending ? (
-        <EmptyState icon={IconBox} title={models.length === 0 ? 'No models' : 'No model like this'}>
-          {models.length === 0
-            ? 'Add one to gateway.yaml; it takes effect while the gateway runs.'
-            : 'Search for a part of a name or of a channel, or remove a filter.'}
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Models"
-          columns={COLUMNS.filter(
-            ({ id }) => id !== 'routes' || models.some(({ routes }) => routes.length > 0),
-          )}
-          rows={rows}
-          idOf={({ name }) => name}
-          onOpen={({ name }) => change({ model: name })}
-          isLoading={isPending}
-        />
-      )}
+    <ListPage
+      title="Models"
+      about="The models that callers can use, where requests go, and what they cost."
+      filters={
+        <Group mb="md" gap="sm">
+          <TextInput
+            flex="1 1 220px"
+            aria-label="Search models"
+            placeholder="Model or channel"
+            leftSection={<IconSearch size={16} aria-hidden />}
+            rightSection={
+              text !== '' && (
+                <CloseButton
+                  size="sm"
+                  aria-label="Clear the search"
+                  onClick={() => change({ search: undefined })}
+                />
+              )
+            }
+            value={search.search ?? ''}
+            onChange={(event) => change({ search: event.currentTarget.value || undefined })}
+          />
+          <Select
+            flex="0 1 170px"
+            aria-label="Kind"
+            placeholder="All kinds"
+            data={[...KINDS]}
+            clearable
+            value={search.kind ?? null}
+            onChange={(kind) => change({ kind: KINDS.find((one) => one === kind) })}
+          />
+          <Checkbox
+            label={`Without a price (${unpriced})`}
+            checked={search.unpriced ?? false}
+            onChange={(event) => change({ unpriced: event.currentTarget.checked || undefined })}
+          />
+        </Group>
+      }
+      list={list}
+      empty={{
+        icon: IconBox,
+        title: models.length === 0 ? 'No models' : 'No matching models',
+        children:
+          models.length === 0
+            ? 'Add one to gateway.yaml. No restart is needed.'
+            : 'Search for part of a model or channel name, or remove a filter.',
+      }}
+      columns={COLUMNS.filter(({ id }) => id !== 'routes' || models.some(({ routes }) => routes.length > 0))}
+      rows={rows}
+      idOf={({ name }) => name}
+      onOpen={({ name }) => change({ model: name })}
+    >
       {open && <ModelDetails of={open} onClose={() => change({ model: undefined })} />}
-    </Stack>
+    </ListPage>
   );
 }
 

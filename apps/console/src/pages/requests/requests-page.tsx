@@ -3,13 +3,9 @@ import { IconHistory, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
-import { isLoading } from '../../api/paged-list.ts';
 import type { ShownRequest } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
-import { VirtualTable } from '../../parts/table/virtual-table.tsx';
 import { FILTER_MEMBERS, Filters, isFiltered } from '../traffic/filters.tsx';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
@@ -45,11 +41,14 @@ export default function RequestsPage() {
   }, [pages, tail.rows, tail.held]);
   const open = useCallback(({ id }: ShownRequest) => change({ request: id }), [change]);
   // A filter that selects few would otherwise search through everything by itself.
+  const isNarrowed = isFiltered(search) || search.id !== undefined;
   const isSparse = list.hasNextPage && pages.at(-1)?.data.length === 0;
 
   return (
-    <Stack gap={0}>
-      <PageHeader title="Requests" about="What became of each of them. Never what was in them.">
+    <ListPage
+      title="Requests"
+      about="What happened to each request, without its content."
+      action={
         <Switch
           label="Live"
           checked={isLive}
@@ -61,44 +60,38 @@ export default function RequestsPage() {
             )
           }
         />
-      </PageHeader>
-      <Stack gap="xs" mb="md">
-        <Group gap="xs">
-          <IdSearch
-            id={search.id}
-            onChange={(id) => change({ id })}
-            onOpen={(id) => change({ request: id })}
-          />
-          {!isLive && <RangePicker of={search} fallback="30d" change={change} />}
-        </Group>
-        <Filters of={search} change={change} />
-      </Stack>
-      {isLive && <TailState of={tail} />}
-      {list.error ? (
-        <PageFailed error={list.error} reset={() => void list.refetch()} />
-      ) : rows.length === 0 &&
-        !list.isPending &&
-        !list.isPlaceholderData &&
-        (!list.hasNextPage || isSparse) ? (
-        <EmptyState
-          icon={IconHistory}
-          title={isFiltered(search) || search.id !== undefined ? 'No request like this' : 'No requests yet'}
-        >
-          {isFiltered(search) || search.id !== undefined || isCustom(search)
-            ? 'Remove a filter or take a longer time. A request that still runs is shown when it has ended; one that was refused at once is in no list.'
-            : 'Send one to the gateway with any key: it is shown here when it has ended.'}
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Requests"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={open}
-          onEnd={list.hasNextPage && !isSparse ? () => void list.fetchNextPage() : undefined}
-          isLoading={isLoading(list)}
-        />
-      )}
+      }
+      filters={
+        <>
+          <Stack gap="xs" mb="md">
+            <Group gap="xs">
+              <IdSearch
+                id={search.id}
+                onChange={(id) => change({ id })}
+                onOpen={(id) => change({ request: id })}
+              />
+              {!isLive && <RangePicker of={search} fallback="30d" change={change} />}
+            </Group>
+            <Filters of={search} change={change} />
+          </Stack>
+          {isLive && <TailState of={tail} />}
+        </>
+      }
+      list={list}
+      hasMore={list.hasNextPage && !isSparse}
+      empty={{
+        icon: IconHistory,
+        title: isNarrowed ? 'No matching requests' : 'No requests yet',
+        children:
+          isNarrowed || isCustom(search)
+            ? 'Remove a filter or choose a longer period. A request is listed once it has ended, unless it was refused at once.'
+            : 'Send one to the gateway with any key. It is listed here once it has ended.',
+      }}
+      columns={COLUMNS}
+      rows={rows}
+      idOf={({ id }) => id}
+      onOpen={open}
+    >
       {isSparse && (
         <Group justify="center" mt="md">
           <Button
@@ -118,7 +111,7 @@ export default function RequestsPage() {
           onClose={() => change({ request: undefined })}
         />
       )}
-    </Stack>
+    </ListPage>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
@@ -6,9 +6,8 @@ import { sessionQuery } from '../../api/queries.ts';
 import type { Session } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 
 const METHODS: Readonly<Record<Session['method'], string>> = {
   token: 'by the admin token',
@@ -75,21 +74,16 @@ export default function SessionsPage() {
   ];
 
   return (
-    <Stack gap={0}>
-      <PageHeader title="Sessions" about="Everybody who is signed in to this console." />
-      {sessions.error ? (
-        <PageFailed error={sessions.error} reset={() => void sessions.refetch()} />
-      ) : (
-        <VirtualTable
-          label="Sessions"
-          columns={columns}
-          rows={sessions.data?.data ?? []}
-          idOf={({ id }) => id}
-          isLoading={sessions.isPending}
-        />
-      )}
+    <ListPage
+      title="Sessions"
+      about="Everyone who is signed in to this console."
+      list={sessions}
+      columns={columns}
+      rows={sessions.data?.data ?? []}
+      idOf={({ id }) => id}
+    >
       {ending && <EndSession session={ending} onClose={() => setEnding(undefined)} />}
-    </Stack>
+    </ListPage>
   );
 }
 

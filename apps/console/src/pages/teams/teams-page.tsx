@@ -1,15 +1,13 @@
-import { Button, Stack, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { IconPlus, IconUsersGroup } from '@tabler/icons-react';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { useMay } from '../../api/permissions.ts';
 import type { Balance, Team } from '../../api/types.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
-import { PageHeader } from '../../parts/page/page-header.tsx';
+import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
-import { type Column, VirtualTable } from '../../parts/table/virtual-table.tsx';
+import type { Column } from '../../parts/table/virtual-table.tsx';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { limitLabel } from '../limits.ts';
 import { NewTeam, TeamDetails } from './team-details.tsx';
@@ -26,7 +24,8 @@ const Search = z.object({
 export default function TeamsPage() {
   const [search, change] = usePageSearch(Search);
   const mayMake = useMay()('POST /admin/v1/teams');
-  const { data: teams = [], error, isPending, refetch } = useQuery(teamsQuery);
+  const list = useQuery(teamsQuery);
+  const teams = list.data ?? [];
   const withBudget = teams.filter(({ budget }) => budget !== null);
   const balances = useQueries({
     queries: withBudget.map(({ name }) => teamBalanceQuery(name)),
@@ -35,33 +34,30 @@ export default function TeamsPage() {
   const open = teams.find(({ name }) => name === search.team);
 
   return (
-    <Stack gap={0}>
-      <PageHeader title="Teams" about="Limits and budgets that keys share, above their own.">
-        {mayMake && (
+    <ListPage
+      title="Teams"
+      about="Limits and budgets that keys share, in addition to their own."
+      action={
+        mayMake && (
           <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
             New team
           </Button>
-        )}
-      </PageHeader>
-      {error ? (
-        <PageFailed error={error} reset={() => void refetch()} />
-      ) : teams.length === 0 && !isPending ? (
-        <EmptyState icon={IconUsersGroup} title="No teams yet">
-          Make one to give several keys a common budget, then name it in each of them.
-        </EmptyState>
-      ) : (
-        <VirtualTable
-          label="Teams"
-          columns={columnsWith(balances)}
-          rows={teams}
-          idOf={({ name }) => name}
-          onOpen={({ name }) => change({ team: name })}
-          isLoading={isPending}
-        />
-      )}
+        )
+      }
+      list={list}
+      empty={{
+        icon: IconUsersGroup,
+        title: 'No teams yet',
+        children: 'Create one to give several keys a shared budget, then assign keys to it.',
+      }}
+      columns={columnsWith(balances)}
+      rows={teams}
+      idOf={({ name }) => name}
+      onOpen={({ name }) => change({ team: name })}
+    >
       {search.new && mayMake && <NewTeam onClose={() => change({ new: undefined })} />}
       {open && <TeamDetails of={open} onClose={() => change({ team: undefined })} />}
-    </Stack>
+    </ListPage>
   );
 }
 

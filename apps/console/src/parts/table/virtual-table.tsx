@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly onNarrow?: boolean;
 }
 
-interface VirtualTableProps<Row> {
+export interface VirtualTableProps<Row> {
   /** What the rows are, for those who cannot see it. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
@@ -53,37 +53,38 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
     '--narrow-columns': narrow.map(({ width }) => width).join(' '),
   };
   return (
-    <div
-      role="table"
-      aria-label={label}
-      aria-rowcount={rows.length + 1}
-      className={classes.table}
-      style={widths}
-    >
-      <div role="rowgroup" className={classes.head}>
-        <div role="row" aria-rowindex={1} className={classes.row}>
-          {columns.map(({ id, header, onNarrow }) => (
-            <div key={id} role="columnheader" className={classes.header} data-narrow={onNarrow || undefined}>
-              {header}
-            </div>
-          ))}
+    <div className={classes.table} style={widths}>
+      <div role="table" aria-label={label} aria-rowcount={rows.length + 1}>
+        <div role="rowgroup" className={classes.head}>
+          <div role="row" aria-rowindex={1} className={classes.row}>
+            {columns.map(({ id, header, onNarrow }) => (
+              <div
+                key={id}
+                role="columnheader"
+                className={classes.header}
+                data-narrow={onNarrow || undefined}
+              >
+                {header}
+              </div>
+            ))}
+          </div>
         </div>
-      </div>
-      <div
-        // A group of rows has one; while the first are loaded there is none.
-        role={items.length > 0 ? 'rowgroup' : undefined}
-        ref={body}
-        className={classes.body}
-        style={{ height: virtual.getTotalSize() }}
-      >
-        {items.map(({ index, start }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          const top = start - virtual.options.scrollMargin;
-          return (
-            <TableRow key={idOf(row)} of={row} columns={columns} index={index} top={top} onOpen={onOpen} />
-          );
-        })}
+        <div
+          // A group of rows has one; while the first are loaded there is none.
+          role={items.length > 0 ? 'rowgroup' : undefined}
+          ref={body}
+          className={classes.body}
+          style={{ height: virtual.getTotalSize() }}
+        >
+          {items.map(({ index, start }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            const top = start - virtual.options.scrollMargin;
+            return (
+              <TableRow key={idOf(row)} of={row} columns={columns} index={index} top={top} onOpen={onOpen} />
+            );
+          })}
+        </div>
       </div>
       {isLoading && (
         <div className={classes.loading}>
