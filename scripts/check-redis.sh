@@ -14,5 +14,5 @@ done
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then exit 0; fi
 
 if [ -n "${old-}" ]; then echo "Redis is too old here ($old)." >&2; else echo 'Redis is not installed here.' >&2; fi
-echo 'Install redis-server or valkey-server 6.2 or newer (Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL to a Redis that runs already.' >&2
+echo 'Install redis-server or valkey-server 6.2 or newer (Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL to a Redis that is already running.' >&2
 exit 1

@@ -46,7 +46,7 @@ async function start(args: readonly string[] = [], env: Record<string, string> =
 }
 
 const ADVICE =
-  /Install redis-server or valkey-server 6\.2 or newer .* or set REDIS_URL to a Redis that runs already\.\n$/;
+  /Install redis-server or valkey-server 6\.2 or newer .* or set REDIS_URL to a Redis that is already running\.\n$/;
 
 test('a person who may not install Redis gets an error about it, before anything is installed', async () => {
   const { code, out, error } = await start();

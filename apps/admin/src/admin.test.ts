@@ -43,7 +43,7 @@ test('a key is made, shown once, found by its secret, read, listed and revoked',
   const { key = '', warnings, ...shown } = created.body;
   expect(warnings).toEqual([
     'The model patterns were not checked: the configuration cannot be read at the moment.',
-    "There is no team 'platform' yet: the key has only its own limits until that team is made.",
+    "There is no team 'platform' yet: the key has only its own limits until that team is created.",
   ]);
   expect(shown).toEqual({
     ...wish,

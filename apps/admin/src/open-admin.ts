@@ -42,7 +42,7 @@ export async function openAdmin({
   const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
   await connectRedis(redis, { logger, readiness });
   const onBroken = reportOnce((broken) => {
-    logger.warn(broken, 'a stored record cannot be read and is left out');
+    logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
   const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));

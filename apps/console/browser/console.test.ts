@@ -53,7 +53,7 @@ test('a key is made in a form, its secret is shown once and works, and it is fou
   await page.getByLabel('Name').fill('a new program');
   await page.getByLabel('Owner').fill('carol');
   await page.getByLabel('Requests per minute').fill('30');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
   expect(secret).toMatch(/^gwk_/);
   const models = await fetch(`${running.stack.edgeUrl}/v1/models`, {
@@ -65,7 +65,7 @@ test('a key is made in a form, its secret is shown once and works, and it is fou
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByLabel('Search keys').fill('carol');
   await page.getByRole('row').filter({ hasText: 'a new program' }).getByRole('button').click();
-  await page.getByText('30 left of 30').waitFor();
+  await page.getByText('30 of 30 left').waitFor();
   expect(await page.content()).not.toContain(secret);
 });
 
@@ -75,8 +75,8 @@ test('a mistake in the form is told beside its field', async () => {
   await page.goto('/console/keys?new=true');
   await page.getByLabel('Name').fill('late');
   await page.getByLabel('Expires').fill('2020-01-01T00:00');
-  await page.getByRole('button', { name: 'Make the key' }).click();
-  await page.getByText("Invalid value for 'expiresAt': it lies in the past.").first().waitFor();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText("Invalid value for 'expiresAt': it is in the past.").first().waitFor();
 });
 
 test('a key that a search will select can be opened while the search is still under way', async () => {
@@ -110,10 +110,10 @@ test('a key is edited, rotated with grace, disabled and revoked by the one who t
   await drawer.getByLabel('Tokens per minute').fill('');
   await drawer.getByLabel('Requests per minute').fill('7');
   await drawer.getByRole('button', { name: 'Save' }).click();
-  await drawer.getByText('7 left of 7').waitFor();
+  await drawer.getByText('7 of 7 left').waitFor();
   expect(await drawer.getByText('Tokens per minute').count()).toBe(0);
 
-  await drawer.getByRole('button', { name: 'Rotate the secret' }).click();
+  await drawer.getByRole('button', { name: 'Rotate secret' }).click();
   await page.getByRole('button', { name: 'Rotate', exact: true }).click();
   await page.getByLabel('Secret', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'I have copied it' }).click();
@@ -137,9 +137,9 @@ test('a team is made with a budget, and deleted', async () => {
   await page.getByRole('button', { name: 'New team' }).click();
   await page.getByLabel('Name').fill('interns');
   await page.getByLabel('Budget', { exact: true }).fill('5');
-  await page.getByRole('button', { name: 'Make the team' }).click();
+  await page.getByRole('button', { name: 'Create team' }).click();
   await page.getByRole('row').filter({ hasText: 'interns' }).getByRole('button').click();
-  await page.getByRole('dialog').getByText('of $5 a month').waitFor();
+  await page.getByRole('dialog').getByText('of $5 per month').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog', { name: 'Delete interns?' }).getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('row').filter({ hasText: 'interns' }).waitFor({ state: 'detached' });
@@ -150,13 +150,13 @@ test('a channel is put to rest with a reason and woken again', async () => {
   await signIn();
   await page.goto('/console/channels');
   const channel = page.getByRole('region', { name: 'claude' });
-  await channel.getByText('serves').waitFor();
+  await channel.getByText('serving').waitFor();
   await channel.getByRole('button', { name: 'Rest' }).click();
   await page.getByLabel('Reason').fill('it is expensive today');
   await page.getByRole('dialog').getByRole('button', { name: 'Rest' }).click();
   await channel.getByText('it is expensive today').waitFor();
   await channel.getByRole('button', { name: 'Wake the whole channel' }).click();
-  await channel.getByText('serves').waitFor();
+  await channel.getByText('serving').waitFor();
 });
 
 test('a channel shows its failures by kind, and how long its requests took', async () => {
@@ -180,7 +180,7 @@ test('models are searched, and those without a price are shown by themselves', a
   await page.goto('/console/models');
   await page.getByRole('checkbox', { name: /Without a price/ }).check();
   await page.getByRole('row').filter({ hasText: 'in-house' }).getByRole('button').click();
-  await page.getByText('It is not known what it costs.').waitFor();
+  await page.getByText('Its price is unknown.').waitFor();
 });
 
 test('the command palette opens pages by keyboard alone', async () => {

@@ -69,7 +69,7 @@ test('axe finds nothing serious on any page, light or dark', { timeout: TOUR_MS 
     if (opened.includes(path))
       await page
         .getByRole('dialog')
-        .getByLabel(/^Id of the/)
+        .getByLabel(/^(?:Key|Job|Request) ID$/)
         .waitFor();
     await page.waitForLoadState('networkidle');
     for (const [colorScheme, rules] of SCHEMES) {

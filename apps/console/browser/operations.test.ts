@@ -31,7 +31,7 @@ test('a change is found by the name of what was changed, and shows what was ther
   const { page, signIn } = person;
   await signIn();
   await page.goto('/console/audit');
-  await page.getByLabel('Find by what was changed').fill('ATLAS');
+  await page.getByLabel('Search by subject').fill('ATLAS');
   await page.getByRole('combobox', { name: 'Action' }).click();
   await page.getByRole('option', { name: 'Team changed' }).click();
   await page.getByRole('row').filter({ hasText: 'someone else' }).waitFor({ state: 'detached' });
@@ -44,7 +44,7 @@ test('a change is found by the name of what was changed, and shows what was ther
   // The address holds the view, so a colleague who gets it sees the same.
   await page.goto(page.url());
   await page.getByRole('dialog').getByText('budget.usd').waitFor();
-  expect(await page.getByRole('textbox', { name: 'Find by what was changed' }).inputValue()).toBe('ATLAS');
+  expect(await page.getByRole('textbox', { name: 'Search by subject' }).inputValue()).toBe('ATLAS');
 });
 
 test('a pasted configuration is checked with the line of its mistake, which leads there', async () => {
@@ -52,8 +52,8 @@ test('a pasted configuration is checked with the line of its mistake, which lead
   await signIn();
   await page.goto('/console/configuration');
   await page.getByText('took effect').waitFor();
-  await page.getByLabel('Configuration as loaded').getByText('gpt-5.2').first().waitFor();
-  expect(await page.getByLabel('Configuration as loaded').textContent()).not.toContain('three');
+  await page.getByLabel('Loaded configuration').getByText('gpt-5.2').first().waitFor();
+  expect(await page.getByLabel('Loaded configuration').textContent()).not.toContain('three');
 
   await page.getByRole('tab', { name: 'Check a change' }).click();
   const editor = page.getByLabel('Configuration to check');
@@ -65,8 +65,8 @@ test('a pasted configuration is checked with the line of its mistake, which lead
   await page.keyboard.press('Delete');
   await page.getByText('new-model').waitFor({ state: 'detached' });
 
-  await page.getByRole('button', { name: 'Begin with what is loaded' }).click();
-  await page.getByText('It is valid').waitFor();
+  await page.getByRole('button', { name: 'Start from the loaded file' }).click();
+  await page.getByText('This configuration is valid').waitFor();
   await page.getByText('3 channels, 7 models. To deploy it').waitFor();
 });
 
@@ -97,18 +97,18 @@ test('a running job is found and cancelled by the one who confirms it', async ()
   await page.goto('/console/jobs?status=in_progress');
   await page.getByRole('row').filter({ hasText: id }).getByRole('button').click();
   const details = page.getByRole('dialog').first();
-  await details.getByText('Begun').waitFor();
-  await details.getByRole('button', { name: 'Cancel the job' }).click();
+  await details.getByText('Started').waitFor();
+  await details.getByRole('button', { name: 'Cancel job' }).click();
   await page
     .getByRole('dialog', { name: 'Cancel this job?' })
-    .getByRole('button', { name: 'Cancel the job' })
+    .getByRole('button', { name: 'Cancel job' })
     .click();
   await details.getByText('cancelled', { exact: true }).waitFor();
-  expect(await details.getByRole('button', { name: 'Cancel the job' }).count()).toBe(0);
+  expect(await details.getByRole('button', { name: 'Cancel job' }).count()).toBe(0);
 
   // No list has it any more; its id still leads to it.
   await page.goto('/console/jobs');
-  await page.getByLabel('Id of a job').fill(id);
+  await page.getByLabel('Job ID').fill(id);
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByText('cancelled', { exact: true }).waitFor();
 });
@@ -121,7 +121,7 @@ test('a failed job that was not done is queued again, and what is done shows its
   await page.goto(`/console/jobs?status=completed&job=${done}`);
   await page.getByRole('dialog').getByText('done', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Open the image' }).waitFor();
-  const image = page.getByRole('img', { name: 'Image 1 of 1 that dall-e-3 made' });
+  const image = page.getByRole('img', { name: 'Image 1 of 1, made by dall-e-3' });
   await image.waitFor();
   expect(await image.evaluate((element) => Number(Reflect.get(element, 'naturalWidth')))).toBeGreaterThan(0);
 
@@ -132,12 +132,12 @@ test('a failed job that was not done is queued again, and what is done shows its
   await details.getByRole('link', { name: 'Attempts, times and cost' }).click();
   await page.getByRole('dialog').getByText('rate-limited 429').first().waitFor();
   await page.goBack();
-  await details.getByRole('button', { name: 'Queue again' }).click();
+  await details.getByRole('button', { name: 'Requeue' }).click();
   await page
-    .getByRole('dialog', { name: 'Queue this job again?' })
-    .getByRole('button', { name: 'Queue again' })
+    .getByRole('dialog', { name: 'Requeue this job?' })
+    .getByRole('button', { name: 'Requeue' })
     .click();
-  await details.getByText('Queued again', { exact: true }).waitFor();
+  await details.getByText('Requeued', { exact: true }).waitFor();
 });
 
 test('a channel is tested alone, under a key that is found by its name, and its request is a click away', async () => {
@@ -148,14 +148,14 @@ test('a channel is tested alone, under a key that is found by its name, and its 
   const card = page
     .getByRole('region')
     .filter({ has: page.getByRole('heading', { name: 'openai', exact: true }) });
-  await card.getByRole('button', { name: 'Send a test request' }).click();
+  await card.getByRole('button', { name: 'Send test request' }).click();
   const dialog = page.getByRole('dialog', { name: 'Test openai' });
   await dialog.getByRole('combobox', { name: 'Key' }).fill('tries');
   await page.getByRole('option', { name: 'tries channels' }).click();
   await dialog.getByRole('button', { name: 'Send', exact: true }).click();
-  await dialog.getByRole('status').getByText('It answers').waitFor();
-  await dialog.getByText(/in all/).waitFor();
-  await dialog.getByRole('link', { name: 'The request' }).click();
+  await dialog.getByRole('status').getByText('Working').waitFor();
+  await dialog.getByText(/in total/).waitFor();
+  await dialog.getByRole('link', { name: 'View request' }).click();
   await page.getByRole('dialog').getByText('tries channels').waitFor();
 });
 
@@ -174,7 +174,7 @@ test('what a transcription came to is read when a person asks for it', async () 
   const { page, signIn } = person;
   await signIn();
   await page.goto(`/console/jobs?job=${id}`);
-  await page.getByRole('button', { name: 'Read the transcript' }).click();
+  await page.getByRole('button', { name: 'Show transcript' }).click();
   const transcript = page.getByLabel('Transcript', { exact: true });
   await transcript.waitFor();
   const { text } = Transcript.parse(JSON.parse((await transcript.textContent()) ?? ''));

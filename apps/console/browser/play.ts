@@ -61,7 +61,7 @@ export const PLAYGROUND_SCENES: Readonly<
   'playground-images': {
     view: { family: 'images', models: ['dall-e-3'] },
     play: async (page) => {
-      await page.getByLabel('What the images show').fill('A lighthouse at dusk');
+      await page.getByLabel('Prompt').fill('A lighthouse at dusk');
       await page.keyboard.press('Control+Enter');
       await page.getByRole('link', { name: /^Download/ }).waitFor();
       await page.getByText(/^cost /).waitFor();

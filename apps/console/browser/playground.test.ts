@@ -121,7 +121,7 @@ test('a refusal stands out, and an error in the middle of a stream is shown besi
   await open({ protocol: 'messages', models: ['claude-sonnet-5'] });
   await say(page, 'Do something wrong.');
   const answers = conversation(page, 'claude-sonnet-5');
-  await answers.getByText('The model refuses.').waitFor();
+  await answers.getByText('The model refused.').waitFor();
   running.simulator.script('/v1/messages', { sse: recordedStream('messages-error-mid-stream') });
   await say(page, 'Do something that breaks.');
   await answers.getByRole('alert').getByText('Overloaded').waitFor();
@@ -134,7 +134,7 @@ test.for(PROTOCOLS)('a tool is called in %s, and its result is answered', async 
   await page.getByLabel('Tools').fill(JSON.stringify([WEATHER_TOOL]));
   await say(page, 'use tool get_weather');
   const answers = conversation(page, model);
-  await answers.getByRole('region', { name: 'Call of get_weather' }).getByText('"city"').waitFor();
+  await answers.getByRole('region', { name: 'Call to get_weather' }).getByText('"city"').waitFor();
   await answers.getByLabel('Result of get_weather').fill('Sunny, 21 degrees.');
   await answers.getByRole('button', { name: 'Send the result' }).click();
   await answers.getByText(/^The tool answered:.*Sunny, 21 degrees\./).waitFor();
@@ -144,9 +144,9 @@ test('structured output follows the schema, reasoning stands apart, a picture go
   const { page } = person;
   await open({ models: ['gpt-5.2'], effort: 'low' });
   await page.getByRole('button', { name: 'Settings' }).click();
-  await page.getByLabel('Schema of the answer').fill('{ "type": "array" ');
-  await page.getByText('The schema of the answer is no object in JSON.').waitFor();
-  await page.getByLabel('Schema of the answer').fill(
+  await page.getByLabel('Answer schema').fill('{ "type": "array" ');
+  await page.getByText('The answer schema must be a JSON object.').waitFor();
+  await page.getByLabel('Answer schema').fill(
     JSON.stringify({
       type: 'object',
       properties: { title: { type: 'string' } },
@@ -207,7 +207,7 @@ test('the conversation is still there after another page, until it is begun anew
   await page.getByText('You said: Remember me.').waitFor();
   expect(new URL(page.url()).searchParams.get('key')).toContain(key.id);
   await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.getByText('Nothing was sent yet').waitFor();
+  await page.getByText('No messages yet').waitFor();
 });
 
 test('the holder of a key plays with that key, and has no other to choose', async () => {
@@ -232,13 +232,13 @@ const naturalWidth = (page: Page): Promise<unknown> =>
 test('an image is made, shown and offered for download; a job is followed to its image', async () => {
   const { page } = person;
   await open({ family: 'images', models: ['dall-e-3'], size: '1024x1024' });
-  await page.getByLabel('What the images show').fill('A lighthouse');
+  await page.getByLabel('Prompt').fill('A lighthouse');
   await page.keyboard.press('Control+Enter');
   await page.getByRole('link', { name: 'Download image-1.png' }).waitFor();
   expect(await naturalWidth(page)).toBe(1024);
   await page.getByText(/^cost \$0\.04/).waitFor();
   await page.getByRole('switch', { name: 'As a job' }).click();
-  await page.getByRole('button', { name: 'Make images' }).click();
+  await page.getByRole('button', { name: 'Create images' }).click();
   const job = page.getByRole('region', { name: 'Request 2' });
   await job.getByRole('link', { name: /^job_/ }).waitFor();
   await job.getByText('completed', { exact: true }).waitFor();
@@ -260,9 +260,9 @@ test('what is painted on a picture reaches the provider as a transparent part of
   await page.mouse.up();
   for (const [name, value] of Object.entries({ Left: 0, Top: 0, Width: 64, Height: 64 }))
     await page.getByLabel(name).fill(String(value));
-  await page.getByRole('button', { name: 'Add the rectangle' }).click();
-  await page.getByLabel('What is to be changed').fill('Add a rainbow');
-  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('button', { name: 'Add rectangle' }).click();
+  await page.getByLabel('What to change').fill('Add a rainbow');
+  await page.getByRole('button', { name: 'Edit image' }).click();
   await page.getByRole('link', { name: 'Download image-1.png' }).waitFor();
 
   const request = await running.simulator.nextRequest(({ path }) => path === '/v1/images/edits');
@@ -337,7 +337,7 @@ test('what the microphone hears is written down', async () => {
   await page.context().grantPermissions(['microphone']);
   await open({ family: 'transcription' });
   await page.getByRole('button', { name: 'Record', exact: true }).click();
-  await page.getByRole('button', { name: 'End the recording: 1 s' }).click();
+  await page.getByRole('button', { name: 'Stop recording: 1 s' }).click();
   await page.getByText(/^recording\.(?:webm|ogg|mp4)$/).waitFor();
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await page.getByText(/^The beach/).waitFor();
@@ -349,7 +349,7 @@ test('where the microphone is not allowed the page says what to do', async () =>
   await page.getByRole('button', { name: 'Record', exact: true }).click();
   await page
     .getByRole('alert')
-    .getByText(/take a file/i)
+    .getByText(/choose a file/i)
     .waitFor();
 });
 

@@ -79,7 +79,7 @@ test('the identity provider signs in an admin, who lands on the page that was as
   expect(await sessionCookie(page)).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/admin' });
   await page.goto('/console/sessions');
   const row = page.getByRole('row').filter({ hasText: 'ann@example.com' });
-  await row.getByText('by the identity provider').waitFor();
+  await row.getByText('with the identity provider').waitFor();
   expect(await pageNames(page)).toContain('Configuration');
   expect(await callAs(page, 'GET', '/sessions')).toBe(200);
 });
@@ -105,7 +105,7 @@ test('a team lead makes and disables keys of the own team, and no other key exis
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill("a lead's key");
   expect(await page.getByLabel('Priority').count()).toBe(0);
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('row').filter({ hasText: "a lead's key" }).getByRole('button').click();
   const drawer = page.getByRole('dialog').first();
@@ -117,7 +117,7 @@ test('a team lead makes and disables keys of the own team, and no other key exis
   await page.getByRole('row').filter({ hasText: 'search' }).waitFor();
   expect(await page.getByRole('button', { name: 'New team' }).count()).toBe(0);
   await page.goto('/console/audit');
-  await page.getByText('There is no such page').waitFor();
+  await page.getByText('Page not found').waitFor();
 
   expect(await callAs(page, 'PATCH', `/keys/${foreign.id}`, { disabled: true })).toBe(404);
   expect(await callAs(page, 'GET', `/keys/${foreign.id}/balance`)).toBe(404);
@@ -142,15 +142,15 @@ test('a key signs its holder in to what is left of it, until it is disabled', as
   await page.getByLabel('Your key').fill(mine.key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await heading(page, 'search engine');
-  await page.getByRole('region', { name: 'What is left' }).getByText('of $20 a month').waitFor();
+  await page.getByRole('region', { name: 'Remaining' }).getByText('of $20 per month').waitFor();
   await page.getByRole('region', { name: 'Models' }).getByText('$1.25 in, $10 out').waitFor();
-  await page.getByRole('table', { name: 'The latest requests' }).getByText('gpt-5.2').waitFor();
+  await page.getByRole('table', { name: 'Latest requests' }).getByText('gpt-5.2').waitFor();
   expect(await pageNames(page)).toEqual(['My key', 'Requests', 'Usage', 'Playground', 'Models']);
   expect(await page.content()).not.toContain(mine.key);
   await page.getByRole('link', { name: 'Try it in the playground' }).click();
   await heading(page, 'Playground');
   await page.goto('/console/keys');
-  await page.getByText('There is no such page').waitFor();
+  await page.getByText('Page not found').waitFor();
 
   expect(await callAs(page, 'GET', `/keys/${mine.id}`)).toBe(200);
   expect(await callAs(page, 'GET', `/keys/${foreign.id}`)).toBe(404);
@@ -196,7 +196,7 @@ const CALLBACK = '/admin/v1/session/oidc/callback';
 test('a way back that this browser has not begun signs nobody in', async () => {
   const { page } = person;
   await page.goto(`${CALLBACK}?code=stolen&state=made-up`);
-  await page.getByRole('alert').getByText('was not begun in this browser').waitFor();
+  await page.getByRole('alert').getByText('was started in another browser').waitFor();
   expect(await sessionCookie(page)).toBeUndefined();
 });
 
@@ -213,7 +213,7 @@ test('a forged state signs nobody in, with the right code and in the right brows
   const back = await wayBack(page);
   back.searchParams.set('state', 'forged');
   await page.goto(back.href);
-  await page.getByRole('alert').getByText('was not begun in this browser').waitFor();
+  await page.getByRole('alert').getByText('was started in another browser').waitFor();
   expect(await sessionCookie(page)).toBeUndefined();
 });
 
@@ -225,7 +225,7 @@ test("a code is worth nothing in another person's browser, and nothing a second 
 
   const other = await running.open();
   await other.page.goto(back.href);
-  await other.page.getByRole('alert').getByText('was not begun in this browser').waitFor();
+  await other.page.getByRole('alert').getByText('was started in another browser').waitFor();
 
   await page.goto(back.href);
   await heading(page, 'Overview');
@@ -242,7 +242,7 @@ test('while the identity provider does not answer the page says so, and the toke
   await identity.close();
   try {
     await page.goto(back.href);
-    await page.getByRole('alert').getByText('does not answer').waitFor();
+    await page.getByRole('alert').getByText('is not responding').waitFor();
     await page.getByLabel('Admin token').fill(running.stack.adminToken);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await heading(page, 'Overview');

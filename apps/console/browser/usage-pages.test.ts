@@ -31,19 +31,19 @@ test("the error that a client got leads from the command palette to its request'
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await page.keyboard.press('Control+k');
   await page
-    .getByPlaceholder('Search pages and actions, or paste a request id')
+    .getByPlaceholder('Search pages and actions, or paste a request ID')
     .fill(`Error: 429 Too many requests (request id: ${requestId})`);
   await page.getByText(`Request ${requestId}`).waitFor();
   await page.keyboard.press('Enter');
   const request = page.getByRole('dialog');
   await request.getByText("The provider's rate limit for this model was reached.").waitFor();
   await request.getByText('rate-limited 429').waitFor();
-  await request.getByRole('list', { name: 'Parts of the time' }).getByText('Provider').waitFor();
+  await request.getByRole('list', { name: 'Time breakdown' }).getByText('Provider').waitFor();
   await request
     .getByRole('table', { name: 'Cost' })
     .getByText(/× \$1.25 \/ 1M/)
     .waitFor();
-  await request.getByRole('region', { name: 'Left out in translation' }).getByText('top_k').waitFor();
+  await request.getByRole('region', { name: 'Omitted in translation' }).getByText('top_k').waitFor();
 });
 
 test('requests are filtered by outcome, and the address shows the same to a colleague', async () => {
@@ -53,7 +53,7 @@ test('requests are filtered by outcome, and the address shows the same to a coll
   await rows.filter({ hasText: 'failed' }).first().waitFor();
   expect(await rows.filter({ hasText: /\bok\b/ }).count()).toBe(0);
   await rows.filter({ hasText: 'failed' }).first().getByRole('button').click();
-  await page.getByRole('dialog').getByText('It ended with an error.').waitFor();
+  await page.getByRole('dialog').getByText('Ended with an error.').waitFor();
 });
 
 test('a request is shown as it ends while the list is live', async () => {

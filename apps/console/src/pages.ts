@@ -37,7 +37,7 @@ export const PAGES = [
     label: 'My key',
     icon: IconKey,
     group: 'Traffic',
-    about: 'What is left of your limits and budget, and what was used',
+    about: 'What remains of your limits and budget, and what was used',
     needs: ['GET /admin/v1/keys/{id}', 'GET /admin/v1/keys/{id}/balance'],
     isForOneKey: true,
   },
@@ -46,7 +46,7 @@ export const PAGES = [
     label: 'Overview',
     icon: IconLayoutDashboard,
     group: 'Traffic',
-    about: 'Requests, errors, spend and latency, and what needs a person now',
+    about: 'Requests, errors, spend and latency, and what needs attention',
     needs: ['GET /admin/v1/usage', 'GET /admin/v1/attention'],
   },
   {
@@ -54,7 +54,7 @@ export const PAGES = [
     label: 'Requests',
     icon: IconHistory,
     group: 'Traffic',
-    about: 'What became of each request, as it ends and by its id',
+    about: 'What happened to each request: filtered, live, or by its ID',
     needs: ['GET /admin/v1/requests', 'GET /admin/v1/requests/tail'],
   },
   {
@@ -62,7 +62,7 @@ export const PAGES = [
     label: 'Usage',
     icon: IconChartBar,
     group: 'Traffic',
-    about: 'What was used, by whom and of what; CSV and NDJSON',
+    about: 'Who used what; export as CSV or NDJSON',
     needs: ['GET /admin/v1/usage'],
   },
   {
@@ -78,7 +78,7 @@ export const PAGES = [
     label: 'Keys',
     icon: IconKey,
     group: 'Access',
-    about: 'Make, find, change, rotate and revoke keys',
+    about: 'Create, find, edit, rotate and revoke keys',
     needs: ['GET /admin/v1/keys', 'GET /admin/v1/teams'],
   },
   {
@@ -94,7 +94,7 @@ export const PAGES = [
     label: 'Channels',
     icon: IconActivity,
     group: 'Models',
-    about: 'What serves, what rests, and why',
+    about: 'Which channels are serving or resting, and why',
     needs: ['GET /admin/v1/channels'],
   },
   {
@@ -110,7 +110,7 @@ export const PAGES = [
     label: 'Jobs',
     icon: IconStack2,
     group: 'Models',
-    about: 'Queues, what runs and what failed; cancel, queue again',
+    about: 'Queues, running and failed jobs; cancel and requeue',
     needs: ['GET /admin/v1/jobs'],
   },
   {
@@ -118,7 +118,7 @@ export const PAGES = [
     label: 'Configuration',
     icon: IconFileSettings,
     group: 'Administration',
-    about: 'What is loaded, the last reload, a check of the next change',
+    about: 'The loaded file, its last reload, and a check of your next change',
     needs: ['GET /admin/v1/configuration'],
   },
   {

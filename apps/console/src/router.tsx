@@ -107,10 +107,10 @@ declare module '@tanstack/react-router' {
 
 function PageMissing() {
   return (
-    <EmptyState icon={IconMapOff} title="There is no such page">
+    <EmptyState icon={IconMapOff} title="Page not found">
       The address may be old or mistyped, or the page is not for your role.{' '}
       <Anchor component={Link} to="/" inherit>
-        Go to the first page
+        Go to the home page
       </Anchor>
     </EmptyState>
   );

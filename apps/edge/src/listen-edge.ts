@@ -60,7 +60,7 @@ export async function listenEdge(
   const forwarder = life.own(opened, (owned) => owned.close());
   const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
   const onBroken = reportOnce((broken) => {
-    logger.warn(broken, 'a stored record cannot be read and is left out');
+    logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });

@@ -75,13 +75,13 @@ test.for(Object.entries(TROUBLES))(
   '%s: not ready, logged once, and ready again when it is over',
   async ([code, make]) => {
     const trouble = make();
-    const before = linesWith('redis takes writes again').length;
+    const before = linesWith('redis accepts writes again').length;
     expect(await readyz()).toBe(200);
     await trouble.begin();
     expect([await readyz(), await readyz()]).toEqual([503, 503]);
     await trouble.end();
     expect(await readyz()).toBe(200);
-    await waitFor(() => linesWith('redis takes writes again').length === before + 1);
+    await waitFor(() => linesWith('redis accepts writes again').length === before + 1);
     expect(linesWith('redis refuses writes').filter((line) => line.includes(code))).toHaveLength(1);
   },
 );

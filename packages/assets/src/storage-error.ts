@@ -32,8 +32,7 @@ export function toStorageError(error: unknown): unknown {
   }
   if (!NO_SPACE.has(code) && !NO_SPACE.has(error.name)) return error;
   return new GatewayError('storage_full', {
-    message:
-      'The gateway has no space left to store files. Try again later, and inform the person who runs it.',
+    message: 'The gateway has no space left to store files. Try again later, and inform its operator.',
     cause: error,
   });
 }

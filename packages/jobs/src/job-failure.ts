@@ -27,7 +27,7 @@ const AWAY_RETRY_AFTER_SECONDS = 5;
 /** For a job whose output could not be written to Redis. Paid work has begun by then and must not be repeated. */
 export const outputLost = (work: 'free' | 'paid', cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
-    message: 'What the job put out could not be stored.',
+    message: 'The output of the job could not be stored.',
     ...(work === 'free' ? { retryAfterSeconds: AWAY_RETRY_AFTER_SECONDS } : { retry: false }),
     cause,
   });

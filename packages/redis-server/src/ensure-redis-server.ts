@@ -5,7 +5,7 @@ import { RedisServerError } from './run-redis-server.ts';
 const INSTALL_TIMEOUT_MS = 300_000;
 const APT_OPTIONS = ['-y', '-qq', '-o', 'DPkg::Lock::Timeout=120'];
 const ADVICE =
-  'Install redis-server or valkey-server 6.2 or newer (Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL to a Redis that runs already.';
+  'Install redis-server or valkey-server 6.2 or newer (Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL to a Redis that is already running.';
 
 /**
  * The server program of this machine; if there is none and this user may, apt-get installs it first.

@@ -111,7 +111,8 @@ async function run<Schema extends z.ZodType<ProcessSettings>>(
   const rootLogger = await createLogger({ level: config.LOG_LEVEL, pretty });
   const logger = rootLogger.child({ service });
   const ignored = serviceLinksIn(process.env);
-  if (ignored.length > 0) logger.info({ ignored }, 'variables for Services of Kubernetes are no settings');
+  if (ignored.length > 0)
+    logger.info({ ignored }, 'ignoring the variables that Kubernetes sets for Services');
   const { DRAIN_TIMEOUT_MS: drainTimeoutMs, DRAIN_DELAY_MS: drainDelayMs } = config;
   await runService({ logger, drainTimeoutMs, drainDelayMs, process }, (life) =>
     build({ config, life, rootLogger }),

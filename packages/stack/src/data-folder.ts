@@ -41,10 +41,10 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
     if (error instanceof StartError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The data folder ${path} cannot be used (${reason}). GATEWAY_DATA_DIR names another one.`,
+      `The data folder ${path} cannot be used (${reason}). Set GATEWAY_DATA_DIR to another one.`,
     );
   }
-  throw new StartError(`Several starts use the data folder ${path} at the same moment. Try again.`);
+  throw new StartError(`Several starts are using the data folder ${path} at once. Try again.`);
 }
 
 /**

@@ -141,7 +141,7 @@ test('a process that dies is reported and started again on its port', async () =
     return answer.pid !== before.pid && answer;
   });
   expect(after.pid).toBe(stack.process('edge').pid);
-  expect(reports).toEqual([expect.stringMatching(/^edge ended \(signal SIGKILL\)/), 'edge runs again']);
+  expect(reports).toEqual([expect.stringMatching(/^edge ended \(signal SIGKILL\)/), 'edge is running again']);
 });
 
 test('a Redis that dies is started again on its port, with its data', async () => {

@@ -44,8 +44,7 @@ export async function openUpstream({
   const sharing = shareRests({
     store: createRestStore(redis),
     clock: () => performance.now(),
-    onProblem: (error) =>
-      logger.warn({ err: error }, 'which channels rest is not shared with other replicas'),
+    onProblem: (error) => logger.warn({ err: error }, 'resting channels are not shared with other replicas'),
   });
   const counts = createAttemptCounts({ redis, now: Date.now });
   const upstream = createUpstream({
@@ -69,7 +68,7 @@ export async function openUpstream({
     },
     onMistake: (error) => {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.error({ reason }, 'the changed configuration is not usable; the one before stays in force');
+      logger.error({ reason }, 'the changed configuration is not usable; the previous one stays in force');
     },
   });
   return {

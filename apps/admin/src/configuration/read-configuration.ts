@@ -15,7 +15,7 @@ export async function configurationOf(readConfiguration: ReadConfiguration): Pro
   if (configuration !== undefined) return configuration;
   throw new GatewayError(
     'service_unavailable',
-    'The configuration file cannot be read or has mistakes; the services go on with the one before. Their logs name each mistake.',
+    'The configuration file cannot be read or has mistakes, so the services continue with the previous one. Their logs list each mistake.',
   );
 }
 

@@ -28,6 +28,6 @@ export function createWarnings({
   const ofTeam = async ({ team }: KeySettings): Promise<string[]> =>
     team === undefined || (await teams.getTeam(team)) !== undefined
       ? []
-      : [`There is no team '${team}' yet: the key has only its own limits until that team is made.`];
+      : [`There is no team '${team}' yet: the key has only its own limits until that team is created.`];
   return { of: async (settings) => [...(await ofModels(settings)), ...(await ofTeam(settings))] };
 }

@@ -35,7 +35,7 @@ export function checkLeadsKey(settings: KeySettings, { scope }: Principal): void
 export function checkLeadsChange(before: KeyBefore, settings: KeySettings, { scope }: Principal): void {
   if (scope.kind === 'all') return;
   if ((settings.team ?? null) !== before.team)
-    throw refused(['team'], 'only an admin moves a key into another team');
+    throw refused(['team'], 'only an admin can move a key to another team');
   checkRank(before, settings);
 }
 
@@ -45,12 +45,12 @@ function checkRank(
   settings: KeySettings,
 ): void {
   if ((settings.priority ?? NEW.priority) !== priority)
-    throw refused(['priority'], 'only an admin changes whose requests go first');
+    throw refused(['priority'], 'only an admin can change the priority of requests');
   const changed = SHARES.find((name) => settings.limits?.[name] !== limits[name]);
   if (changed !== undefined)
     throw refused(
       ['limits', changed],
-      'only an admin changes what a key gets of the workers and the storage',
+      "only an admin can change a key's share of the workers and the storage",
     );
 }
 

@@ -203,7 +203,7 @@ test('settings that are allowed but unlikely to be intended get a warning', asyn
   const { warnings, id } = await call(NewKeyReply, 'POST', '/keys', wish);
   expect(warnings).toEqual([
     "The pattern 'llama-*' matches no model of the configuration.",
-    "There is no team 'nobody' yet: the key has only its own limits until that team is made.",
+    "There is no team 'nobody' yet: the key has only its own limits until that team is created.",
   ]);
   const changed = await call(ChangedKeyReply, 'PATCH', `/keys/${id}`, { models: ['gpt-5'], team: null });
   expect(changed.warnings).toEqual([]);

@@ -22,7 +22,7 @@ export const createReserveAgain =
   async ({ subject, estimate }, kind, id) => {
     const record = await keys.getKey(subject.keyId);
     if (record === undefined || record.revokedAt !== null || record.disabled)
-      throw new GatewayError('conflict', `The job's key '${subject.keyId}' does not work any more.`);
+      throw new GatewayError('conflict', `The job's key '${subject.keyId}' no longer works.`);
     const team = record.team === null ? undefined : await teams.getTeam(record.team);
     const { accounts } = identityOf(record, team);
     const again = { ...subject, id, startedAtMs: now() };

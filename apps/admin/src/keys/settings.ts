@@ -22,7 +22,7 @@ export function checkTeamSettings(value: unknown): TeamSettings {
 export function checkExpiry({ expiresAt }: KeySettings, nowMs: number): void {
   if (expiresAt === undefined || Date.parse(expiresAt) > nowMs) return;
   throw new GatewayError('invalid_value', {
-    message: "Invalid value for 'expiresAt': it lies in the past.",
+    message: "Invalid value for 'expiresAt': it is in the past.",
     path: ['expiresAt'],
   });
 }

@@ -109,7 +109,7 @@ async function failedReload({ readConfigurationState }: AttentionOptions): Promi
     {
       kind: 'configuration_invalid',
       subject: path,
-      sentence: `The configuration file is not valid, and the services go on with the one before: found ${first.found}${where}, expected ${first.expected}.${others}`,
+      sentence: `The configuration file is invalid, so the services continue with the previous one: found ${first.found}${where}, expected ${first.expected}.${others}`,
       since: changedAtMs === null ? null : instantOf(changedAtMs),
       until: null,
       isUrgent: true,
@@ -126,12 +126,12 @@ async function restingChannels({ rests }: AttentionOptions): Promise<Item[]> {
         const part = [account && `account '${account}'`, model && `model '${model}'`]
           .filter(Boolean)
           .join(', ');
-        const what = whole ? `The channel '${channel}'` : `Of the channel '${channel}', ${part}`;
-        const end = until === null ? ' until it is woken' : '';
+        const what = whole ? `The channel '${channel}'` : `On the channel '${channel}', ${part}`;
+        const end = until === null ? ' until woken' : '';
         return {
           kind: 'channel_resting' as const,
           subject: channel,
-          sentence: `${what} rests${end}: ${reason}${by === null ? '' : ` (${by})`}.`,
+          sentence: `${what} is resting${end}: ${reason}${by === null ? '' : ` (${by})`}.`,
           since,
           until,
           isUrgent: whole && by === null,
@@ -165,7 +165,7 @@ async function budgets(options: AttentionOptions): Promise<Found[]> {
         subject: id,
         sentence: isSpent
           ? `The budget of ${whose} is spent: its requests are refused.`
-          : `${percent(used)} of the budget of ${whose} are spent or reserved.`,
+          : `${percent(used)} of the budget of ${whose} is spent or reserved.`,
         since: null,
         until: budget.resetsAt,
         isUrgent: isSpent,
@@ -216,7 +216,7 @@ async function waitingQueues({ jobs, now }: AttentionOptions): Promise<Item[]> {
           {
             kind: 'queue_waiting' as const,
             subject: queue,
-            sentence: `${queued} jobs wait in the queue '${queue}', one of them for ${Math.round((now() - oldestQueuedAtMs) / 1000)} s. More workers would take them sooner.`,
+            sentence: `Jobs waiting in the queue '${queue}': ${queued}, one of them for ${Math.round((now() - oldestQueuedAtMs) / 1000)} s. Add workers to run them sooner.`,
             since: instantOf(oldestQueuedAtMs),
             until: null,
             isUrgent: false,
@@ -235,7 +235,7 @@ async function unpricedModels({ redis, now, onBroken }: AttentionOptions): Promi
           {
             kind: 'unpriced_model' as const,
             subject: model,
-            sentence: `The model '${model}' has no price: ${unpricedRequests} requests of the last day have no cost. Give it a price in the configuration.`,
+            sentence: `The model '${model}' has no price, so the cost of ${unpricedRequests} requests in the last day is unknown. Set a price in the configuration.`,
             since: null,
             until: null,
             isUrgent: false,

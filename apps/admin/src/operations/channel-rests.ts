@@ -31,7 +31,7 @@ export interface ChannelRests {
   wake(target: Target, by: Actor): Promise<void>;
 }
 
-const NO_REASON = 'a person put it to rest';
+const NO_REASON = 'no reason given';
 
 const instantOf = (atMs: number): string => new Date(atMs).toISOString();
 

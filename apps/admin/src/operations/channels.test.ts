@@ -181,7 +181,7 @@ test('the command line shows rests, begins and ends them', async () => {
   await gateway('channels', 'rest', 'one', '--model', 'gpt-5');
   const { out } = await gateway('channels');
   expect(out).toMatch(/\none .* yes\n/);
-  expect(out).toContain('Resting in one:\n  model gpt-5-2026: a person put it to rest (ada), until woken');
+  expect(out).toContain('Resting in one:\n  model gpt-5-2026: no reason given (ada), until woken');
   await gatewayRests('credentials');
   expect((await gateway('channels')).out).toContain('it fails to answer, until the channel gets another key');
   expect((await gateway('channels', 'wake', 'two')).out).toBe('Resting in two: nothing\n');

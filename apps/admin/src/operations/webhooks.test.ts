@@ -71,7 +71,7 @@ test("the query of a key's webhook is in the key alone, not in lists and the aud
 test("a key's webhook secret is shown once, rotated with a grace, and audited without it", async () => {
   const made = await makeKey({ webhookUrl: 'https://hooks.example.com/jobs' });
   expect(made.warnings).toEqual([
-    'The key has no webhook secret yet: nothing is sent to its webhookUrl until one is made.',
+    'The key has no webhook secret yet: nothing is sent to its webhookUrl until one is created.',
   ]);
   const path = `/keys/${made.id}/webhook-secret`;
   const first = WebhookSecretReply.parse((await call('POST', path, {})).body);

@@ -121,12 +121,12 @@ function passedOn(sent: IncomingHttpHeaders): IncomingHttpHeaders {
 
 const unknownKey = (): GatewayError =>
   new GatewayError('object_not_found', {
-    message: `Name the key to use by its id in the header ${PLAYGROUND_KEY_HEADER}: there is none like this that you may use.`,
+    message: `Send the id of a key that you may use in the header ${PLAYGROUND_KEY_HEADER}.`,
   });
 
 const edgeAway = (cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message:
-      'The admin service cannot reach the edge. Check EDGE_URL in its settings, and whether the edge runs.',
+      'The admin service cannot reach the edge. Check EDGE_URL in its settings, and whether the edge is running.',
     cause,
   });

@@ -68,7 +68,7 @@ export function createRequestTail({ openTail, stopping }: RequestTailOptions): R
     async *open(isWanted) {
       if (readers.size >= MAX_READERS)
         throw new GatewayError('overloaded', {
-          message: `There are ${MAX_READERS} readers already. Close one of them, or list the requests instead.`,
+          message: `${MAX_READERS} live lists are already open. Close one of them, or list the requests instead.`,
         });
       const reader: Reader = { isWanted, pending: [], skipped: 0, wake: () => undefined };
       readers.add(reader);

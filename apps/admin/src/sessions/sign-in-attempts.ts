@@ -45,6 +45,6 @@ export function createSignInAttempts(redis: Redis, of: keyof typeof PREFIXES): S
 
 const tooMany = (retryAfterSeconds: number): GatewayError =>
   new GatewayError('rate_limited', {
-    message: `Too many attempts have failed. Try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
+    message: `Too many failed attempts. Try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
     retryAfterSeconds,
   });

@@ -22,7 +22,7 @@ export async function writeSpeech(
   const asset = await assets.open(assetId);
   if (asset === undefined)
     throw new GatewayError('internal', {
-      message: 'The speech was made but cannot be found. Report the request id.',
+      message: 'The speech was created but cannot be found. Report the request id.',
       retry: false,
       cause: new Error(
         `no asset ${assetId}: do service and worker have the same ASSETS_URL, or share GATEWAY_DATA_DIR?`,

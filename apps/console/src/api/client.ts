@@ -20,7 +20,7 @@ export class ApiError extends Error {
 
 const UNREACHABLE = {
   code: 'unreachable',
-  message: 'The admin service does not answer. Is the gateway running, and the network there?',
+  message: 'The admin service is not responding. Is the gateway running, and are you online?',
   path: null,
 };
 
@@ -43,7 +43,7 @@ async function errorIn(response: Response): Promise<components['schemas']['Error
   if (isErrorBody(body)) return body.error;
   return {
     code: 'unknown',
-    message: `The admin service answered with the status ${response.status}.`,
+    message: `The admin service answered with status ${response.status}.`,
     path: null,
   };
 }
@@ -60,6 +60,6 @@ const isErrorBody = (body: unknown): body is components['schemas']['Error'] =>
 export async function bodyOf<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
   if (data === undefined)
-    throw new ApiError(0, { ...UNREACHABLE, message: 'The admin service sent no body.' });
+    throw new ApiError(0, { ...UNREACHABLE, message: 'The admin service sent an empty response.' });
   return data;
 }

@@ -50,7 +50,7 @@ export const BudgetFields = ({ getInputProps }: { getInputProps: InputProps }) =
     </Group>
     <Checkbox
       label="Allow models without a price"
-      description="Such requests count nothing against the budget. Without this they are refused."
+      description="These requests do not count against the budget. Otherwise they are refused."
       {...getInputProps('budget.allowUnpriced', { type: 'checkbox' })}
     />
   </Stack>

@@ -21,7 +21,7 @@ export const BalanceMeters = ({ of, balance }: BalanceMetersProps) => (
         label={limitLabel(limit)}
         used={(value - remaining) / value}
         left={`${limitLabel(limit)}${model === null ? '' : `, ${model}`}`}
-        right={`${wholeNumber(remaining)} left of ${wholeNumber(value)}`}
+        right={`${wholeNumber(remaining)} of ${wholeNumber(value)} left`}
       />
     ))}
   </Stack>

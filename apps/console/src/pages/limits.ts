@@ -15,28 +15,28 @@ export const LIMITS: readonly LimitField[] = [
   {
     name: 'requestsPerMinute',
     label: 'Requests per minute',
-    about: 'Requests that may begin within a minute. A key that was idle may send all of them at once.',
+    about: 'Requests that may start within a minute. An idle key may send all of them at once.',
   },
   {
     name: 'tokensPerMinute',
     label: 'Tokens per minute',
     about:
-      'Input and output together. What a request can use at most is taken before it is sent; what it did not use is given back.',
+      'Input and output together. The most that a request can use is reserved before it is sent; the unused part is returned.',
   },
   {
     name: 'imagesPerMinute',
     label: 'Images per minute',
-    about: 'Images that may be asked for, counted when the request comes.',
+    about: 'Images that may be requested, counted when the request arrives.',
   },
   {
     name: 'audioSecondsPerMinute',
     label: 'Seconds of audio per minute',
-    about: 'The length of recordings to transcribe.',
+    about: 'The length of the recordings to transcribe.',
   },
   {
     name: 'concurrentRequests',
-    label: 'Requests at the same time',
-    about: 'Requests in flight, streams included. One more is refused until one of them ends.',
+    label: 'Concurrent requests',
+    about: 'Requests in flight, including streams. Further ones are refused until one ends.',
   },
 ];
 
@@ -52,36 +52,36 @@ export const JOB_LIMITS: readonly {
 }[] = [
   {
     name: 'concurrentJobs',
-    label: 'Jobs at the same time',
-    about: 'Images and transcripts that workers make for this key at once; others wait in the queue.',
+    label: 'Concurrent jobs',
+    about: 'Jobs that workers run for this key at once; further ones wait in the queue.',
     min: 1,
   },
   {
     name: 'jobWeight',
     label: 'Job weight',
-    about: 'Turns that this key gets for one turn of a key without a weight.',
+    about: 'Turns that this key gets for each turn of a key without a weight.',
     min: 1,
     max: 100,
   },
   {
     name: 'jobPriority',
     label: 'Job priority',
-    about: 'Jobs of a lower number go first, 0 before all others. Without one: 5.',
+    about: 'Jobs with a lower number run first, 0 before all others. Default: 5.',
     min: 0,
     max: 9,
   },
   {
     name: 'keptResultBytes',
-    label: 'Bytes of kept results',
-    about: 'How much of results is kept for this key until they expire.',
+    label: 'Stored result bytes',
+    about: 'How much space the results of this key may take until they expire.',
     min: 1,
   },
 ];
 
 export const PERIODS = [
-  { value: 'day', label: 'a day' },
-  { value: 'week', label: 'a week' },
-  { value: 'month', label: 'a month' },
+  { value: 'day', label: 'per day' },
+  { value: 'week', label: 'per week' },
+  { value: 'month', label: 'per month' },
   { value: 'total', label: 'in total' },
 ] as const;
 export type Period = (typeof PERIODS)[number]['value'];

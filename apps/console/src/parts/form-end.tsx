@@ -1,7 +1,7 @@
 import { Alert, Button, Group } from '@mantine/core';
 
 interface FormEndProps {
-  /** The act, as on its button: `Make the key`. */
+  /** The act, as on its button: `Create key`. */
   readonly action: string;
   readonly isPending: boolean;
   readonly error: Error | null;

@@ -31,11 +31,11 @@ export default function CommandPalette({ calls }: { calls: number }) {
       highlightQuery
       scrollable
       maxHeight={420}
-      nothingFound="Nothing found. Try the name of a page, or paste a request id."
+      nothingFound="Nothing found. Try the name of a page, or paste a request ID."
       onQueryChange={setTyped}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'Search pages and actions, or paste a request id',
+        placeholder: 'Search pages and actions, or paste a request ID',
         'aria-label': 'Search pages and actions',
       }}
       actions={[
@@ -45,7 +45,7 @@ export default function CommandPalette({ calls }: { calls: number }) {
               {
                 id: 'request',
                 label: `Request ${requestId}`,
-                description: 'What became of it',
+                description: 'What happened to it',
                 // It is found by whatever text the id stands in.
                 keywords: typed,
                 onClick: go(`/requests?request=${encodeURIComponent(JSON.stringify(requestId))}`),

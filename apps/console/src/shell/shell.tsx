@@ -46,7 +46,7 @@ export function Shell() {
       padding={{ base: 'md', md: 'lg' }}
     >
       <a href="#page" className={classes.skip}>
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header className={classes.header}>
         <Group gap="sm" wrap="nowrap">
@@ -57,7 +57,7 @@ export function Shell() {
             size="sm"
             aria-label={isOpen ? 'Close the navigation' : 'Open the navigation'}
           />
-          <UnstyledButton component={Link} to="/" aria-label="Gateway, first page">
+          <UnstyledButton component={Link} to="/" aria-label="Gateway home">
             <Logo />
           </UnstyledButton>
         </Group>

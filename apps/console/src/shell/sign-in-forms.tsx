@@ -26,7 +26,7 @@ export function TokenForm({ isPending, onSubmit }: SignInFormProps) {
     <form onSubmit={submit}>
       <Stack>
         <Text size="sm" c="dimmed">
-          For admins: <Code>GATEWAY_ADMIN_TOKEN</Code>, which <Code>npm start</Code> makes and keeps in{' '}
+          For admins: <Code>GATEWAY_ADMIN_TOKEN</Code>, which <Code>npm start</Code> creates and stores in{' '}
           <Code>.data/secrets/admin-token</Code>.
         </Text>
         <PasswordInput
@@ -39,7 +39,7 @@ export function TokenForm({ isPending, onSubmit }: SignInFormProps) {
         />
         <TextInput
           label="Your name"
-          description="Stands beside your changes in the audit log."
+          description="Shown next to your changes in the audit log."
           placeholder="admin"
           autoComplete="username"
           maxLength={100}
@@ -64,7 +64,7 @@ export function KeyForm({ isPending, onSubmit }: SignInFormProps) {
     <form onSubmit={form.onSubmit(({ key }) => onSubmit({ key: key.trim() }))}>
       <Stack>
         <Text size="sm" c="dimmed">
-          With your own key, to see what is left of it and what it was used for. It is not kept.
+          Sign in with your own key to see what remains of it and what it was used for. The key is not stored.
         </Text>
         <PasswordInput
           label="Your key"

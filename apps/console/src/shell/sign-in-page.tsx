@@ -12,18 +12,17 @@ import { KeyForm, type SignInBody, TokenForm } from './sign-in-forms.tsx';
 
 const PROBLEMS = {
   expired:
-    'This sign-in was not begun in this browser, or too long ago. Begin again, at the address at which the console is known.',
+    "This sign-in was started in another browser, or too long ago. Start again at the console's own address.",
   refused: 'The identity provider did not confirm the sign-in. Try again.',
-  'no-role':
-    'The identity provider knows you, and you have no role here. Ask an admin of the gateway for one.',
+  'no-role': 'The identity provider knows you, but you have no role here. Ask a gateway admin for one.',
   'too-many-groups':
-    'The identity provider left your groups out, because you are in too many. Ask its admin to send only the groups of this application, or application roles.',
-  limited: 'Too many attempts have failed. Try again in some minutes.',
+    'The identity provider did not send your groups because you are in too many. Ask its admin to send only the groups of this application, or application roles.',
+  limited: 'Too many failed attempts. Try again in a few minutes.',
   unreachable:
-    'The identity provider does not answer. Try again in a minute, or sign in with a token or a key.',
+    'The identity provider is not responding. Try again in a minute, or sign in with a token or a key.',
   'wrong-issuer':
-    'The gateway knows the identity provider by another address than its own. An admin finds in the log of the admin service what OIDC_ISSUER has to be.',
-  failed: 'The sign-in did not work. Try again in a minute.',
+    "The identity provider's issuer differs from OIDC_ISSUER. An admin can find the correct value in the admin service's log.",
+  failed: 'Sign-in failed. Try again in a minute.',
 } as const;
 
 const problemText = (problem: string | undefined): string | undefined =>
@@ -87,7 +86,7 @@ export function SignInPage() {
               >
                 Sign in with {ways.oidc.name}
               </Button>
-              <Divider label="or with" />
+              <Divider label="or" />
             </>
           )}
           <SegmentedControl aria-label="Sign in with" data={WAYS} value={way} onChange={setWay} />

@@ -191,7 +191,7 @@ test('as many requests run at once as there are slots, and one that ends frees i
   const refused = all.find(({ status }) => status === 429);
   expect(refused?.headers.get('retry-after')).toBe('1');
   expect(await refused?.json()).toMatchObject({
-    error: { message: expect.stringMatching(/at the same time: Limit 3\. Please try again in 1s\.$/) },
+    error: { message: expect.stringMatching(/concurrent requests: Limit 3\. Please try again in 1s\.$/) },
   });
   await waitFor(async () => (await slots(record.id)) === 0);
   expect(statuses(await callMany(2, { secret }))).toEqual({ 200: 2 });

@@ -79,7 +79,7 @@ const stream: Check = (request, { streams }) => {
     throw refuse(
       'unsupported_value',
       'response_format',
-      "Streamed images come as 'b64_json'. Leave out response_format, or stream.",
+      "Streamed images are sent as 'b64_json'. Omit response_format, or stream.",
     );
 };
 

@@ -51,7 +51,7 @@ async function openAsset(assets: Pick<AssetStore, 'open'>, id: string): Promise<
   const asset = await assets.open(id);
   if (asset !== undefined) return asset;
   throw new GatewayError('internal', {
-    message: 'The image was made but cannot be found. Report the request id.',
+    message: 'The image was created but cannot be found. Report the request id.',
     retry: false,
     cause: new Error(
       `no asset ${id}: do service and worker have the same ASSETS_URL, or share GATEWAY_DATA_DIR?`,

@@ -12,7 +12,7 @@ const thread = createTaskThread<InvertTask, null>({
   onTooMuch: () =>
     new GatewayError('invalid_mask_image_format', {
       path: ['mask'],
-      message: 'The mask takes too long to be inverted. Send a smaller one.',
+      message: 'Inverting the mask takes too long. Send a smaller one.',
     }),
 });
 

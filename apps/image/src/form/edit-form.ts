@@ -59,7 +59,7 @@ export const EDIT_FORM: FormRules = {
   // The longest prompt, in the longest characters.
   fieldBytes: 256 * 1024,
   fieldsTotalBytes: MEBIBYTE,
-  tooLarge: { code: 'request_too_large', message: 'The form is larger than all its parts may be together.' },
+  tooLarge: { code: 'request_too_large', message: 'The form is larger than its parts may be in total.' },
   whereFilesGo: "Send images in the part 'image' or 'image[]', a mask in 'mask', and a markup in 'markup'.",
   alsoTakes: 'application/json',
 };

@@ -96,7 +96,7 @@ function rangeOf(request: Request, info: AssetInfo): ByteRange | undefined {
   const ranges = request.range(sizeBytes, { combine: true });
   if (ranges === -1)
     throw new GatewayError('range_not_satisfiable', {
-      message: `The image has ${sizeBytes} bytes, and none of them is in the range that was requested.`,
+      message: `The image has ${sizeBytes} bytes, none of which are in the requested range.`,
       headers: { 'content-range': `bytes */${sizeBytes}` },
     });
   if (ranges === undefined || ranges === -2 || ranges.type !== 'bytes') return undefined;
@@ -111,7 +111,7 @@ const isSameAs = (validator: string | string[] | undefined, info: AssetInfo): bo
 const forbidden = (): GatewayError =>
   new GatewayError(
     'asset_forbidden',
-    'This URL has expired or was altered. Image URLs are valid for 60 minutes; make the image again.',
+    'This URL has expired or was altered. Image URLs are valid for 60 minutes; create the image again.',
   );
 
-const gone = (): GatewayError => new GatewayError('object_not_found', 'This image is no longer there.');
+const gone = (): GatewayError => new GatewayError('object_not_found', 'This image no longer exists.');

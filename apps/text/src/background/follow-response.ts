@@ -81,7 +81,7 @@ function lastFrames({ rest, last }: EventPage): string {
   if (rest !== 'full') return DONE_FRAME;
   const code = 'server_error';
   const message =
-    'The stream of this response is longer than is kept. Read the response itself, without `stream`.';
+    'The stream of this response is longer than what is stored. Read the response itself, without `stream`.';
   const error = { type: code, code, message, param: null };
   return (
     namedFrame({ type: 'error', sequence_number: last + 1, code, message, param: null, error }) + DONE_FRAME

@@ -19,12 +19,12 @@ export const conversationLocked = (): GatewayError =>
 export const conversationsFull = (): GatewayError =>
   new GatewayError('storage_full', {
     message:
-      'What is stored for your key has reached its bound. Delete responses or conversations that you no longer need.',
+      'The storage limit of your key is reached. Delete responses or conversations that you no longer need.',
     retry: false,
   });
 
 export const conversationsOff = (): GatewayError =>
-  new GatewayError('unsupported_parameter', 'Conversations are not kept for your key.');
+  new GatewayError('unsupported_parameter', 'Conversations are not stored for your key.');
 
 export function notWritten(cause: unknown): never {
   throw new GatewayError('service_unavailable', {
@@ -38,5 +38,5 @@ export function notWritten(cause: unknown): never {
 export const conversationTooLong = (sizes: string): GatewayError =>
   new GatewayError('context_length_exceeded', {
     path: ['items'],
-    message: `The conversation would have ${sizes} are kept. Delete items, or begin a new one.`,
+    message: `The conversation would have ${sizes} are stored. Delete items, or start a new one.`,
   });

@@ -77,6 +77,6 @@ function exactly(bytes: Buffer): JsonObject {
 }
 
 const notFinished = () =>
-  new UnreadableReply('The upstream answered with something that is no finished reply.');
+  new UnreadableReply('The upstream answered with something that is not a finished reply.');
 
 const notJson = () => new UnreadableReply('The upstream answered with something that is not JSON.');

@@ -32,7 +32,7 @@ export function createCallerAccess({ keys, refusals }: CallerAccessOptions): Cal
       refusals.add('endpoint', identity, WEBSOCKET);
       throw new GatewayError(
         'endpoint_not_allowed',
-        `This key may not use this endpoint any more: it lacks the scope '${scope}'. Ask the person who gave you the key.`,
+        `This key may no longer use this endpoint: it lacks the scope '${scope}'. Ask the person who gave you the key.`,
       );
     },
   };
@@ -42,5 +42,5 @@ export function createCallerAccess({ keys, refusals }: CallerAccessOptions): Cal
 export const keyEnded = (): GatewayError =>
   new GatewayError(
     'invalid_key',
-    'The API key of this WebSocket is not valid any more. Check that it has not been revoked.',
+    'The API key of this WebSocket is no longer valid. Check that it has not been revoked.',
   );

@@ -325,7 +325,7 @@ const shuttingDown = (): GatewayError =>
 const tooOld = (): GatewayError =>
   new GatewayError(
     'websocket_connection_limit_reached',
-    'This WebSocket has reached the end of its life. Open another one and go on there.',
+    'This WebSocket has reached its maximum age. Open another one and continue there.',
   );
 
 const ENDING_ERRORS: Readonly<Record<keyof typeof CLOSE_CODES, () => GatewayError>> = {

@@ -49,7 +49,7 @@ export function steerFailedEvent({ isValid, input, previousResponseId }: SteerEv
     ? {
         code: 'steering_not_supported',
         message:
-          'Responses cannot be steered here. Send the input in a response.create when this one has ended.',
+          'Responses cannot be steered here. Send the input in a response.create after this one has ended.',
       }
     : {
         code: 'invalid_input',

@@ -109,11 +109,11 @@ export function createLanes(
 const tooManyLanes = (limit: number): GatewayError =>
   new GatewayError('websocket_stream_limit_reached', {
     path: ['stream_id'],
-    message: `A WebSocket has at most ${limit} named streams in its life. Use one of them, or open another WebSocket.`,
+    message: `A WebSocket has at most ${limit} named streams in its lifetime. Use one of them, or open another WebSocket.`,
   });
 
 const tooManyWaiting = (count: number): GatewayError =>
   new GatewayError('rate_limited', {
-    message: `${count} responses wait on this WebSocket already, which is as many as it holds. Wait until one of them has ended.`,
+    message: `${count} responses are already waiting on this WebSocket, which is the maximum. Wait until one of them has ended.`,
     retryAfterSeconds: 1,
   });

@@ -46,7 +46,7 @@ export function openSockets(
 ): Sockets {
   const { now } = services;
   const onBroken = reportOnce((broken) => {
-    logger.warn(broken, 'a stored record cannot be read and is left out');
+    logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });

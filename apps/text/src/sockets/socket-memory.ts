@@ -118,7 +118,7 @@ const tooMuchOfKey = (): GatewayError =>
   new GatewayError('overloaded', {
     message: {
       openai:
-        'The WebSockets of your key hold as much as they may. Wait for responses to end, or send less at a time.',
+        'The WebSockets of your key have reached their memory limit. Wait for responses to end, or send less at a time.',
       anthropic: 'Overloaded',
     },
     retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -15,7 +15,7 @@ export const upstreamNonsense = (cause?: unknown): GatewayError =>
 
 /** @param word the upstream's own for how its answer ended */
 export const upstreamGaveUp = (word: unknown): GatewayError =>
-  new UnreadableReply('The upstream gave up before its answer was complete.', {
+  new UnreadableReply('The upstream stopped before its answer was complete.', {
     cause: new Error(`the upstream's answer ended with '${word}'`),
   });
 

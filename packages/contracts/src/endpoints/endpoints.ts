@@ -37,9 +37,9 @@ function jobRows(
 ): Endpoint[] {
   const jobs = `/v1/${area}/jobs`;
   return [
-    row('POST', jobs, service, batchScope, 'Make many jobs, one for each line of JSONL'),
+    row('POST', jobs, service, batchScope, 'Create many jobs, one for each line of JSONL'),
     row('GET', jobs, service, scope, 'List your jobs, newest first'),
-    row('GET', `${jobs}/{id}`, service, scope, 'Read how a job stands'),
+    row('GET', `${jobs}/{id}`, service, scope, 'Read the status of a job'),
     row('DELETE', `${jobs}/{id}`, service, scope, 'Cancel a job, or remove its result'),
     row('GET', `${jobs}/{id}/result`, service, scope, "Fetch a job's result, as waiting would have given it"),
     row('GET', `${jobs}/{id}/events`, service, scope, "Follow a job's changes as server-sent events"),
@@ -73,7 +73,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/messages/count_tokens', 'text', 'messages', "Count a message request's input tokens"),
   row('POST', '/v1/chat/completions', 'text', 'chat', 'Generate a chat completion'),
   row('GET', '/v1/models', 'text', null, 'List the models that the key may use'),
-  row('GET', '/v1/models/{id}', 'text', null, 'Read what is known of a model'),
+  row('GET', '/v1/models/{id}', 'text', null, 'Read the details of a model'),
   row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
   row('POST', '/v1/images/edits', 'image', 'images', 'Edit images by a prompt'),
   row('GET', '/v1/images/assets/{id}', 'image', null, 'Fetch an image by its signed URL', 'public'),
@@ -81,7 +81,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
   ...jobRows('audio', 'audio', null, 'speech'),
-  row('GET', '/v1/key', 'edge', null, "Read what is left of your key's limits and budget"),
+  row('GET', '/v1/key', 'edge', null, "Read what remains of your key's limits and budget"),
 ];
 
 /** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */

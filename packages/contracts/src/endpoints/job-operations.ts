@@ -42,7 +42,7 @@ const header = (name: string, description: string): Json => ({
 export const JOB_WEBHOOKS: Json = {
   'job-ended': {
     post: {
-      summary: "A job's end; signed by Standard Webhooks' rules",
+      summary: 'A job has ended; signed as Standard Webhooks specifies',
       parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
         ...header(name, 'As Standard Webhooks has it.'),
         required: true,
@@ -51,7 +51,7 @@ export const JOB_WEBHOOKS: Json = {
         required: true,
         content: { 'application/json': { schema: { $ref: '#/components/schemas/JobWebhook' } } },
       },
-      responses: { '2XX': { description: 'Taken. Anything else is tried again for a day.' } },
+      responses: { '2XX': { description: 'Accepted. Anything else is retried for a day.' } },
     },
   },
 };
@@ -62,7 +62,7 @@ const MAKES_JOBS: JobOperation = {
     header('Prefer', "'respond-async' answers 202 with a job at once; 'wait=N' waits up to N seconds first."),
     header(
       'Idempotency-Key',
-      'The same request again joins the first one or gets its kept result, for 24 hours.',
+      'For 24 hours, the same request joins the first one or gets its stored result.',
     ),
     header(WEBHOOK_HEADER, "The URL to which the job's end is reported; signed by the key's webhook secret."),
   ],
@@ -114,7 +114,7 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>
   [
     'GET /{id}/events',
     {
-      parameters: [header('Last-Event-ID', 'Goes on after this event.')],
+      parameters: [header('Last-Event-ID', 'Continues after this event.')],
       responses: {
         200: { description: 'Events until the job has ended.', content: { 'text/event-stream': {} } },
         204: { description: 'All events up to the end have been sent.' },

@@ -75,6 +75,6 @@ const RETRY_AFTER_SECONDS = 5;
 const stillRunning = (): GatewayError =>
   new GatewayError('service_timeout', {
     message:
-      'The job is not done yet and goes on. Send the request again with the same Idempotency-Key, or poll the job.',
+      'The job is not done yet and continues. Send the request again with the same Idempotency-Key, or poll the job.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

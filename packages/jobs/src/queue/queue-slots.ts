@@ -72,7 +72,7 @@ function queueFull({ waiting, own, endIntervalMs }: NoSlot, maxWaiting: number):
   const isFull = waiting >= maxWaiting;
   const reason = isFull
     ? `The queue is full: ${waiting} jobs are waiting.`
-    : `The queue is full for this key: ${own} of its jobs are waiting, and the rest is kept for other keys.`;
+    : `The queue is full for this key: ${own} of its jobs are waiting, and the rest is reserved for other keys.`;
   return new GatewayError('queue_full', {
     message: `${reason} Please try again in ${retryAfterSeconds}s.`,
     retryAfterSeconds,

@@ -133,14 +133,14 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
         if (job === undefined) continue;
         const lock = requeueKey(jobId);
         if ((await redis.set(lock, '1', 'EX', REQUEUE_LOCK_S, 'NX')) === null)
-          throw notRequeued('is being queued again already');
+          throw notRequeued('is already being requeued');
         try {
           return await requeueJob(redis, job, reserve);
         } finally {
           await redis.del(lock);
         }
       }
-      throw new GatewayError('object_not_found', `There is no job '${jobId}', or it has been forgotten.`);
+      throw new GatewayError('object_not_found', `There is no job '${jobId}', or its record has expired.`);
     },
   };
 }
@@ -167,7 +167,7 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
   if ((await job.getState()) !== 'failed') throw notRequeued('has not failed');
   if (!listed(job, 'failed').canRequeue)
     throw notRequeued(
-      'may have been done and paid for, was a mistake of its caller, or its input has been deleted',
+      'may have been done and paid for, failed because of its request, or its input has been deleted',
     );
   const envelope: JobEnvelope = JobEnvelopeSchema.parse(job.data);
   // Usage is put down once for each id, and this one's attempt has been.
@@ -208,4 +208,4 @@ function listed(job: Job, status: ListedStatus): ListedJob {
 }
 
 const notRequeued = (why: string): GatewayError =>
-  new GatewayError('conflict', `The job ${why}; it is left as it is.`);
+  new GatewayError('conflict', `The job ${why}. It was left unchanged.`);

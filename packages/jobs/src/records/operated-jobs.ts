@@ -137,10 +137,10 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
       const found = isJobId(jobId) ? await inQueue(jobId) : undefined;
       const ended = isJobId(jobId) ? await remembered(jobId) : null;
       if (found === undefined && ended === null)
-        throw new GatewayError('object_not_found', `There is no job '${jobId}', or it has been forgotten.`);
+        throw new GatewayError('object_not_found', `There is no job '${jobId}', or its record has expired.`);
       const known = found && (await recordIn(found.job));
       if (known === undefined || ended !== null || hasEnded(known))
-        throw new GatewayError('conflict', 'The job has ended or is cancelled; it is left as it is.');
+        throw new GatewayError('conflict', 'The job has already ended or been cancelled.');
       const { reason: _, ...record } = known;
       const { resultRetentionSeconds } = JOBS[known.kind];
       const cancelled: JobRecord = {

@@ -95,8 +95,8 @@ export function createKeptResults({ redis, assets, now }: Options): KeptResults 
     const retryAfterSeconds = Math.max(1, Math.ceil((Number(expires ?? 0) - now()) / 1000));
     return new GatewayError('result_quota_exhausted', {
       message:
-        `Results that nobody has fetched take ${bytes} bytes, and this key may keep ${maxBytes}. ` +
-        `Fetch or delete some, or wait for ${retryAfterSeconds}s, when the first one expires.`,
+        `Unfetched results take ${bytes} bytes, and this key may store ${maxBytes}. ` +
+        `Fetch or delete some, or wait ${retryAfterSeconds}s until the first one expires.`,
       retryAfterSeconds,
     });
   };

@@ -110,7 +110,7 @@ export function createWebhookLog(redis: Redis, onError: (error: unknown) => void
         else throw new Error(`the webhook is ${state}`);
       } catch (error) {
         throw new GatewayError('conflict', {
-          message: `The webhook '${id}' is being sent. Look at it again in a few seconds.`,
+          message: `The webhook '${id}' is being sent. Check again in a few seconds.`,
           cause: error,
         });
       }

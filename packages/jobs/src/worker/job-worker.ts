@@ -248,7 +248,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     graceMs: takeover.graceMs,
     moveUnclaimed: () => worker.startStalledCheckTimer(),
     onGone: (gone, jobs) =>
-      onError(new Error(`the worker ${gone} is gone; others take its ${jobs} jobs over`)),
+      onError(new Error(`the worker ${gone} is gone; other workers take over its ${jobs} jobs`)),
     onError,
   });
 

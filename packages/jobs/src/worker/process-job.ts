@@ -230,8 +230,8 @@ const wasInterrupted = (job: Job): boolean => job.attemptsStarted > job.attempts
 const superseded = (): GatewayError =>
   new GatewayError(
     'job_cancelled',
-    'Another job was made for the same Idempotency-Key, and this one was not begun.',
+    'Another job was created for the same Idempotency-Key, so this one was not started.',
   );
 
 const waitedTooLong = (): GatewayError =>
-  new GatewayError('service_timeout', 'No worker began the job within a day. Send the request again.');
+  new GatewayError('service_timeout', 'No worker started the job within a day. Send the request again.');

@@ -44,6 +44,6 @@ export async function runStoppable<Output>(
 
 const ranTooLong = (timeLimitMs: number): GatewayError =>
   new GatewayError('upstream_timeout', {
-    message: `The work was not done within ${Math.round(timeLimitMs / 1000)} s and has been given up.`,
+    message: `The work was not done within ${Math.round(timeLimitMs / 1000)} s and was abandoned.`,
     retry: false,
   });

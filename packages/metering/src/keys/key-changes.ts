@@ -61,5 +61,5 @@ export const revoked = (record: KeyRecord, nowMs: number): NextRecord | undefine
 
 function checkNotRevoked({ id, revokedAt }: KeyRecord): void {
   if (revokedAt === null) return;
-  throw new GatewayError('conflict', `The key '${id}' was revoked, which is for good. Make a new one.`);
+  throw new GatewayError('conflict', `The key '${id}' has been revoked permanently. Create a new one.`);
 }

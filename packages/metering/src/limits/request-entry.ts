@@ -223,7 +223,7 @@ function refusalOf({ check, waitMs }: Extract<Admitted, { ok: false }>, { keyId 
   const what =
     check.kind === 'rate'
       ? `Rate limit ${whose} reached on requests per minute: Limit ${check.limit}, Requested 1.`
-      : `Limit ${whose} reached on requests at the same time: Limit ${check.limit}.`;
+      : `Limit ${whose} reached on concurrent requests: Limit ${check.limit}.`;
   return {
     reason: check.kind === 'rate' ? 'requests_per_minute' : 'concurrent_requests',
     error: new GatewayError('rate_limited', {

@@ -51,7 +51,7 @@ export function refuseUnpriced(model: string, accounts: readonly Account[], onRe
   onRefused();
   throw new GatewayError('unpriced_model', {
     path: ['model'],
-    message: `The model '${model}' has no price, and this key has a budget that must be kept. Use another model, or ask the person who gave you the key.`,
+    message: `The model '${model}' has no price, so this key, which has a budget, cannot use it. Use another model, or ask the person who gave you the key.`,
   });
 }
 

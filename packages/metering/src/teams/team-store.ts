@@ -66,7 +66,7 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
       });
       if (created) return record;
       throw new GatewayError('conflict', {
-        message: `There is a team '${record.name}' already. Change it with PATCH.`,
+        message: `The team '${record.name}' already exists. Change it with PATCH.`,
         path: ['name'],
       });
     },

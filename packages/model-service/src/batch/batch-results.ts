@@ -64,10 +64,10 @@ async function* outcomeOf<Kind extends LineKind, Batch extends BatchKind>(
   if (!hasEnded(record))
     return yield withError(
       'job_not_finished',
-      `The line is still being done. Fetch its job '${record.id}' later.`,
+      `The line is still in progress. Fetch its job '${record.id}' later.`,
     );
   if (record.status === 'cancelled')
-    return yield withError('job_cancelled', 'The batch was cancelled before the line began.');
+    return yield withError('job_cancelled', 'The batch was cancelled before the line started.');
   if (record.error !== null) return yield refusal(GatewayError.deserialize(record.error));
   const body = await bodyOf(service, record).catch(() => undefined);
   if (body === undefined) return yield refusal(expired());
@@ -118,12 +118,15 @@ const withError = (code: string, message: string): string =>
 /** A line that has no job, and why its batch never took it. */
 function* notBegun({ status, error }: FoundJob): Generator<string> {
   if (status === 'cancelled')
-    yield withError('job_cancelled', 'The batch was cancelled before the line began.');
+    yield withError('job_cancelled', 'The batch was cancelled before the line started.');
   else if (error !== null) {
     const { message } = openaiError(GatewayError.deserialize(error));
-    yield withError(error.code, `The batch ended before the line began: ${message}`);
+    yield withError(error.code, `The batch ended before the line started: ${message}`);
   } else
-    yield withError('batch_expired', 'The line had not begun a day after the batch was made. Send it again.');
+    yield withError(
+      'batch_expired',
+      'The line had not started a day after the batch was created. Send it again.',
+    );
 }
 
 const expired = (): GatewayError =>

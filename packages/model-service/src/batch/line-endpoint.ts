@@ -77,7 +77,7 @@ export function checkLine<Kind extends JobKind>(
 export const noStream = (member: string): GatewayError =>
   new GatewayError('unsupported_value', {
     path: [member],
-    message: `The lines of a batch are not streamed. Leave '${member}' out.`,
+    message: `The lines of a batch cannot be streamed. Omit '${member}'.`,
   });
 
 /** The same error, about something further inside. */

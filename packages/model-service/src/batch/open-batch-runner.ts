@@ -22,7 +22,7 @@ export const openIdentityReader = (
     redis,
     now: Date.now,
     onBroken: reportOnce((broken) => {
-      logger.warn(broken, 'a stored record cannot be read and is left out');
+      logger.warn(broken, 'skipping a stored record that cannot be read');
       metrics.brokenRecord(broken.kind);
     }),
   });

@@ -186,5 +186,5 @@ async function patiently<Result>(
 const keyGone = (): GatewayError =>
   new GatewayError(
     'invalid_key',
-    'The key that made the batch does not work any more, so the line was not begun.',
+    'The key that created the batch no longer works, so the line was not started.',
   );

@@ -101,7 +101,7 @@ async function accept<Output>({
   const record = await queue.find(id, identityOf(request).keyId);
   if (record === undefined)
     throw new GatewayError('internal', {
-      message: 'The job was made but cannot be found. Report the request id.',
+      message: 'The job was created but cannot be found. Report the request id.',
       retry: false,
     });
   const { requestId } = contextOf(request);

@@ -166,7 +166,7 @@ function sendJson(response: Response, request: Request, body: unknown): void {
 }
 
 const notFound = (): GatewayError =>
-  new GatewayError('object_not_found', 'There is no such job. A job is forgotten two days after its end.');
+  new GatewayError('object_not_found', 'There is no such job. Jobs are forgotten two days after they end.');
 
 async function notFinished(
   queue: Pick<JobQueue<JobKind>, 'positionOf'>,
@@ -188,5 +188,5 @@ const expired = (cause?: unknown): GatewayError =>
 const unknownCursor = (): GatewayError =>
   new GatewayError('invalid_value', {
     path: ['after'],
-    message: "No job of yours has this id any more. Begin again without 'after'.",
+    message: "You no longer have a job with this id. Start again without 'after'.",
   });

@@ -119,5 +119,5 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
 const noWebhookSecret = (): GatewayError =>
   new GatewayError('invalid_value', {
     path: [WEBHOOK_HEADER],
-    message: `Your key has no secret to sign webhooks with. Ask the person who gave you the key to make one, or leave ${WEBHOOK_HEADER} away.`,
+    message: `Your key has no secret to sign webhooks with. Ask the person who gave you the key to create one, or omit ${WEBHOOK_HEADER}.`,
   });

@@ -51,7 +51,7 @@ export async function openAnnouncer(
   const readWebhook = createKeyWebhookReader({
     redis,
     onBroken: reportOnce((broken) => {
-      logger.warn(broken, 'a stored record cannot be read and is left out');
+      logger.warn(broken, 'skipping a stored record that cannot be read');
       metrics.brokenRecord(broken.kind);
     }),
   });

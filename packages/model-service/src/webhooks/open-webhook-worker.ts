@@ -13,7 +13,7 @@ export async function openWebhookWorker(
   redis: Redis,
 ): Promise<void> {
   const onBroken = reportOnce((broken) => {
-    logger.warn(broken, 'a stored record cannot be read and is left out');
+    logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
   const sender = life.own(

@@ -41,7 +41,7 @@ export async function connectRedis(
   readiness.check('redis', async () => {
     const refusal = await refusalOf(redis);
     if (refusal !== undefined && !refusing) logger.warn({ err: refusal }, 'redis refuses writes');
-    if (refusal === undefined && refusing) logger.info('redis takes writes again');
+    if (refusal === undefined && refusing) logger.info('redis accepts writes again');
     refusing = refusal !== undefined;
     return !refusing;
   });

@@ -184,7 +184,7 @@ class CountedLoad implements RequestLoad {
 const overloaded = (reason: ShedReason, retryAfterSeconds: number): GatewayError =>
   new GatewayError('overloaded', {
     message: {
-      openai: 'The gateway has more to do than it can at the moment. Please try again shortly.',
+      openai: 'The gateway is overloaded at the moment. Please try again shortly.',
       anthropic: 'Overloaded',
     },
     retryAfterSeconds,

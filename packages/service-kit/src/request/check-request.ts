@@ -46,7 +46,7 @@ function checkFraming({ method = '', headers, httpVersion }: IncomingMessage): v
     throw malformed('The version of HTTP must be 1.1 or 1.0.');
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    throw malformed("The only expectation that is met here is '100-continue'.");
+    throw malformed("The only supported expectation is '100-continue'.");
   const encoding = headers['transfer-encoding'];
   if (!hasBody(headers)) return;
   if (!mayHaveBody(method))

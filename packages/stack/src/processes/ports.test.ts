@@ -25,8 +25,8 @@ test('a usual port of our own that is taken is replaced by a free one, with a re
   expect(port).toBeGreaterThan(0);
   const { IMAGE_PORT } = await reported([{ port: { variable: 'IMAGE_PORT', fallback } }, { port: null }]);
   expect(reports).toEqual([
-    `Port ${fallback} is taken; ${port} is used instead. TEXT_PORT sets another one.`,
-    `Port ${fallback} is taken; ${IMAGE_PORT} is used instead. IMAGE_PORT sets another one.`,
+    `Port ${fallback} is taken; using ${port} instead. Set TEXT_PORT to choose another one.`,
+    `Port ${fallback} is taken; using ${IMAGE_PORT} instead. Set IMAGE_PORT to choose another one.`,
   ]);
 });
 

@@ -33,7 +33,7 @@ export function createPortChooser({ choice, env, report }: PortChooserOptions): 
     const port = configuredPort(setting, env);
     if (env[variable] || (await isFreePort(port))) return port;
     const other = await freePort();
-    report(`Port ${fallback} is taken; ${other} is used instead. ${variable} sets another one.`);
+    report(`Port ${fallback} is taken; using ${other} instead. Set ${variable} to choose another one.`);
     return other;
   };
   const known = async (port: number): Promise<number> => (port === 0 ? await freePort() : port);

@@ -62,7 +62,7 @@ export async function startChild(options: ChildOptions, signal: AbortSignal): Pr
   killChild(child, 'SIGKILL');
   const how = await ended;
   const reason = signal.aborted
-    ? 'the start was called off'
+    ? 'startup was aborted'
     : timeout.aborted
       ? `it was not ready within ${READY_TIMEOUT_MS / 1000} s`
       : errorText.trim() || lastError || how;

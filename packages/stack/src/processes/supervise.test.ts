@@ -37,10 +37,10 @@ test.for([
     supervised.current().kill('SIGKILL');
     await waitFor(() => supervised.current().pid === 4);
     expect(reports).toEqual([
-      'it ended (signal SIGKILL); it is started again in 0.001 s',
-      'it ended (no luck 2); it is started again in 0.002 s',
-      `it ended (no luck 3); it is started again in ${last}`,
-      'it runs again',
+      'it ended (signal SIGKILL); restarting in 0.001 s',
+      'it ended (no luck 2); restarting in 0.002 s',
+      `it ended (no luck 3); restarting in ${last}`,
+      'it is running again',
     ]);
   },
 );

@@ -51,12 +51,12 @@ export async function supervise<R extends Running>(options: SuperviseOptions<R>)
 
   const again = async (how: string): Promise<void> => {
     for (let reason = how; ; ) {
-      options.report(`${options.name} ended (${reason}); it is started again in ${delayMs / 1000} s`);
+      options.report(`${options.name} ended (${reason}); restarting in ${delayMs / 1000} s`);
       await delay(delayMs, undefined, { signal });
       delayMs = Math.min(delayMs * 2, maxDelayMs);
       try {
         current = await options.start(signal, current);
-        options.report(`${options.name} runs again`);
+        options.report(`${options.name} is running again`);
         return;
       } catch (error) {
         signal.throwIfAborted();

@@ -35,7 +35,7 @@ export function buildConsole({ root, env, signal, report }: BuildOptions): void 
   const failed = (reason: string): void => {
     if (!signal.aborted)
       report(
-        `The console could not be built (${reason}); all else works. npm run console:build shows why.\n${output}`,
+        `The console could not be built (${reason}); everything else works. Run npm run console:build to see why.\n${output}`,
       );
   };
   child.on('error', (error) => failed(error.message));

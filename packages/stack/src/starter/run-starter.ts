@@ -53,7 +53,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
   onStopSignals(starter, {
     nowMs: () => performance.now(),
     stop: () => {
-      printer.report('Stopping. Another signal ends everything at once.');
+      printer.report('Stopping. Send another signal to stop immediately.');
       calledOff.abort();
       void stack?.stop().then(() => starter.exit(0));
     },

@@ -67,7 +67,7 @@ export function startMessage(options: StartMessageOptions): string {
     ]),
     '',
     ...(configuration.source === 'simulator' ? providerHint(configurationPath) : []),
-    `Data is kept in ${dataDir}. Ctrl-C stops everything.`,
+    `Data is stored in ${dataDir}. Press Ctrl-C to stop.`,
     '',
   ].join('\n');
 }
@@ -91,7 +91,7 @@ function processLines({ stack, redisAddress }: StartMessageOptions): string[] {
 }
 
 const providerHint = (configurationPath: string): string[] => [
-  'To use real providers, put OPENAI_API_KEY or ANTHROPIC_API_KEY into the environment or into a file .env and start again,',
+  'To use real providers, set OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment or in a file .env and start again,',
   `or describe your channels and models in ${configurationPath} (gateway.example.yaml shows every setting).`,
   '',
 ];

@@ -75,7 +75,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'POST',
       path: '/admin/v1/keys',
-      summary: 'Make a key; its secret is in this answer and nowhere else',
+      summary: 'Create a key; only this response has its secret',
       query: NO_QUERY,
       body: z.unknown(),
       describedAs: KeySettings,
@@ -93,7 +93,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'GET',
       path: '/admin/v1/keys',
-      summary: 'List keys, the newest first, revoked ones included',
+      summary: 'List keys, newest first, including revoked ones',
       body: NO_BODY,
       query: pageQuery(KEY_ID).extend(KeyFilter.shape),
       reply: KeyPage,
@@ -105,7 +105,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'GET',
       path: '/admin/v1/key-balances',
-      summary: "Read what is left of several keys' own limits and budgets; unknown ids are left out",
+      summary: "Read what remains of several keys' own limits and budgets; unknown ids are omitted",
       body: NO_BODY,
       query: BalancesQuery,
       reply: KeyBalanceList,
@@ -131,7 +131,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'PATCH',
       path: '/admin/v1/keys/{id}',
-      summary: 'Change a key; known everywhere within a second',
+      summary: 'Update a key; takes effect everywhere within a second',
       query: NO_QUERY,
       body: z.unknown(),
       describedAs: KeyPatch,
@@ -158,7 +158,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'DELETE',
       path: '/admin/v1/keys/{id}',
-      summary: 'Revoke a key for good; it is refused everywhere within a second and stays listed',
+      summary: 'Revoke a key permanently; it is refused everywhere within a second and stays listed',
       query: NO_QUERY,
       body: NO_BODY,
       reply: KeyReply,
@@ -168,7 +168,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'POST',
       path: '/admin/v1/keys/{id}/rotate',
-      summary: 'Give a key another secret; the one before works until the grace is over',
+      summary: 'Rotate the secret of a key; the old one works until the grace period ends',
       query: NO_QUERY,
       body: Rotation,
       reply: RotatedKeyReply,
@@ -181,8 +181,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'POST',
       path: '/admin/v1/keys/{id}/webhook-secret',
-      summary:
-        'Give a key another secret to sign its webhooks with; during the grace they are signed with both',
+      summary: "Rotate the secret that signs a key's webhooks; during the grace period both sign them",
       query: NO_QUERY,
       body: Rotation,
       reply: WebhookSecretReply,
@@ -195,7 +194,7 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'GET',
       path: '/admin/v1/keys/{id}/balance',
-      summary: "Read what is left of a key's own limits and budget",
+      summary: "Read what remains of a key's own limits and budget",
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
@@ -214,7 +213,7 @@ const editableKey = (record: KeyRecord): ShownKey => ({ ...shownKey(record), web
 const webhookWarnings = ({ webhookUrl, webhookSecrets }: KeyRecord): string[] =>
   webhookUrl === null || webhookSecrets.length > 0
     ? []
-    : ['The key has no webhook secret yet: nothing is sent to its webhookUrl until one is made.'];
+    : ['The key has no webhook secret yet: nothing is sent to its webhookUrl until one is created.'];
 
 function found<T>(value: T | undefined, id: string): T {
   if (value !== undefined) return value;

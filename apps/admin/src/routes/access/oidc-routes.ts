@@ -100,7 +100,7 @@ export function oidcRoutes({
     adminRoute({
       method: 'GET',
       path: '/admin/v1/sign-in',
-      summary: 'How people can sign in, beside the admin token and a key',
+      summary: 'How people can sign in, besides the admin token and a key',
       query: NO_QUERY,
       body: NO_BODY,
       reply: SignInReply,
@@ -109,7 +109,7 @@ export function oidcRoutes({
     redirectRoute({
       path: OIDC_PATH,
       summary:
-        'Send the browser to the identity provider, to sign in there; `to` is the page of the console to open then',
+        'Redirect the browser to the identity provider to sign in; `to` is the console page to open afterwards',
       query: z.strictObject({ to: To }),
       handle: ({ query: { to }, request, by: { requestId }, setHeader }) => {
         const { provider, flows } = configured(oidc);
@@ -126,7 +126,7 @@ export function oidcRoutes({
     }),
     redirectRoute({
       path: `${OIDC_PATH}/callback`,
-      summary: 'Where the identity provider sends the browser back: sets the cookie of a session',
+      summary: 'Where the identity provider redirects the browser to: sets a session cookie',
       query: z.looseObject({}),
       handle: ({ request, by: { requestId }, setHeader }) => {
         const { provider, mapping, flows, isSecure } = configured(oidc);
@@ -156,7 +156,7 @@ function problemOf(error: unknown): SignInProblem | undefined {
 
 function configured(oidc: Oidc | null): Oidc {
   if (oidc !== null) return oidc;
-  throw new GatewayError('object_not_found', 'No identity provider is set: OIDC_ISSUER is not set.');
+  throw new GatewayError('object_not_found', 'No identity provider is configured: OIDC_ISSUER is not set.');
 }
 
 function roleOf(claims: Claims, mapping: RoleMapping): Person {
@@ -166,13 +166,13 @@ function roleOf(claims: Claims, mapping: RoleMapping): Person {
     throw new SignInRefusal(
       'too-many-groups',
       'endpoint_not_allowed',
-      'The identity provider left the groups out of the token, because the person is in too many. Let it send only the groups that are assigned to the application, or send application roles and set OIDC_ROLE_CLAIM to roles.',
+      'The identity provider omitted the groups from the token because the person is in too many. Have it send only the groups that are assigned to the application, or send application roles and set OIDC_ROLE_CLAIM to roles.',
     );
   throw new GatewayError(
     'endpoint_not_allowed',
-    'The identity provider knows you, and you have no role here.',
+    'The identity provider knows you, but you have no role here.',
   );
 }
 
 const unexpected = (): GatewayError =>
-  new GatewayError('missing_key', 'This browser has not begun this sign-in, or too long ago.');
+  new GatewayError('missing_key', 'This browser did not start this sign-in, or started it too long ago.');

@@ -69,7 +69,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'POST',
       path: '/admin/v1/session',
-      summary: 'Sign in with the admin token or with a key: the answer sets the cookie of a session',
+      summary: 'Sign in with the admin token or a key: the response sets a session cookie',
       query: NO_QUERY,
       body: SignInBody,
       status: 201,
@@ -110,7 +110,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'GET',
       path: '/admin/v1/sessions',
-      summary: 'List the sessions of the console that have not ended, the newest first',
+      summary: 'List the active sessions of the console, newest first',
       query: NO_QUERY,
       body: NO_BODY,
       reply: SessionList,
@@ -119,7 +119,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'DELETE',
       path: '/admin/v1/sessions/{id}',
-      summary: 'End a session of the console at once',
+      summary: 'End a session of the console immediately',
       query: NO_QUERY,
       body: NO_BODY,
       reply: z.strictObject({ id: z.string() }),

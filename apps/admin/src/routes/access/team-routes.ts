@@ -48,7 +48,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
     adminRoute({
       method: 'POST',
       path: '/admin/v1/teams',
-      summary: 'Make a team, with limits and a budget above those of its keys',
+      summary: 'Create a team, with limits and a budget in addition to those of its keys',
       query: NO_QUERY,
       body: z.unknown(),
       describedAs: TeamSettings,
@@ -81,7 +81,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
     adminRoute({
       method: 'PATCH',
       path: '/admin/v1/teams/{name}',
-      summary: 'Change a team; known everywhere within a second',
+      summary: 'Update a team; takes effect everywhere within a second',
       query: NO_QUERY,
       body: z.unknown(),
       describedAs: TeamPatch,
@@ -102,7 +102,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
     adminRoute({
       method: 'DELETE',
       path: '/admin/v1/teams/{name}',
-      summary: 'Delete a team that no working key names',
+      summary: 'Delete a team without active keys',
       query: NO_QUERY,
       body: NO_BODY,
       reply: TeamReply,
@@ -114,7 +114,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
     adminRoute({
       method: 'GET',
       path: '/admin/v1/teams/{name}/balance',
-      summary: "Read what is left of a team's own limits and budget",
+      summary: "Read what remains of a team's own limits and budget",
       query: NO_QUERY,
       body: NO_BODY,
       reply: BalanceReply,
@@ -133,7 +133,7 @@ function found<T>(value: T | undefined, name: string): T {
 
 const renamed = (): GatewayError =>
   new GatewayError('invalid_value', {
-    message: "Invalid value for 'name': a team keeps its name. Make another team and move the keys.",
+    message: "Invalid value for 'name': a team cannot be renamed. Create another team and move the keys.",
     path: ['name'],
   });
 

@@ -12,7 +12,7 @@ export const attentionRoutes = ({
   adminRoute({
     method: 'GET',
     path: '/admin/v1/attention',
-    summary: 'What needs a person now, the most urgent first; at most ten seconds old',
+    summary: 'What needs attention now, most urgent first; at most ten seconds old',
     query: NO_QUERY,
     body: NO_BODY,
     reply: AttentionPage,

@@ -19,7 +19,7 @@ export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: Repor
     method: 'GET',
     path: '/admin/v1/audit',
     summary:
-      'Every change of keys, teams, rests of channels and sessions, the newest first: who, when, before, after',
+      'Every change to keys, teams, channel rests and sessions, newest first: who, when, before, after',
     body: NO_BODY,
     query: pageQuery(AUDIT_ID).extend(AuditFilter.shape),
     reply: AuditPage,

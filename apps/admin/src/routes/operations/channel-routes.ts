@@ -69,7 +69,7 @@ export const channelRoutes = ({
     adminRoute({
       method: 'GET',
       path: '/admin/v1/channels',
-      summary: 'The channels of the configuration, and what of them rests',
+      summary: 'The configured channels, and what is resting in them',
       query: NO_QUERY,
       body: NO_BODY,
       reply: ChannelPage,
@@ -116,7 +116,7 @@ export const channelRoutes = ({
       method: 'POST',
       path: '/admin/v1/channels/{name}/rest',
       summary:
-        'Put a channel, one of its accounts or one model on it to rest; known everywhere within a second',
+        'Rest a channel, one of its accounts or one model on it; takes effect everywhere within a second',
       query: NO_QUERY,
       body: RestBody,
       reply: RestedChannelReply,
@@ -131,7 +131,7 @@ export const channelRoutes = ({
       method: 'POST',
       path: '/admin/v1/channels/{name}/wake',
       summary:
-        'End the rests of a channel, of one of its accounts or of one model on it, also those of the gateway itself',
+        'End the rests of a channel, of one of its accounts or of one model on it, including those that the gateway started',
       query: NO_QUERY,
       body: WakeBody,
       reply: RestedChannelReply,
@@ -144,7 +144,7 @@ export const channelRoutes = ({
       method: 'POST',
       path: '/admin/v1/channels/{name}/test',
       summary:
-        'Send the smallest request for text to this channel alone, also if it rests, and tell what came of it',
+        'Send a minimal text request to this channel only, even if it is resting, and return the outcome',
       query: NO_QUERY,
       body: TestBody,
       reply: ChannelTest,

@@ -50,8 +50,7 @@ export const configurationRoutes = ({ readState, checkText }: ConfigurationRoute
   adminRoute({
     method: 'POST',
     path: '/admin/v1/configuration/check',
-    summary:
-      'Check a configuration as the services would, with the lines of its mistakes; nothing is applied',
+    summary: 'Check a configuration as the services would, with the line of each mistake; nothing is applied',
     query: NO_QUERY,
     body: CheckBody,
     takesLines: true,

@@ -40,7 +40,7 @@ export const jobRoutes = ({
   adminRoute({
     method: 'GET',
     path: '/admin/v1/queues',
-    summary: 'How many jobs of each queue are where',
+    summary: 'How many jobs are in each queue, by state',
     query: NO_QUERY,
     body: NO_BODY,
     reply: QueuePage,
@@ -55,7 +55,7 @@ export const jobRoutes = ({
   adminRoute({
     method: 'GET',
     path: '/admin/v1/jobs',
-    summary: 'List jobs of a status, queue by queue, the newest first; default: those that failed',
+    summary: 'List jobs of a status, queue by queue, newest first; default: failed',
     query: pageQuery(JOB_CURSOR).extend({ status: ListedStatus.default('failed') }),
     body: NO_BODY,
     reply: JobPage,
@@ -67,14 +67,14 @@ export const jobRoutes = ({
   adminRoute({
     method: 'GET',
     path: '/admin/v1/jobs/{id}',
-    summary: 'One job with its history, its webhook and what is kept of its result',
+    summary: 'One job with its history, its webhook and what is stored of its result',
     query: NO_QUERY,
     body: NO_BODY,
     reply: JobDetailReply,
     handle: async ({ parameter: id, principal }) => {
       const job = await awaitRedis(operated.get(id));
       if (job === undefined || !(await jobsSeenBy(principal.scope, keys)(job)))
-        throw new GatewayError('object_not_found', `There is no job '${id}', or it has been forgotten.`);
+        throw new GatewayError('object_not_found', `There is no job '${id}', or its record has expired.`);
       const webhook = (await webhooks.get(job.webhookId)) ?? null;
       return shownDetail(job, webhook, principal.role, assetUrl);
     },
@@ -82,7 +82,7 @@ export const jobRoutes = ({
   adminRoute({
     method: 'POST',
     path: '/admin/v1/jobs/{id}/cancel',
-    summary: 'Cancel a job: one that runs is stopped, one that waits is not begun',
+    summary: 'Cancel a job: a running one is stopped, a waiting one is not started',
     query: NO_QUERY,
     body: NO_BODY,
     reply: JobDetailReply,
@@ -96,7 +96,7 @@ export const jobRoutes = ({
   adminRoute({
     method: 'POST',
     path: '/admin/v1/jobs/{id}/requeue',
-    summary: 'Queue a failed job again that was certainly not done',
+    summary: 'Requeue a failed job whose work was certainly not done',
     query: NO_QUERY,
     body: NO_BODY,
     reply: JobReply,

@@ -18,7 +18,7 @@ export const webhookRoutes = ({ webhooks }: { webhooks: WebhookLog }): AdminRout
   adminRoute({
     method: 'GET',
     path: '/admin/v1/webhooks',
-    summary: 'List webhooks of the last days, the newest first',
+    summary: 'List recent webhooks, newest first',
     query: WebhookQuery,
     body: NO_BODY,
     reply: WebhookPage,
@@ -26,7 +26,7 @@ export const webhookRoutes = ({ webhooks }: { webhooks: WebhookLog }): AdminRout
       const page = await webhooks.list({ keyId, status, limit, after: cursor });
       if (page !== undefined) return { data: page.webhooks, next: page.next };
       throw new GatewayError('invalid_value', {
-        message: "Invalid value for 'cursor': that webhook is no longer listed. Begin with the first page.",
+        message: "Invalid value for 'cursor': that webhook is no longer listed. Start from the first page.",
         path: ['cursor'],
       });
     },
@@ -43,7 +43,7 @@ export const webhookRoutes = ({ webhooks }: { webhooks: WebhookLog }): AdminRout
   adminRoute({
     method: 'POST',
     path: '/admin/v1/webhooks/{id}/replay',
-    summary: 'Send a webhook again, at once and under the same id, and retry it for another day',
+    summary: 'Resend a webhook immediately under the same id, with retries for another day',
     query: NO_QUERY,
     body: NO_BODY,
     status: 202,
@@ -54,5 +54,5 @@ export const webhookRoutes = ({ webhooks }: { webhooks: WebhookLog }): AdminRout
 
 function found<T>(value: T | undefined, id: string): T {
   if (value !== undefined) return value;
-  throw new GatewayError('object_not_found', `There is no webhook '${id}'. They are kept for a week.`);
+  throw new GatewayError('object_not_found', `There is no webhook '${id}'. Webhooks are stored for a week.`);
 }

@@ -73,7 +73,7 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       method: 'GET',
       path: '/admin/v1/requests',
       summary:
-        'Requests that have ended, the newest first; default: of the last 30 days. A page that is filtered may be short and have a next all the same',
+        'Finished requests, newest first; default: those of the last 30 days. A filtered page may be short and still have a next',
       query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...filters }),
       body: NO_BODY,
       reply: RequestPage,
@@ -113,7 +113,7 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
         if (record !== undefined) return shownRequest(record);
         throw new GatewayError(
           'object_not_found',
-          `There is no record of the request '${id}'. It may be running still, have been refused before it was accounted, or be too old.`,
+          `There is no record of the request '${id}'. It may still be running, may have been refused before it was recorded, or may be too old.`,
         );
       },
     }),

@@ -26,7 +26,7 @@ export function rangeOf(
   // What has ended in this very millisecond counts.
   const toMs = to === undefined ? nowMs + 1 : Date.parse(to);
   const fromMs = from === undefined ? toMs - DEFAULT_MS : Date.parse(from);
-  if (fromMs >= toMs) throw wrong("'from' must lie before 'to'.");
+  if (fromMs >= toMs) throw wrong("'from' must be before 'to'.");
   if (toMs - fromMs > MAX_RANGE_MS) throw wrong('A range may be at most 800 days long.');
   return { fromMs, toMs };
 }

@@ -36,7 +36,7 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
     adminRoute({
       method: 'GET',
       path: '/admin/v1/usage',
-      summary: `Usage summed up, grouped by any of ${GROUP_BY.join(', ')}; whole hours, in UTC`,
+      summary: `Usage totals, grouped by any of ${GROUP_BY.join(', ')}; whole hours, in UTC`,
       body: NO_BODY,
       query: UsageQuery,
       reply: UsagePage,
@@ -55,7 +55,7 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
     streamRoute({
       method: 'GET',
       path: '/admin/v1/usage/records',
-      summary: 'Every usage record of a time, in the order in which the requests ended, as CSV or NDJSON',
+      summary: 'Every usage record of a period, in the order in which the requests ended, as CSV or NDJSON',
       body: NO_BODY,
       query: RecordsQuery,
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),

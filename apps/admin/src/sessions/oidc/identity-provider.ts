@@ -167,19 +167,19 @@ function issuerMistake(error: unknown, issuer: URL): SignInRefusal | undefined {
   const other = OtherIssuer.safeParse(error).data?.cause.body.issuer;
   const mistake =
     other !== undefined
-      ? `The identity provider calls itself '${other}', and OIDC_ISSUER is '${issuer.href}'. Set OIDC_ISSUER to the first, with the same end.`
+      ? `The identity provider's issuer is '${other}', but OIDC_ISSUER is '${issuer.href}'. Set OIDC_ISSUER to exactly the former.`
       : NotThere.safeParse(error).success
-        ? `There is no identity provider at OIDC_ISSUER '${issuer.href}': its configuration is answered with 404.`
+        ? `There is no identity provider at OIDC_ISSUER '${issuer.href}': its configuration page answers 404.`
         : undefined;
   if (mistake === undefined) return undefined;
   return new SignInRefusal('wrong-issuer', 'upstream_unreachable', mistake);
 }
 
 const unreachable = (cause: unknown): GatewayError =>
-  new GatewayError('upstream_unreachable', { message: 'The identity provider does not answer.', cause });
+  new GatewayError('upstream_unreachable', { message: 'The identity provider is not responding.', cause });
 
 const refused = (cause: unknown): GatewayError =>
   new GatewayError('invalid_key', {
-    message: 'The identity provider did not confirm this sign-in. Begin again.',
+    message: 'The identity provider did not confirm this sign-in. Start again.',
     cause,
   });

@@ -61,7 +61,7 @@ function nameOf(claims: Claims): string {
   const isVerified = isTrue(claims.email_verified);
   const [name] = printable(claims, isVerified ? NAME_CLAIMS : NAME_CLAIMS.slice(1));
   const [subject] = printable(claims, ['sub']);
-  if (name === undefined || name === subject) return subject ?? 'somebody without a name';
+  if (name === undefined || name === subject) return subject ?? 'an unnamed person';
   return subject === undefined ? name : `${name} (${subject})`;
 }
 

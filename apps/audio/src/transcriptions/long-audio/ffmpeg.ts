@@ -146,7 +146,7 @@ const notInstalled = (cause: unknown): GatewayError =>
   new GatewayError('file_too_large', {
     path: ['file'],
     message:
-      'This recording is larger or longer than the model takes, and the gateway cannot split it because ffmpeg is not installed where its audio worker runs. Send a shorter one, or tell the person who runs the gateway.',
+      'This recording is larger or longer than the model takes, and the gateway cannot split it because ffmpeg is not installed where its audio worker runs. Send a shorter one, or tell the operator of the gateway.',
     cause,
   });
 

@@ -9,7 +9,7 @@ interface ShownAction {
 
 /** Every action that the log knows, as people say it. */
 export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
-  'key.created': { label: 'Key made', color: 'teal' },
+  'key.created': { label: 'Key created', color: 'teal' },
   'key.changed': { label: 'Key changed', color: 'indigo' },
   'key.rotated': { label: 'Key rotated', color: 'orange' },
   'key.webhook_secret_rotated': {
@@ -17,10 +17,10 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
     color: 'orange',
   },
   'key.revoked': { label: 'Key revoked', color: 'red' },
-  'team.created': { label: 'Team made', color: 'teal' },
+  'team.created': { label: 'Team created', color: 'teal' },
   'team.changed': { label: 'Team changed', color: 'indigo' },
   'team.deleted': { label: 'Team deleted', color: 'red' },
-  'channel.rested': { label: 'Channel put to rest', color: 'orange' },
+  'channel.rested': { label: 'Channel rested', color: 'orange' },
   'channel.woken': { label: 'Channel woken', color: 'teal' },
   'session.opened': { label: 'Signed in', color: 'gray' },
   'session.ended': { label: 'Session ended', color: 'gray' },

@@ -58,27 +58,23 @@ function Shown({ of: entry }: { of: AuditEntry }) {
               <Moment at={entry.at} />, <code>{entry.at}</code>
             </Fragment>,
           ],
-          ['Of', <Subject key="of" of={entry} />],
+          ['Subject', <Subject key="of" of={entry} />],
         ]}
       />
       {entry.requestId !== null && (
         <div>
           <Text size="xs" c="dimmed" mb={4}>
-            Request to the admin service: its log has it under this id
+            The request to the admin service, as in its log
           </Text>
-          <CopyField label="Id of the request" value={entry.requestId} />
+          <CopyField label="Request ID" value={entry.requestId} />
         </div>
       )}
       <Title order={2} size="h5">
-        {entry.before === null
-          ? 'What was set'
-          : entry.after === null
-            ? 'What was there'
-            : 'Before and after'}
+        {entry.before === null ? 'Set to' : entry.after === null ? 'Previously' : 'Before and after'}
       </Title>
       {changes.length === 0 ? (
         <Text size="sm" c="dimmed">
-          No setting is different. Secrets are never written to this log.
+          No settings changed. Secrets are never written to this log.
         </Text>
       ) : (
         <ul className={classes.changes}>

@@ -38,14 +38,14 @@ export default function AuditPage() {
       filters={
         <Group mb="md" gap="sm" wrap="wrap">
           <SearchInput
-            label="Find by person"
+            label="Search by person"
             placeholder="Who"
             value={search.who}
             onSearch={(who) => change({ who })}
           />
           <SearchInput
-            label="Find by what was changed"
-            placeholder="Name or id of a key, team or channel"
+            label="Search by subject"
+            placeholder="Name or ID of a key, team or channel"
             value={search.subject}
             onSearch={(subject) => change({ subject })}
           />
@@ -66,7 +66,7 @@ export default function AuditPage() {
         icon: IconHistory,
         title: isFiltered ? 'No matching changes' : 'No changes yet',
         children: isFiltered
-          ? 'Search for part of a name or an id, or remove a filter.'
+          ? 'Search for part of a name or ID, or remove a filter.'
           : 'Changes to keys, teams and channels are listed here, whether made in the console or on the command line.',
       }}
       columns={COLUMNS}
@@ -88,7 +88,7 @@ export default function AuditPage() {
 const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     id: 'subject',
-    header: 'What',
+    header: 'Subject',
     width: 'minmax(0, 1.4fr)',
     onNarrow: true,
     cell: (entry) => {

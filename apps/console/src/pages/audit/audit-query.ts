@@ -51,6 +51,6 @@ export const auditEntryQuery = (id: string) =>
 const NOT_KEPT = {
   code: 'object_not_found',
   message:
-    'The log does not have this entry. It keeps the last 100,000 or so; the address may also be mistyped.',
+    'This entry is not in the log, which stores about the last 100,000 changes. Check the address for typos.',
   path: null,
 };

@@ -16,9 +16,9 @@ interface Health {
 /** What the rests of a channel come to. */
 function healthOf({ rests }: Channel): Health {
   const isWhole = ({ scope, state }: Rest): boolean => scope === 'channel' && state === 'resting';
-  if (rests.some(isWhole)) return { label: 'rests', color: 'red' };
-  if (rests.some(({ state }) => state === 'resting')) return { label: 'rests in part', color: 'orange' };
-  return rests.length > 0 ? { label: 'to be proven', color: 'yellow' } : { label: 'serves', color: 'teal' };
+  if (rests.some(isWhole)) return { label: 'resting', color: 'red' };
+  if (rests.some(({ state }) => state === 'resting')) return { label: 'partly resting', color: 'orange' };
+  return rests.length > 0 ? { label: 'on trial', color: 'yellow' } : { label: 'serving', color: 'teal' };
 }
 
 /** One channel with its accounts, its models and what of it rests. */
@@ -42,7 +42,7 @@ export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageR
           <Group gap="xs" wrap="nowrap">
             {may('POST /admin/v1/channels/{name}/test') && (
               <Button size="compact-sm" variant="default" onClick={() => setTested(true)}>
-                Send a test request
+                Send test request
               </Button>
             )}
             {may('POST /admin/v1/channels/{name}/rest') && (
@@ -67,7 +67,7 @@ export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageR
             [
               'Models',
               channel.models.length === 0 ? (
-                'no route leads here'
+                'no route to this channel'
               ) : (
                 <Names key="models" of={channel.models} />
               ),
@@ -90,7 +90,7 @@ const Accounts = ({ of: { accounts, maxConcurrentPerProcess } }: { of: Channel }
         <Text span size="xs" c="dimmed">
           {accounts.length > 1 && `, weight ${weight}`}
           {maxConcurrent === null
-            ? `, at most ${maxConcurrentPerProcess} in flight in each process`
+            ? `, at most ${maxConcurrentPerProcess} in flight per process`
             : `, ${inFlight ?? 0} of ${maxConcurrent} slots in use`}
         </Text>
       </Text>

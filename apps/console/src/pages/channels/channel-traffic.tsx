@@ -43,5 +43,5 @@ function Ends({ of: counts }: { of: Counts }) {
 
 const percentiles = (times: UsageRow['totalMs'] | undefined): string =>
   times === undefined || times.p50 === null || times.p95 === null
-    ? 'no request of the last day was answered'
+    ? 'no answered requests in the last day'
     : `p50 ${milliseconds(times.p50)}, p95 ${milliseconds(times.p95)}`;

@@ -15,14 +15,16 @@ export default function ChannelsPage() {
   const sorted = channels?.toSorted((a, b) => b.rests.length - a.rests.length) ?? [];
   const restingCount = sorted.filter(({ rests }) => rests.length > 0).length;
   const summary =
-    restingCount === 0 ? 'Nothing rests.' : `${restingCount} of ${sorted.length} have something at rest.`;
+    restingCount === 0
+      ? 'Nothing is resting.'
+      : `${restingCount} of ${sorted.length} channels have something resting.`;
   return (
     <Stack gap={0}>
-      <PageHeader title="Channels" about="The providers that serve, and what of them rests." />
+      <PageHeader title="Channels" about="The providers that requests go to, and what is resting." />
       {error && <PageFailed error={error} reset={() => void refetch()} />}
       {!error && channels?.length === 0 && (
         <EmptyState icon={IconActivity} title="No channels">
-          Add one to gateway.yaml; it takes effect while the gateway runs.
+          Add one to gateway.yaml. No restart is needed.
         </EmptyState>
       )}
       {sorted.length > 0 && (

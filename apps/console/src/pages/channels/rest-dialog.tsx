@@ -9,9 +9,9 @@ import { channelsQuery } from './channels-query.ts';
 
 const TIMES = [
   { value: '300', label: '5 minutes' },
-  { value: '3600', label: 'An hour' },
-  { value: '86400', label: 'A day' },
-  { value: '', label: 'Until it is woken' },
+  { value: '3600', label: 'One hour' },
+  { value: '86400', label: 'One day' },
+  { value: '', label: 'Until woken' },
 ];
 
 /** Puts a channel, one of its accounts or one of its models to rest. */
@@ -42,7 +42,7 @@ export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () 
   });
   return (
     <ConfirmDialog
-      title={`Put ${channel.name} to rest?`}
+      title={`Rest ${channel.name}?`}
       action="Rest"
       isPending={rest.isPending}
       error={rest.error}
@@ -51,8 +51,8 @@ export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () 
     >
       <Stack gap="sm">
         <Text size="sm">
-          Within a second requests go elsewhere. Where nothing else can serve them, they still go here: to
-          forbid that, remove the route.
+          Within a second, requests go elsewhere. Requests that no other channel can serve still go here; to
+          prevent that, remove the route.
         </Text>
         <Select
           label="Account"
@@ -72,7 +72,7 @@ export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () 
           searchable
         />
         <Select
-          label="For how long"
+          label="Duration"
           data={TIMES}
           value={seconds}
           onChange={(value) => setSeconds(value ?? '')}

@@ -14,9 +14,9 @@ const targetOf = ({ account, model }: Rest): string =>
     .join(', ') || 'the whole channel';
 
 function timeLeft({ state, secondsLeft, cause }: Rest): string {
-  if (state === 'unproven') return 'Its time is over: the next request shows how it does.';
+  if (state === 'unproven') return 'Its rest is over; it is on trial with the next request.';
   if (secondsLeft !== null) return `${duration(secondsLeft)} left.`;
-  return cause === 'credentials' ? 'Until it has another API key, or is woken.' : 'Until it is woken.';
+  return cause === 'credentials' ? 'Until it gets another API key or is woken.' : 'Until woken.';
 }
 
 /** Why something rests and for how long, and the way to end that. */
@@ -37,13 +37,13 @@ export function RestLine({ of: rest, channel }: { of: Rest; channel: string }) {
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Stack gap={2}>
           <Text size="sm" fw={600}>
-            {target}: {rest.cause ?? `put to rest by ${rest.by}`}
+            {target}: {rest.cause ?? `rested by ${rest.by}`}
           </Text>
           <Text size="sm">{rest.reason}</Text>
           <Text size="xs" c="dimmed">
             Since <Moment at={rest.since} size="xs" />. {timeLeft(rest)}
-            {rest.failures > 0 && ` After ${rest.failures} failures.`}
-            {rest.restsBefore > 0 && ` The ${rest.restsBefore + 1}th rest in a row.`}
+            {rest.failures > 0 && ` After ${rest.failures} ${rest.failures === 1 ? 'failure' : 'failures'}.`}
+            {rest.restsBefore > 0 && ` Rest ${rest.restsBefore + 1} in a row.`}
           </Text>
           {wake.error && (
             <Text size="sm" c="red" role="alert">

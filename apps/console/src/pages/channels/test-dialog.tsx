@@ -39,8 +39,8 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
       >
         <Stack gap="sm">
           <Text size="sm">
-            The smallest request for text goes to this channel alone, also if it rests. It counts on the key
-            that you choose.
+            Sends a minimal text request to this channel only, even if it is resting. The request counts
+            against the key that you choose.
           </Text>
           <KeySelect
             label="Key"
@@ -53,7 +53,7 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
           />
           <Autocomplete
             label="Model"
-            description="Empty: the first text model that leads here."
+            description="Empty: the first text model with a route to this channel."
             data={channel.models.filter((name) => !name.includes('*'))}
             value={model}
             onChange={setModel}
@@ -85,13 +85,13 @@ function Result({
 }) {
   const times = [
     firstOutputMs === null ? [] : [`first output after ${milliseconds(firstOutputMs)}`],
-    [`${milliseconds(totalMs)} in all`],
+    [`${milliseconds(totalMs)} in total`],
   ].flat();
   return (
     <Alert
       color={isOk ? 'teal' : 'red'}
       variant="light"
-      title={isOk ? 'It answers' : `It does not answer well${status === null ? '' : `: status ${status}`}`}
+      title={isOk ? 'Working' : `Not working${status === null ? '' : `: status ${status}`}`}
     >
       <Stack gap={4}>
         {error !== null && <Text size="sm">{error}</Text>}
@@ -99,7 +99,7 @@ function Result({
           {model}, {times.join(', ')}
         </Text>
         <PageLink to="/requests" search={{ request: requestId }}>
-          The request
+          View request
         </PageLink>
       </Stack>
     </Alert>

@@ -39,7 +39,7 @@ export function CheckConfiguration({ loaded, path }: CheckConfigurationProps) {
       <Group gap="xs">
         {loaded !== null && (
           <Button size="xs" variant="default" onClick={() => setText(loaded)}>
-            Begin with what is loaded
+            Start from the loaded file
           </Button>
         )}
         <FileButton accept=".yaml,.yml" onChange={(file) => void file?.text().then(setText)}>
@@ -62,7 +62,7 @@ export function CheckConfiguration({ loaded, path }: CheckConfigurationProps) {
           <Result of={result} path={path} onGoTo={(line, column) => editor.current?.goTo(line, column)} />
         ) : (
           <Text size="sm" c="dimmed">
-            Paste a whole <code>gateway.yaml</code> below. It is checked as the services would check it, and
+            Paste a whole <code>gateway.yaml</code> below. It is checked exactly as the services check it, and
             nothing is deployed.
           </Text>
         )}
@@ -97,21 +97,26 @@ function Result({
         color="red"
         variant="light"
         icon={<IconAlertTriangle aria-hidden />}
-        title={mistakes.length === 1 ? 'One mistake' : `${mistakes.length} mistakes`}
+        title={mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}
       >
         <MistakeList of={mistakes} onGoTo={onGoTo} />
       </Alert>
     );
   return (
-    <Alert color="teal" variant="light" icon={<IconCircleCheck aria-hidden />} title="It is valid">
+    <Alert
+      color="teal"
+      variant="light"
+      icon={<IconCircleCheck aria-hidden />}
+      title="This configuration is valid"
+    >
       <Text size="sm" c="var(--mantine-color-text)">
-        {channels} channels, {models} models. To deploy it, write it to <code>{path}</code>, with its secrets:
-        the services follow the file.
+        {channels} channels, {models} models. To deploy it, save it as <code>{path}</code>, with its secrets.
+        The services reload the file.
       </Text>
       {unknownVariables.length > 0 && (
         <Group gap="xs" mt="xs">
           <Text size="sm" c="var(--mantine-color-text)">
-            The services must have these variables:
+            The services need these variables:
           </Text>
           <Names of={unknownVariables} />
         </Group>

@@ -22,10 +22,7 @@ export default function ConfigurationPage() {
   const { data: configuration, error, refetch } = useQuery(configurationQuery);
   return (
     <Stack gap={0}>
-      <PageHeader
-        title="Configuration"
-        about="What the gateway is to do, and a check of what it is to do next."
-      />
+      <PageHeader title="Configuration" about="The loaded configuration, and a check of your next change." />
       {error && <PageFailed error={error} reset={() => void refetch()} />}
       {configuration && <ReloadState of={configuration} />}
       <Tabs
@@ -34,7 +31,7 @@ export default function ConfigurationPage() {
         keepMounted={false}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="loaded">As loaded</Tabs.Tab>
+          <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
           <Tabs.Tab value="check">Check a change</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="loaded">{configuration && <LoadedConfiguration of={configuration} />}</Tabs.Panel>
@@ -62,22 +59,21 @@ const configurationQuery = queryOptions({
 function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {
   if (text === null)
     return source === 'file' || !isValid ? (
-      <EmptyState icon={IconFileOff} title="A file with mistakes is not shown">
+      <EmptyState icon={IconFileOff} title="A file with mistakes cannot be shown">
         A misspelt member could hold a secret. Paste the file under "Check a change" to see each mistake at
         its line.
       </EmptyState>
     ) : (
-      <EmptyState icon={IconFileOff} title="There is no configuration file">
-        Write one to <code>{path}</code>, beginning with <code>gateway.example.yaml</code>: it takes effect
-        while the gateway runs.
+      <EmptyState icon={IconFileOff} title="No configuration file">
+        Create <code>{path}</code>, starting from <code>gateway.example.yaml</code>. No restart is needed.
       </EmptyState>
     );
   return (
     <Stack gap="xs">
       <Text size="sm" c="dimmed">
-        Secrets are masked, comments are left out. Variables are shown by their names.
+        Secrets are masked and comments are omitted. Variables are shown by name.
       </Text>
-      <YamlEditor label="Configuration as loaded" text={text} />
+      <YamlEditor label="Loaded configuration" text={text} />
     </Stack>
   );
 }

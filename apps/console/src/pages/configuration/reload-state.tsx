@@ -7,8 +7,8 @@ import { MistakeList } from './mistake-list.tsx';
 
 const SOURCES: Readonly<Record<Configuration['source'], string>> = {
   file: 'a file',
-  environment: 'the keys of providers in the environment',
-  simulator: 'the simulator: there is neither a file nor a key of a provider',
+  environment: 'provider keys in the environment',
+  simulator: 'the simulator, because there is no file and no provider key',
 };
 
 /** Where the configuration comes from, and whether its last change took effect. */
@@ -24,8 +24,8 @@ export function ReloadState({ of }: { of: Configuration }) {
           role="alert"
         >
           <Text size="sm" c="var(--mantine-color-text)" mb="xs">
-            The services go on with the configuration before it. Correct <code>{of.path}</code>: they follow
-            it at once.
+            The services continue with the previous configuration. Correct <code>{of.path}</code>; they reload
+            it immediately.
           </Text>
           <MistakeList of={of.mistakes} />
         </Alert>
@@ -33,14 +33,14 @@ export function ReloadState({ of }: { of: Configuration }) {
       <Paper withBorder px="md" py={6}>
         <Facts
           of={[
-            ['From', of.source === 'file' ? <code key="from">{of.path}</code> : SOURCES[of.source]],
+            ['Source', of.source === 'file' ? <code key="from">{of.path}</code> : SOURCES[of.source]],
             ['Last reload', <LastReload key="reload" of={of} />],
-            ['Has', `${of.channels} channels, ${of.models} models`],
+            ['Contains', `${of.channels} channels, ${of.models} models`],
             ...(of.unknownVariables.length === 0
               ? []
               : [
                   [
-                    'Variables that only the services have',
+                    'Variables known only to the services',
                     <Names key="names" of={of.unknownVariables} />,
                   ] as const,
                 ]),
@@ -53,7 +53,7 @@ export function ReloadState({ of }: { of: Configuration }) {
 
 const LastReload = ({ of: { lastReload, isValid } }: { of: Configuration }) =>
   lastReload === null ? (
-    'never: there is no file that could change'
+    'never, because there is no file'
   ) : (
     <Group gap="xs">
       <Moment at={lastReload.at} />

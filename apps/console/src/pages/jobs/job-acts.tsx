@@ -22,7 +22,7 @@ export function CancelJob({ of: { id, status }, onDone }: JobActProps) {
   return (
     <ConfirmDialog
       title="Cancel this job?"
-      action="Cancel the job"
+      action="Cancel job"
       isDangerous
       isPending={cancel.isPending}
       error={cancel.error}
@@ -31,8 +31,8 @@ export function CancelJob({ of: { id, status }, onDone }: JobActProps) {
     >
       <Text size="sm">
         {status === 'queued'
-          ? 'It is not begun, and its caller is told that it was cancelled.'
-          : 'It is stopped at once, and its caller is told that it was cancelled. What its provider has begun may be charged.'}{' '}
+          ? 'It will not be started. Its caller is told that it was cancelled.'
+          : 'It is stopped immediately. Its caller is told that it was cancelled. The provider may charge for work that it has started.'}{' '}
         This cannot be undone.
       </Text>
     </ConfirmDialog>
@@ -50,16 +50,16 @@ export function RequeueJob({ of: { id, keyId }, onDone }: JobActProps) {
   });
   return (
     <ConfirmDialog
-      title="Queue this job again?"
-      action="Queue again"
+      title="Requeue this job?"
+      action="Requeue"
       isPending={requeue.isPending}
       error={requeue.error}
       onConfirm={() => requeue.mutate()}
       onClose={onDone}
     >
       <Text size="sm">
-        It certainly was not done, so nothing is paid twice. It goes before all that waits, and what it may
-        cost is reserved from <code>{keyId}</code> again.
+        Its work was certainly not done, so nothing is paid twice. It goes to the front of the queue, and its
+        possible cost is reserved from <code>{keyId}</code> again.
       </Text>
     </ConfirmDialog>
   );

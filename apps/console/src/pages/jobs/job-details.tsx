@@ -51,17 +51,17 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
         <Group gap="xs">
           {offersRequeue && (
             <Button size="xs" onClick={() => setAct('requeue')}>
-              Queue again
+              Requeue
             </Button>
           )}
           {offersCancel && (
             <Button size="xs" variant="light" color="red" onClick={() => setAct('cancel')}>
-              Cancel the job
+              Cancel job
             </Button>
           )}
         </Group>
       )}
-      <CopyField label="Id of the job" value={job.id} />
+      <CopyField label="Job ID" value={job.id} />
       <Facts
         of={[
           ['Queue', job.queue],
@@ -78,7 +78,7 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
           ...(hasEnded(job)
             ? [
                 [
-                  'Its record',
+                  'Record',
                   <PageLink key="record" to="/requests" search={{ request: job.id }}>
                     Attempts, times and cost
                   </PageLink>,
@@ -88,7 +88,7 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
         ]}
       />
       <Title order={2} size="h5">
-        What happened
+        History
       </Title>
       <JobHistory of={job.history} />
       <Title order={2} size="h5">
@@ -106,11 +106,11 @@ const runFacts = (run: NonNullable<JobDetail['run']>) =>
     ['Request', <code key="request">{run.requestId}</code>],
     ['Attempts', String(run.attempts)],
     ...(run.retryAt === null ? [] : [['Next attempt', <Moment key="retry" at={run.retryAt} />] as const]),
-    ...(run.isParked ? [['Parked', 'until other jobs of its key have ended'] as const] : []),
+    ...(run.isParked ? [['Parked', 'until other jobs of its key end'] as const] : []),
     ...(run.takeovers === 0 ? [] : [['Taken over by another worker', times(run.takeovers)] as const]),
-    ...(run.requeues === 0 ? [] : [['Queued again', times(run.requeues)] as const]),
+    ...(run.requeues === 0 ? [] : [['Requeued', times(run.requeues)] as const]),
     ...(run.batchId === null ? [] : [['Batch', <code key="batch">{run.batchId}</code>] as const]),
-    ['Its caller', run.isDetached ? 'comes back for the result' : 'waits for the result'],
+    ['Caller', run.isDetached ? 'fetches the result later' : 'waits for the result'],
   ] as const;
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
@@ -119,7 +119,7 @@ type Event = JobDetail['history'][number];
 
 const EVENTS: Readonly<Record<Event['event'], string>> = {
   queued: 'Queued',
-  started: 'Begun',
+  started: 'Started',
   ended: 'Ended',
   webhook: 'Webhook sent',
 };

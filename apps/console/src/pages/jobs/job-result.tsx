@@ -20,7 +20,7 @@ export function JobResult({ of: job, maySee }: JobResultProps) {
   if (assets.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        {status === 'completed' ? 'Its files are no longer kept.' : 'There is none.'}
+        {status === 'completed' ? 'Its files have expired.' : 'No result.'}
       </Text>
     );
   const images = assets.filter(({ url }) => url !== null);
@@ -39,7 +39,7 @@ export function JobResult({ of: job, maySee }: JobResultProps) {
         ))}
       {expiresAt !== null && (
         <Text size="xs" c="dimmed">
-          Kept until <Moment at={expiresAt} size="xs" />
+          Stored until <Moment at={expiresAt} size="xs" />
         </Text>
       )}
     </Stack>
@@ -53,7 +53,7 @@ function JobImage({ of: image, job, name }: { of: Asset; job: JobDetail; name: s
   return (
     <div>
       {source !== undefined && (
-        <img src={source} alt={`${name} that ${job.model} made`} className={classes.image} />
+        <img src={source} alt={`${name}, made by ${job.model}`} className={classes.image} />
       )}
       {source === undefined && !error && <Loader size="sm" role="status" aria-label={`Loading: ${name}`} />}
       <Group gap="sm" mt={4}>
@@ -94,11 +94,11 @@ function Transcript({ of: job }: { of: JobDetail }) {
   return (
     <div>
       <Button size="xs" variant="default" loading={isFetching} onClick={() => setWanted(true)}>
-        Read the transcript
+        Show transcript
       </Button>
       <Text size="xs" c={error ? 'red' : 'dimmed'} mt={4} role={error ? 'alert' : undefined}>
         {error?.message ??
-          'This counts as if its caller fetched it: it may be kept for ten minutes only from then on.'}
+          'This counts as a fetch by its caller: from then on, it may be stored for only ten minutes.'}
       </Text>
     </div>
   );

@@ -61,7 +61,7 @@ export default function JobsPage() {
           )}
           <Group justify="space-between" mb="md" gap="sm">
             <SegmentedControl
-              aria-label="State of the jobs"
+              aria-label="Job status"
               data={CHOICES}
               value={status}
               onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
@@ -99,8 +99,8 @@ function OpenById({ onOpen }: { onOpen: (id: string) => void }) {
       }}
     >
       <TextInput
-        aria-label="Id of a job"
-        placeholder="Id of a job, then Enter"
+        aria-label="Job ID"
+        placeholder="Job ID, then Enter"
         leftSection={<IconSearch size={16} aria-hidden />}
         value={id}
         onChange={(event) => setId(event.currentTarget.value)}
@@ -119,7 +119,7 @@ const COLUMNS: readonly Column<Job>[] = [
   },
   {
     id: 'status',
-    header: 'State',
+    header: 'Status',
     width: '128px',
     onNarrow: true,
     cell: (job) => (
@@ -144,5 +144,5 @@ const COLUMNS: readonly Column<Job>[] = [
     width: '80px',
     cell: ({ attempts }) => <Line>{attempts}</Line>,
   },
-  { id: 'made', header: 'Made', width: '112px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { id: 'created', header: 'Created', width: '112px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

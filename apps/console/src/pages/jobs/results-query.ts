@@ -15,7 +15,7 @@ async function fetchUnder(keyId: string, path: string, signal: AbortSignal): Pro
   if (response.ok) return response;
   throw new ApiError(response.status, {
     code: 'unknown',
-    message: `It could not be loaded (${response.status}). It may not be kept any more.`,
+    message: `Could not be loaded (${response.status}). It may have expired.`,
     path: null,
   });
 }

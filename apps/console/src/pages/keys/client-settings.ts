@@ -51,14 +51,13 @@ export const clientSettings = ({ publicUrl, key, model }: SettingsFacts): readon
   },
   {
     client: 'OpenAI',
-    place: 'TypeScript, with the package openai; Python takes the same two as base_url and api_key',
+    place: 'TypeScript, with the package openai; in Python, pass base_url and api_key',
     text: `${openaiClient({ publicUrl, key: `'${key}'` })}
 await openai.responses.create({ model: '${model}', input: 'Say hello.' });`,
   },
   {
     client: 'Anthropic',
-    place:
-      'TypeScript, with the package @anthropic-ai/sdk; Python takes the same two as base_url and api_key',
+    place: 'TypeScript, with the package @anthropic-ai/sdk; in Python, pass base_url and api_key',
     text: `${anthropicClient({ publicUrl, key: `'${key}'` })}
 await anthropic.messages.create({
   model: '${model}',
@@ -68,7 +67,7 @@ await anthropic.messages.create({
   },
   {
     client: 'Codex',
-    place: `~/.codex/config.toml, and in the environment GATEWAY_KEY=${key}`,
+    place: `~/.codex/config.toml, with GATEWAY_KEY=${key} in the environment`,
     text: `model = "${model}"
 model_provider = "gateway"
 

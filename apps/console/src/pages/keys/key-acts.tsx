@@ -8,10 +8,10 @@ import { keyChanged } from './keys-query.ts';
 import type { ShownSecret } from './secret-dialog.tsx';
 
 const GRACES = [
-  { value: '0', label: 'No: it ends now' },
-  { value: '3600', label: 'For an hour' },
-  { value: '86400', label: 'For a day' },
-  { value: '604800', label: 'For a week' },
+  { value: '0', label: 'No, it stops working now' },
+  { value: '3600', label: 'For one hour' },
+  { value: '86400', label: 'For one day' },
+  { value: '604800', label: 'For one week' },
   { value: '2592000', label: 'For 30 days' },
 ];
 
@@ -40,7 +40,7 @@ export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
   });
   return (
     <ConfirmDialog
-      title={`Another secret for ${key.name}?`}
+      title={`Rotate the secret of ${key.name}?`}
       action="Rotate"
       isPending={rotate.isPending}
       error={rotate.error}
@@ -48,9 +48,11 @@ export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
       onClose={onDone}
     >
       <Stack gap="sm">
-        <Text size="sm">The key keeps its settings, limits and usage. Its new secret is shown once.</Text>
+        <Text size="sm">
+          The key keeps its settings, limits and usage. Its new secret is shown only once.
+        </Text>
         <Select
-          label="Does the old secret still work?"
+          label="Keep the old secret working?"
           data={GRACES}
           value={grace}
           onChange={(value) => setGrace(value ?? grace)}
@@ -82,8 +84,8 @@ export function RevokeKey({ of: key, onDone }: { of: Key; onDone: () => void }) 
       onClose={onDone}
     >
       <Text size="sm">
-        Within a second every request with it is refused, for good. To stop it for a while, disable it
-        instead.
+        Within a second, every request with this key is refused. This is permanent. To pause the key, disable
+        it instead.
       </Text>
     </ConfirmDialog>
   );

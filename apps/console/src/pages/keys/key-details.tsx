@@ -56,11 +56,11 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
   const mayChange = may('PATCH /admin/v1/keys/{id}');
   const facts: [string, ReactNode][] = [
     ['Team', key.team ?? 'none'],
-    ['Owner', key.owner ?? 'nobody is named'],
+    ['Owner', key.owner ?? 'none'],
     ['Models', <Names key="models" of={key.models} />],
     ['Endpoints', <Names key="endpoints" of={key.endpoints} />],
     ['Priority', key.priority],
-    ['Made', <Moment key="made" at={key.createdAt} />],
+    ['Created', <Moment key="created" at={key.createdAt} />],
     ['Expires', key.expiresAt === null ? 'never' : <Moment key="expires" at={key.expiresAt} />],
     ...(key.revokedAt === null
       ? []
@@ -87,7 +87,7 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
           )}
           {may('POST /admin/v1/keys/{id}/rotate') && (
             <Button size="xs" variant="default" onClick={() => onAct('rotate')}>
-              Rotate the secret
+              Rotate secret
             </Button>
           )}
           {mayChange && <DisableButton of={key} />}
@@ -98,7 +98,7 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
           )}
         </Group>
       )}
-      <CopyField label="Id of the key" value={key.id} />
+      <CopyField label="Key ID" value={key.id} />
       <BalanceMeters of={key} balance={balance.data} />
       <Facts of={facts} />
     </Stack>

@@ -86,7 +86,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
             <Select
               label="Team"
               placeholder="No team"
-              description="Its limits and budget hold as well."
+              description="Its limits and budget also apply."
               data={isLead ? [...(session.teams ?? [])] : teams.map(({ name }) => name)}
               searchable
               clearable={!isLead}
@@ -97,7 +97,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
             />
             <TextInput
               label="Owner"
-              description="Whom to ask about it."
+              description="Who to contact about it."
               maxLength={200}
               {...inputProps('owner')}
             />
@@ -107,7 +107,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
         <Section title="What it may use">
           <TagsInput
             label="Models"
-            description="Names, or patterns such as gpt-*. Other models do not exist for this key. Empty: all."
+            description="Names, or patterns such as gpt-*. The key cannot see other models. Empty: all."
             placeholder={form.values.models.length === 0 ? 'All models' : ''}
             data={patterns}
             clearable
@@ -123,7 +123,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
           />
           <TextInput
             label="Expires"
-            description="Refused from then on, in your time zone. Empty: never."
+            description="In your time zone. The key is refused from then on. Empty: never."
             type="datetime-local"
             {...inputProps('expiresAt')}
           />
@@ -133,10 +133,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
           <BudgetFields getInputProps={inputProps} />
         </Section>
 
-        <Section
-          title="Limits"
-          about="Requests beyond a limit are refused with 429 and told when to come back."
-        >
+        <Section title="Limits" about="Requests over a limit get a 429 that says when to retry.">
           <AmountFields fields={LIMITS} path="limits" getInputProps={inputProps} />
           {form.values.modelLimits.map(({ pattern }, at) => (
             <Paper key={at} withBorder p="sm">
@@ -144,7 +141,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
                 <Group align="flex-end" wrap="nowrap">
                   <TextInput
                     flex={1}
-                    label="Only for models"
+                    label="For these models only"
                     placeholder="gpt-5*"
                     {...inputProps(`modelLimits.${at}.pattern`)}
                   />
@@ -175,12 +172,12 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
               })
             }
           >
-            Limits for some models only
+            Add limits for some models
           </Button>
         </Section>
 
         {!isLead && (
-          <Section title="Jobs and priority" about="How its work shares the gateway with that of other keys.">
+          <Section title="Jobs and priority" about="How this key shares the gateway with other keys.">
             <Select label="Priority" data={PRIORITIES} allowDeselect={false} {...inputProps('priority')} />
             <AmountFields fields={JOB_LIMITS} path="limits" getInputProps={inputProps} />
           </Section>
@@ -189,7 +186,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
         <Section title="Webhooks">
           <TextInput
             label="Webhook URL"
-            description="Where the ends of its jobs are reported that go on without their caller."
+            description="Where to report that a detached job of this key has ended."
             placeholder="https://hooks.example.com/jobs"
             type="url"
             {...inputProps('webhookUrl')}
@@ -199,7 +196,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
         <Section title="Labels">
           <TagsInput
             label="Labels"
-            description="For your own use: name=value and Enter."
+            description="For your own use. Type name=value and press Enter."
             placeholder="costCentre=42"
             {...inputProps('labels')}
           />

@@ -51,7 +51,7 @@ export default function KeysPage() {
   return (
     <ListPage
       title="Keys"
-      about="Each program and each person gets a key of their own."
+      about="Give each program and each person a key of its own."
       action={
         mayMake && (
           <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
@@ -65,7 +65,7 @@ export default function KeysPage() {
         icon: IconKey,
         title: isFiltered ? 'No matching keys' : 'No keys yet',
         children: isFiltered
-          ? 'Search for part of a name, owner, team, label or id, or remove a filter.'
+          ? 'Search for part of a name, owner, team, label or ID, or remove a filter.'
           : 'Create one for the first program that will call the gateway.',
       }}
       columns={columns}
@@ -105,7 +105,7 @@ const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
     onNarrow: true,
     cell: ({ name, id }) => <NameAndId name={name} id={id} />,
   },
-  { id: 'state', header: 'State', width: '92px', onNarrow: true, cell: (key) => <KeyStateBadge of={key} /> },
+  { id: 'state', header: 'Status', width: '92px', onNarrow: true, cell: (key) => <KeyStateBadge of={key} /> },
   {
     id: 'team',
     header: 'Team',
@@ -124,7 +124,7 @@ const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
     width: 'minmax(150px, 1.4fr)',
     cell: ({ id, budget }) => <BudgetMeter of={budget} balance={budgets[id] ?? null} />,
   },
-  { id: 'made', header: 'Made', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { id: 'created', header: 'Created', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
 
 interface FiltersProps {
@@ -142,7 +142,7 @@ function Filters({ search, change }: FiltersProps) {
     <Group mb="md" gap="sm" wrap="wrap">
       <SearchInput
         label="Search keys"
-        placeholder="Name, owner, label or id"
+        placeholder="Name, owner, label or ID"
         value={search.search}
         onSearch={(text) => change({ search: text })}
       />
@@ -158,8 +158,8 @@ function Filters({ search, change }: FiltersProps) {
       />
       <Select
         flex="1 1 110px"
-        aria-label="State"
-        placeholder="All states"
+        aria-label="Status"
+        placeholder="All statuses"
         data={[...KEY_STATES]}
         clearable
         value={search.state ?? null}
@@ -183,7 +183,7 @@ function NewKey({ onMade, onClose }: { onMade: (shown: ShownSecret) => void; onC
   return (
     <Drawer opened onClose={onClose} position="right" size="lg" title="New key">
       <KeyForm
-        action="Make the key"
+        action="Create key"
         isPending={make.isPending}
         error={make.error}
         onSubmit={make.mutate}

@@ -25,7 +25,7 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose: 
     <Modal
       opened
       onClose={onClose}
-      title={`The secret of ${key.name}`}
+      title={`Secret of ${key.name}`}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
@@ -33,7 +33,7 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose: 
       <Stack>
         <Alert color="orange" variant="light" icon={<IconAlertTriangle aria-hidden />}>
           <Text size="sm" c="var(--mantine-color-text)">
-            Copy it now: it is stored as a hash only, and nobody can show it again.
+            Copy it now. Only its hash is stored, so it cannot be shown again.
           </Text>
         </Alert>
         <CopyField label="Secret" value={secret} />
@@ -45,7 +45,7 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose: 
           </Alert>
         ))}
         <Text fw={600} size="sm">
-          Ready settings
+          Client settings
         </Text>
         <Tabs defaultValue="curl" keepMounted={false}>
           <Tabs.List>

@@ -7,7 +7,7 @@ import { priceLines } from './price-lines.ts';
 
 const PRICE_FROM = {
   configuration: 'From the configuration, in US dollars.',
-  catalogue: 'From the price catalogue, in US dollars. A price in gateway.yaml counts before it.',
+  catalogue: 'From the price catalogue, in US dollars. A price in gateway.yaml takes precedence.',
 } as const;
 
 /** One model: its routes in the order in which they are tried, and what it costs. */
@@ -16,13 +16,13 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
   return (
     <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>{model.name}</Text>}>
       <Stack>
-        <CopyField label="Name of the model" value={model.name} />
+        <CopyField label="Model name" value={model.name} />
         <Facts
           of={[
             ['Kind', model.kind],
-            ['Entry', model.pattern],
+            ['Configuration entry', model.pattern],
             ['Context window', tokens(model.contextWindow)],
-            ['Output at most', tokens(model.maxOutputTokens)],
+            ['Max. output', tokens(model.maxOutputTokens)],
           ]}
         />
         {routes.length > 0 && (
@@ -41,7 +41,7 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
             </Group>
             <Facts
               of={[
-                ['Its name there', route.model ?? model.name],
+                ['Name at the channel', route.model ?? model.name],
                 ['Protocols', <Names key="protocols" of={route.protocols} />],
                 ['Built-in tools', <BuiltInTools key="tools" of={route.builtInTools} />],
               ]}
@@ -54,8 +54,8 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
         {model.price === null || model.priceFrom === null ? (
           <Alert color="orange" variant="light">
             <Text size="sm" c="var(--mantine-color-text)">
-              It is not known what it costs. Keys with a budget cannot use it, unless their budget allows
-              models without a price. Give it a price in gateway.yaml.
+              Its price is unknown. Keys with a budget cannot use it unless the budget allows models without a
+              price. Set a price in gateway.yaml.
             </Text>
           </Alert>
         ) : (
@@ -75,4 +75,4 @@ const BuiltInTools = ({ of }: { of: readonly string[] | null }) =>
   of?.length === 0 ? 'none' : <Names of={of} />;
 
 const tokens = (count: number | null): string =>
-  count === null ? 'not known' : `${wholeNumber(count)} tokens`;
+  count === null ? 'unknown' : `${wholeNumber(count)} tokens`;

@@ -108,7 +108,7 @@ const COLUMNS: readonly Column<Model>[] = [
         </Text>
         {pattern !== name && (
           <Text size="xs" c="dimmed" truncate>
-            by the pattern {pattern}
+            from the pattern {pattern}
           </Text>
         )}
       </>
@@ -141,7 +141,7 @@ const COLUMNS: readonly Column<Model>[] = [
     cell: ({ price }) =>
       price === null ? (
         <Tooltip
-          label="Keys with a budget cannot use it, unless their budget allows models without a price."
+          label="Keys with a budget cannot use it unless the budget allows models without a price."
           multiline
           w={260}
         >

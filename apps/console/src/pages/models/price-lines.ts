@@ -4,15 +4,15 @@ import { price as money } from '../../parts/numbers.ts';
 type Price = NonNullable<Model['price']>;
 
 const MEMBERS = [
-  ['inputPerMTok', 'Input', 'a million tokens'],
-  ['cachedInputPerMTok', 'Input from the cache', 'a million tokens'],
-  ['cacheWritePerMTok', 'Input written to the cache', 'a million tokens'],
-  ['cacheWrite1hPerMTok', 'Input written to the cache for an hour', 'a million tokens'],
-  ['outputPerMTok', 'Output', 'a million tokens'],
-  ['reasoningPerMTok', 'Reasoning', 'a million tokens'],
-  ['perMinute', 'Audio', 'a minute'],
-  ['perMillionChars', 'Text to speak', 'a million characters'],
-  ['perRequest', 'Each request', ''],
+  ['inputPerMTok', 'Input', 'per million tokens'],
+  ['cachedInputPerMTok', 'Cached input', 'per million tokens'],
+  ['cacheWritePerMTok', 'Cache writes', 'per million tokens'],
+  ['cacheWrite1hPerMTok', 'One-hour cache writes', 'per million tokens'],
+  ['outputPerMTok', 'Output', 'per million tokens'],
+  ['reasoningPerMTok', 'Reasoning', 'per million tokens'],
+  ['perMinute', 'Audio', 'per minute'],
+  ['perMillionChars', 'Text to speak', 'per million characters'],
+  ['perRequest', 'Per request', ''],
 ] as const;
 
 /** What a model costs, a line for each kind of usage. */
@@ -26,7 +26,7 @@ export function priceLines(price: Price): (readonly [string, string])[] {
 
 function imageLines(perImage: Price['perImage']): (readonly [string, string])[] {
   if (perImage === undefined) return [];
-  if (typeof perImage === 'number') return [['Each image', money(perImage)]];
+  if (typeof perImage === 'number') return [['Per image', money(perImage)]];
   return Object.entries(perImage).flatMap(([size, inner]) =>
     typeof inner === 'number'
       ? [[`Image, ${size}`, money(inner)] as const]
@@ -42,10 +42,10 @@ const furtherLines = ({ longContext, serviceTiers }: Price): (readonly [string, 
     : [
         [
           'Long input',
-          `other prices above ${longContext.aboveInputTokens.toLocaleString('en')} tokens`,
+          `different prices above ${longContext.aboveInputTokens.toLocaleString('en')} tokens`,
         ] as const,
       ]),
-  ...Object.keys(serviceTiers ?? {}).map((tier) => [`Service tier ${tier}`, 'prices of its own'] as const),
+  ...Object.keys(serviceTiers ?? {}).map((tier) => [`Service tier ${tier}`, 'separate prices'] as const),
 ];
 
 /** The most important prices in one line: `$1.25 in, $10 out`. */

@@ -38,7 +38,10 @@ export default function MyKeyPage() {
 
   return (
     <Stack gap="md">
-      <PageHeader title={key.data?.name ?? 'My key'} about="What is left of your key, and what was used.">
+      <PageHeader
+        title={key.data?.name ?? 'My key'}
+        about="What remains of your limits and budget, and what was used."
+      >
         <Group gap="sm">
           <PageLink to="/playground">Try it in the playground</PageLink>
           <RangePicker of={search} fallback={FALLBACK} change={change} />
@@ -47,7 +50,7 @@ export default function MyKeyPage() {
       {key.error && <PageFailed error={key.error} reset={() => void key.refetch()} />}
       <Figures now={now.data?.rows[0]} before={before.data?.rows[0]} isKnown={now.data !== undefined} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-        <Part title="What is left">
+        <Part title="Remaining">
           {key.data && <BalanceMeters of={key.data} balance={balance.data} />}
           {key.data && (
             <Facts
@@ -66,7 +69,7 @@ export default function MyKeyPage() {
           <Models />
         </Part>
       </SimpleGrid>
-      <Part title="The latest requests">
+      <Part title="Latest requests">
         <LatestRequests />
       </Part>
     </Stack>
@@ -103,7 +106,7 @@ function LatestRequests() {
   return (
     <>
       <VirtualTable
-        label="The latest requests"
+        label="Latest requests"
         columns={COLUMNS.filter(({ id }) => id !== 'key')}
         rows={(requests.data?.pages[0]?.data ?? []).slice(0, MAX_REQUESTS)}
         idOf={({ id }) => id}

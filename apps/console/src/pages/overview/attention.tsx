@@ -55,12 +55,12 @@ export function Attention() {
   if (items === undefined) return <Skeleton h={48} animate={false} />;
   if (items.length === 0)
     return (
-      <Paper withBorder p="sm" component="section" aria-label="What needs a person now">
+      <Paper withBorder p="sm" component="section" aria-label="Needs attention">
         <Group gap="xs">
           <ThemeIcon variant="light" color="teal" size="sm" radius="xl" aria-hidden>
             <IconCheck size={14} aria-hidden />
           </ThemeIcon>
-          <Text size="sm">Nothing needs a person now.</Text>
+          <Text size="sm">Nothing needs attention.</Text>
         </Group>
       </Paper>
     );
@@ -69,7 +69,7 @@ export function Attention() {
       <Group gap="xs" mb="xs">
         <IconAlertTriangle size={18} aria-hidden />
         <Title order={2} size="h5" id="attention">
-          What needs a person now
+          Needs attention
         </Title>
       </Group>
       <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>

@@ -28,15 +28,14 @@ const FIGURES: readonly Figure[] = [
   {
     label: 'Requests',
     shown: ({ requests }) => shortNumber(requests),
-    beside: ({ refused }) =>
-      refused > 0 ? `${shortNumber(refused)} refused at once` : 'none refused at once',
+    beside: ({ refused }) => (refused > 0 ? `${shortNumber(refused)} refused` : 'none refused'),
     of: MEASURES.requests.of,
     more: 'neither',
   },
   {
     label: 'Errors',
     shown: ({ failed, requests }) => percent(requests === 0 ? 0 : failed / requests),
-    beside: ({ failed }) => `${wholeNumber(failed)} in all`,
+    beside: ({ failed }) => `${wholeNumber(failed)} in total`,
     of: ({ failed, requests }) => (requests === 0 ? null : failed / requests),
     more: 'bad',
   },
@@ -46,7 +45,7 @@ const FIGURES: readonly Figure[] = [
     beside: ({ unpricedRequests }) =>
       unpricedRequests > 0
         ? `${shortNumber(unpricedRequests)} requests without a price`
-        : 'every request has a price',
+        : 'all requests priced',
     of: MEASURES.spend.of,
     more: 'neither',
   },
@@ -133,7 +132,7 @@ function Compared({ now, before, more }: ComparedProps) {
   if (now === null || before === null || before === 0)
     return (
       <Text size="xs" c="dimmed" mt={4} truncate>
-        nothing before
+        no earlier data
       </Text>
     );
   const change = (now - before) / before;
@@ -145,7 +144,7 @@ function Compared({ now, before, more }: ComparedProps) {
     <Group gap={4} mt={4} wrap="nowrap" c={color}>
       <Icon size={14} aria-hidden />
       <Text size="xs" truncate>
-        {isSame ? 'as before' : `${percent(Math.abs(change))} ${change > 0 ? 'more' : 'less'}`}
+        {isSame ? 'unchanged' : `${percent(Math.abs(change))} ${change > 0 ? 'more' : 'less'}`}
       </Text>
     </Group>
   );

@@ -40,11 +40,11 @@ export default function OverviewPage() {
   const now = useQuery(usageQuery({ ...view, groupBy: [] }));
   const before = useQuery(usageQuery({ ...view, groupBy: [], isBefore: true }));
   const overTime = useQuery(usageQuery({ ...view, groupBy: group === null ? [] : [group], overTime: true }));
-  const length = isCustom(search) ? 'same time' : PRESETS[search.range ?? FALLBACK].label;
+  const length = isCustom(search) ? 'period' : PRESETS[search.range ?? FALLBACK].label;
 
   return (
     <Stack gap="md">
-      <PageHeader title="Overview" about={`Compared with the ${length} before. Hours and days are in UTC.`}>
+      <PageHeader title="Overview" about={`Compared with the previous ${length}. Times are in UTC.`}>
         <Group gap="xs">
           <RangePicker of={search} fallback={FALLBACK} change={change} />
           <Select

@@ -36,7 +36,7 @@ export default function PlaygroundPage() {
     <Stack gap={0}>
       <PageHeader
         title="Playground"
-        about="Real requests with one of the keys: what callers send, what they get, and what it costs."
+        about="Real requests with one of the keys: what callers send, what they receive, and what it costs."
       />
       <Tabs
         value={family}
@@ -50,7 +50,7 @@ export default function PlaygroundPage() {
           })
         }
       >
-        <Tabs.List mb="md" aria-label="What is made">
+        <Tabs.List mb="md" aria-label="Kind of request">
           {FAMILIES.map((one) => (
             <Tabs.Tab key={one} value={one} px="xs">
               {PANELS[one].label}
@@ -63,7 +63,7 @@ export default function PlaygroundPage() {
               mb="md"
               maw={560}
               label="Key"
-              description="Its limits, its budget and its models hold here too"
+              description="Its limits, budget and models apply here too"
               placeholder="Search by name"
               state="active"
               clearable

@@ -33,7 +33,7 @@ export function PromptBox({ label, draft, keyId, model, mistake, action, onSend,
       )}
       <Textarea
         label={label}
-        description="Ctrl Enter sends it, Escape stops it"
+        description="Ctrl+Enter to send, Escape to stop"
         autosize
         minRows={2}
         maxRows={10}

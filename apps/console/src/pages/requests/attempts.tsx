@@ -4,8 +4,8 @@ import { milliseconds } from '../../parts/numbers.ts';
 
 /** What an attempt's outcome means. */
 const REASONS: Readonly<Record<string, string>> = {
-  ok: 'It answered.',
-  busy: 'None of its slots became free in time, so it was not called.',
+  ok: 'Answered.',
+  busy: 'Not called, because no slot became free in time.',
   'rate-limited': "The provider's rate limit for this model was reached.",
   overloaded: 'The provider was overloaded.',
   timeout: 'The provider did not answer in time.',
@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
   rejected: 'The provider refused the request itself, so no other channel was tried.',
   'not-found': 'The request names something that does not exist there.',
   'too-long': 'The input was longer than the context of the model.',
-  'outcome-unknown': 'The connection broke after the request was sent: it may have been carried out.',
+  'outcome-unknown': 'The connection broke after the request was sent, so it may have been processed.',
   overtaken: 'Another attempt answered first.',
   left: 'The caller closed the request.',
 };
@@ -26,7 +26,7 @@ export function Attempts({ of: { attempts, attemptList } }: { of: ShownRequest }
   if (attemptList.length === 0)
     return (
       <Text size="sm">
-        {attempts === 0 ? 'No channel was called.' : `${attempts}; what became of each is not recorded.`}
+        {attempts === 0 ? 'No channel was called.' : `${attempts}, without recorded details.`}
       </Text>
     );
   const left = attempts - attemptList.length;
@@ -47,7 +47,7 @@ export function Attempts({ of: { attempts, attemptList } }: { of: ShownRequest }
               </Text>
               <Text size="sm">
                 {REASONS[outcome] ?? outcome}
-                {isHedge && ' It was called beside one that was late.'}
+                {isHedge && ' Called because an earlier attempt was slow.'}
               </Text>
             </div>
             <Stack gap={2} align="flex-end" flex="none">

@@ -24,7 +24,7 @@ function used({ consumption }: ShownRequest): { first: string; second: string } 
 export const COLUMNS: readonly Column<ShownRequest>[] = [
   {
     id: 'time',
-    header: 'Began',
+    header: 'Started',
     width: '76px',
     onNarrow: true,
     cell: ({ startedAt }) => {
@@ -74,7 +74,7 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
       />
     ),
   },
-  { id: 'used', header: 'Used', width: '92px', cell: (request) => <TwoLines {...used(request)} /> },
+  { id: 'used', header: 'Usage', width: '92px', cell: (request) => <TwoLines {...used(request)} /> },
   {
     id: 'cost',
     header: 'Cost',

@@ -9,9 +9,9 @@ const MS_PER_MINUTE = 60_000;
 
 const LABELS: Readonly<Record<string, string>> = {
   input: 'Input',
-  cachedInput: 'Input from the cache',
-  cacheWrite: 'Input written to the cache',
-  cacheWrite1h: 'Input written to the cache for an hour',
+  cachedInput: 'Cached input',
+  cacheWrite: 'Cache writes',
+  cacheWrite1h: 'One-hour cache writes',
   output: 'Output',
   reasoning: 'Reasoning',
   image: 'Images',
@@ -31,9 +31,7 @@ function arithmetic({ amount, unit, unitUsd }: Line): string {
 export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: { of: ShownRequest }) {
   if (costMicroUsd === null)
     return (
-      <Text size="sm">
-        The model has no price, so it is not known what the request cost. Give it one in gateway.yaml.
-      </Text>
+      <Text size="sm">The model has no price, so the cost is unknown. Set a price in gateway.yaml.</Text>
     );
   return (
     <Table layout="fixed" verticalSpacing={4} horizontalSpacing={0} aria-label="Cost">
@@ -48,19 +46,15 @@ export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: 
         ))}
         {otherMicroUsd !== null && otherMicroUsd !== 0 && (
           <Row
-            name="Beside it"
-            of={
-              lines.length === 0
-                ? 'by prices that were not recorded'
-                : 'attempts that were overtaken, summaries'
-            }
+            name="Other"
+            of={lines.length === 0 ? 'at prices that were not recorded' : 'overtaken attempts, summaries'}
             microUsd={otherMicroUsd}
           />
         )}
       </Table.Tbody>
       <Table.Tfoot>
         <Table.Tr>
-          <Table.Th colSpan={2}>In all</Table.Th>
+          <Table.Th colSpan={2}>Total</Table.Th>
           <Table.Th ta="end">{cost(costMicroUsd)}</Table.Th>
         </Table.Tr>
       </Table.Tfoot>
@@ -85,11 +79,11 @@ export function usedOf({ consumption }: ShownRequest): (readonly [string, string
   const { images, characters, audioSeconds } = consumption;
   const counts: (readonly [string, number])[] = [
     ['Input tokens', inputTokens],
-    ['of them from the cache', cachedInputTokens],
-    ['of them written to the cache', cacheWriteTokens],
-    ['of these for an hour', cacheWrite1hTokens],
+    ['of which cached', cachedInputTokens],
+    ['of which written to the cache', cacheWriteTokens],
+    ['of which for one hour', cacheWrite1hTokens],
     ['Output tokens', outputTokens],
-    ['of them reasoning', reasoningTokens],
+    ['of which reasoning', reasoningTokens],
     ['Images', images],
     ['Characters', characters],
   ];

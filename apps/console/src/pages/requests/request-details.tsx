@@ -57,7 +57,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
           </Text>
         </Alert>
       )}
-      <CopyField label="Id of the request" value={requestId ?? request.id} />
+      <CopyField label="Request ID" value={requestId ?? request.id} />
       <Facts
         of={[
           [
@@ -78,10 +78,10 @@ function Shown({ of: request }: { of: ShownRequest }) {
           ],
           ['Model', `${request.model} → ${channel ?? 'no channel'}`],
           ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
-          ['Began', exact.format(new Date(request.startedAt))],
+          ['Started', exact.format(new Date(request.startedAt))],
           ...(requestId === null || requestId === request.id
             ? []
-            : ([['Id of its record', <code key="id">{request.id}</code>]] as const)),
+            : ([['Record ID', <code key="id">{request.id}</code>]] as const)),
         ]}
       />
       <Section title="Where the time went">
@@ -91,11 +91,11 @@ function Shown({ of: request }: { of: ShownRequest }) {
         <Attempts of={request} />
       </Section>
       <Section
-        title="Used"
+        title="Usage"
         beside={
           request.estimated && (
             <Badge variant="dot" color="orange">
-              estimated: the provider reported nothing
+              estimated, because the provider reported none
             </Badge>
           )
         }
@@ -105,7 +105,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
       <Section title="Cost">
         <CostTable of={request} />
       </Section>
-      <Section title="Left out in translation">
+      <Section title="Omitted in translation">
         {request.dropped.length === 0 ? <Text size="sm">Nothing.</Text> : <Names of={request.dropped} />}
       </Section>
     </Stack>

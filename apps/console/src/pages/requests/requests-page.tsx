@@ -144,8 +144,8 @@ function IdSearch({ id, onChange, onOpen }: IdSearchProps) {
     >
       <TextInput
         size="xs"
-        aria-label="Request id"
-        placeholder="Request id, or a client's error with one"
+        aria-label="Request ID"
+        placeholder="Request ID, or an error that contains one"
         leftSection={<IconSearch size={14} aria-hidden />}
         value={typed}
         onChange={({ currentTarget: { value } }) => {
@@ -161,7 +161,7 @@ const STATES: Readonly<Record<RequestTail['state'], string>> = {
   connecting: 'Connecting …',
   open: 'Requests are shown as they end.',
   failed:
-    'The live list could not be opened. There may be too many readers: close another one, then switch it on again.',
+    'Could not open the live list. Too many may be open: close another one, then turn this one on again.',
 };
 
 function TailState({ of: { state, held, skipped, showHeld } }: { of: RequestTail }) {
@@ -177,8 +177,7 @@ function TailState({ of: { state, held, skipped, showHeld } }: { of: RequestTail
       <Group justify="space-between" gap="xs">
         <Text size="sm" c="var(--mantine-color-text)">
           {STATES[state]}
-          {skipped > 0 &&
-            ` At least ${skipped} were too many to show; they are in the list when it is read again.`}
+          {skipped > 0 && ` At least ${skipped} were skipped. They appear when the list is reloaded.`}
         </Text>
         {held.length > 0 && (
           <Button size="compact-sm" variant="default" onClick={showHeld} pos="sticky">

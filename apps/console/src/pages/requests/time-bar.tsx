@@ -16,7 +16,7 @@ export function TimeBar({ of: request }: { of: ShownRequest }) {
           <div key={name} style={{ flexGrow: ms, backgroundColor: colorOf(color) }} />
         ))}
       </div>
-      <ul className={classes.parts} aria-label="Parts of the time">
+      <ul className={classes.parts} aria-label="Time breakdown">
         {parts.map(({ name, color, about, ms }) => (
           <li key={name} className={classes.part}>
             <span className={classes.mark} style={{ backgroundColor: colorOf(color) }} aria-hidden />
@@ -37,7 +37,7 @@ export function TimeBar({ of: request }: { of: ShownRequest }) {
         <li className={classes.part}>
           <span />
           <Text size="sm" fw={600} span>
-            In all
+            Total
           </Text>
           <Text size="sm" fw={600} span className={classes.figure}>
             {milliseconds(totalMs)}

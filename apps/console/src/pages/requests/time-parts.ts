@@ -23,13 +23,13 @@ const BEFORE_OUTPUT: readonly Measured[] = [
   {
     name: 'Waiting',
     color: 'orange',
-    about: 'for a free slot of a channel',
+    about: 'for a free channel slot',
     ms: ({ timing }) => timing.waitedMs ?? 0,
   },
   {
     name: 'Other attempts',
     color: 'red',
-    about: 'channels that did not answer it',
+    about: 'channels that did not answer',
     // Hedges run beside another attempt, so their time is counted with that one.
     ms: ({ attemptList }) =>
       attemptList.reduce(

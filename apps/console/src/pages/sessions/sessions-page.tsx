@@ -10,9 +10,9 @@ import { ListPage } from '../../parts/page/list-page.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 
 const METHODS: Readonly<Record<Session['method'], string>> = {
-  token: 'by the admin token',
-  key: 'by a key',
-  oidc: 'by the identity provider',
+  token: 'with the admin token',
+  key: 'with a key',
+  oidc: 'with the identity provider',
 };
 
 /** Who is signed in to the console, and the way to end that. */
@@ -107,10 +107,10 @@ function EndSession({ session, onClose }: { session: Session; onClose: () => voi
       onClose={onClose}
     >
       <Text size="sm">
-        {session.name} has to sign in again, and still can.{' '}
+        {session.name} is signed out, but can sign in again.{' '}
         {session.method === 'token' && (
           <>
-            Change <code>GATEWAY_ADMIN_TOKEN</code> if it is known to somebody who should not know it.
+            Change <code>GATEWAY_ADMIN_TOKEN</code> if someone knows it who should not.
           </>
         )}
         {session.method === 'key' && 'Disable or revoke the key to prevent that.'}

@@ -29,7 +29,7 @@ export function NewTeam({ onClose }: { onClose: () => void }) {
   return (
     <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>New team</Text>}>
       <TeamForm
-        action="Make the team"
+        action="Create team"
         isPending={make.isPending}
         error={make.error}
         onSubmit={make.mutate}
@@ -65,7 +65,7 @@ export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => vo
           </Group>
           <BalanceMeters of={team} balance={balance.data} />
           <Anchor component={Link} to={`/keys?team=${encodeURIComponent(team.name)}`} size="sm">
-            Its keys
+            View keys
           </Anchor>
         </Stack>
       )}
@@ -128,8 +128,8 @@ function DeleteTeam({ of: team, onClose, onDeleted }: DeleteTeamProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        Only a team that no working key names can be deleted, since its limits would end for them. Its usage
-        stays in the books.
+        A team can be deleted only when no active key belongs to it: its limits would no longer apply to them.
+        Its usage stays on record.
       </Text>
     </ConfirmDialog>
   );

@@ -59,7 +59,7 @@ export function TeamForm({ of, action, isPending, error, onSubmit, onCancel }: T
         {of === undefined && (
           <TextInput
             label="Name"
-            description="It cannot be changed later: keys name the team by it."
+            description="Cannot be changed later, because keys refer to the team by it."
             withAsterisk
             maxLength={100}
             data-autofocus

@@ -100,5 +100,5 @@ const columnsWith = (
       </Text>
     ),
   },
-  { id: 'made', header: 'Made', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { id: 'created', header: 'Created', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

@@ -20,7 +20,7 @@ export function Chart({ of: drawn, title, height = 200, group }: ChartProps) {
   return drawn.series.length === 0 ? (
     <Center h={height}>
       <Text size="sm" c="dimmed">
-        Nothing in this time.
+        No data in this period.
       </Text>
     </Center>
   ) : (

@@ -78,7 +78,7 @@ function ValueFilter({ group, value, onChange }: ValueFilterProps & { group: Exc
       {...COMMON}
       aria-label={GROUP_LABELS[group]}
       placeholder={PLURALS[group]}
-      nothingFoundMessage="Nothing in the last 30 days"
+      nothingFoundMessage="No matches in the last 30 days"
       data={[...values]
         .toSorted()
         .map((one) => ({ value: one === '' ? NO_VALUE : one, label: valueLabel(group, one) }))}

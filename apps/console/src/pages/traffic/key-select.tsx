@@ -29,7 +29,7 @@ export function KeySelect({ chosenId, onChoose, state, ...select }: KeySelectPro
   return (
     <Select
       searchable
-      nothingFoundMessage="No key like this"
+      nothingFoundMessage="No matching keys"
       {...select}
       data={[...names].map(([id, label]) => ({ value: id, label }))}
       filter={({ options }) => options}

@@ -6,14 +6,14 @@ interface Shown {
 }
 
 const OUTCOMES: Readonly<Record<string, Shown>> = {
-  ok: { color: 'teal', about: 'It was answered whole.' },
-  failed: { color: 'red', about: 'It ended with an error.' },
-  cut: { color: 'red', about: 'The stream broke after it had begun.' },
+  ok: { color: 'teal', about: 'Answered in full.' },
+  failed: { color: 'red', about: 'Ended with an error.' },
+  cut: { color: 'red', about: 'The stream broke off after it had started.' },
   left: { color: 'orange', about: 'The caller closed the connection before the end.' },
-  cancelled: { color: 'gray', about: 'The caller cancelled it.' },
+  cancelled: { color: 'gray', about: 'Cancelled by the caller.' },
   abandoned: {
     color: 'orange',
-    about: 'Its process ended before it did. It is charged as it was estimated.',
+    about: 'The process ended before the request did. The estimate was charged.',
   },
 };
 

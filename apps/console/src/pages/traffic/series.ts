@@ -105,11 +105,11 @@ export function summaryOf({ span, measure, series, points }: Drawn): string {
     (most, point) => (most === undefined || at(point) > at(most) ? point : most),
     undefined,
   );
-  if (highest === undefined || at(highest) === 0) return 'Nothing in this time.';
+  if (highest === undefined || at(highest) === 0) return 'No data in this period.';
   if (!measure.isSum) return `By ${span.bucket}, for ${series.map(({ label }) => label).join(', ')}.`;
   const all = points.reduce((sum, point) => sum + at(point), 0);
-  const most = `the most, ${measure.format(at(highest))}, at ${timeLabel(highest.at)}`;
-  return `By ${span.bucket}: ${measure.format(all)} in all, ${most}.`;
+  const most = `peak ${measure.format(at(highest))} at ${timeLabel(highest.at)}`;
+  return `By ${span.bucket}: ${measure.format(all)} in total, ${most}.`;
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });

@@ -66,13 +66,13 @@ export default function UsagePage() {
 
   return (
     <Stack gap="sm">
-      <PageHeader title="Usage" about="What was used, by whom and of what. Hours and days are in UTC.">
+      <PageHeader title="Usage" about="Who used what. Times are in UTC.">
         <Group gap="xs">
           <PageLink
             to="/requests"
             search={{ ...pick(search, GROUPS), ...pick(search, ['range', 'from', 'to']) }}
           >
-            Its requests
+            View requests
           </PageLink>
           <ExportMenu of={exportLinks(search)} />
         </Group>
@@ -103,8 +103,8 @@ export default function UsagePage() {
       {table.error ? (
         <PageFailed error={table.error} reset={() => void table.refetch()} />
       ) : table.data !== undefined && rows.length === 0 ? (
-        <EmptyState icon={IconChartBar} title="Nothing was used">
-          Take a longer time, or remove a filter.
+        <EmptyState icon={IconChartBar} title="No usage in this period">
+          Choose a longer period or remove a filter.
         </EmptyState>
       ) : (
         <div className={classes.sides}>
@@ -165,7 +165,7 @@ function Totals({ of: view }: { of: Omit<Parameters<typeof usageQuery>[0], 'grou
     <Text size="sm" mb="xs" mih={22}>
       {sums && (
         <>
-          In all <b>{wholeNumber(sums.requests)}</b> requests, <b>{wholeNumber(sums.failed)}</b> with errors,{' '}
+          Total: <b>{wholeNumber(sums.requests)}</b> requests, <b>{wholeNumber(sums.failed)}</b> with errors,{' '}
           <b>{cost(sums.costMicroUsd)}</b>
           {sums.unpricedRequests > 0 && ` and ${wholeNumber(sums.unpricedRequests)} requests without a price`}
           .
@@ -183,7 +183,7 @@ const ExportMenu = ({ of: { csv, ndjson } }: { of: ReturnType<typeof exportLinks
       </Button>
     </Menu.Target>
     <Menu.Dropdown>
-      <Menu.Label>Every request of this view, a line each</Menu.Label>
+      <Menu.Label>Every request in this view, one per line</Menu.Label>
       <Menu.Item component="a" href={csv} download="usage.csv">
         CSV
       </Menu.Item>

@@ -5,12 +5,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 export function PageFailed({ error, reset }: { error: unknown; reset?: (() => void) | undefined }) {
   const message = error instanceof Error ? error.message : String(error);
   return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<IconAlertTriangle aria-hidden />}
-      title="This could not be shown"
-    >
+    <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} title="Could not load this">
       <Stack align="flex-start" gap="sm">
         <Text size="sm" c="var(--mantine-color-text)">
           {message}

@@ -128,6 +128,6 @@ async function store({
   };
 }
 
-export const noImage = (): UnreadableReply => badReply('The upstream sent something that is no image.');
+export const noImage = (): UnreadableReply => badReply('The upstream sent something that is not an image.');
 
 export const withoutImage = (): UnreadableReply => badReply('The upstream sent an entry without an image.');

@@ -115,7 +115,7 @@ function checkSize({ id, bytes }: ConversationHead, { maxChainBytes }: Conversat
   if (bytes <= maxChainBytes) return;
   throw new GatewayError('context_length_exceeded', {
     path: ['conversation'],
-    message: `Conversation '${id}' has ${bytes} bytes; at most ${maxChainBytes} are sent to a model. Delete items, or begin a new one.`,
+    message: `Conversation '${id}' has ${bytes} bytes; at most ${maxChainBytes} are sent to a model. Delete items, or start a new one.`,
   });
 }
 
@@ -144,7 +144,7 @@ function checkPrevious(
   if (depth >= maxChainLength || bytes > maxChainBytes) {
     throw new GatewayError('context_length_exceeded', {
       path: PATH,
-      message: `The conversation that response '${id}' continues is too long: ${depth} responses of ${bytes} bytes. At most ${maxChainLength} responses of ${maxChainBytes} bytes are continued. Begin a new conversation, with a summary of this one.`,
+      message: `The conversation that response '${id}' continues is too long: ${depth} responses of ${bytes} bytes. At most ${maxChainLength} responses of ${maxChainBytes} bytes can be continued. Start a new conversation with a summary of this one.`,
     });
   }
   if (NOT_CONTINUED.has(data.status) && !originIn(data).isProviders) {

@@ -19,13 +19,13 @@ export const threadContinued = (id: string): GatewayError =>
 export const threadInFlight = (id: string): GatewayError =>
   new GatewayError('thread_continue_in_flight', {
     path: PREVIOUS,
-    message: `Message '${id}' is being continued by another request. Wait for its end, or: ${SEND_ALL}`,
+    message: `Message '${id}' is being continued by another request. Wait until it ends, or: ${SEND_ALL}`,
   });
 
 export const threadMismatch = (members: readonly string[]): GatewayError =>
   new GatewayError('thread_fingerprint_mismatch', {
     path: ['thread'],
-    message: `The request does not match its thread; differing field(s): ${members.join(', ')}. Keep them as they were, or begin another thread.`,
+    message: `The request does not match its thread; differing field(s): ${members.join(', ')}. Keep them as they were, or start another thread.`,
   });
 
 /** Without a kept conversation, a turn would get a wrong answer. */

@@ -83,8 +83,8 @@ const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): Gateway
   new GatewayError('invalid_value', {
     path: ['stream'],
     message: keepsEvents
-      ? `The events of response '${id}' are no longer kept. Read it without 'stream'.`
-      : `Response '${id}' was created without 'stream: true', so its events are not kept. Read it without 'stream'.`,
+      ? `The events of response '${id}' are no longer stored. Read it without 'stream'.`
+      : `Response '${id}' was created without 'stream: true', so its events are not stored. Read it without 'stream'.`,
   });
 
 /** Does nothing to one that has ended. */

@@ -127,7 +127,7 @@ async function generate(
   const accepted = await responses.find(id);
   signal.throwIfAborted();
   if (accepted === null || !(await responses.begin(id)))
-    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was begun.');
+    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was started.');
   const recording = record(access, accepted, generating);
   // Nobody takes what is generated from then on.
   recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
@@ -171,7 +171,7 @@ const shownHeaders = (headers: Readonly<Record<string, unknown>>): Ending['heade
 
 const withoutEnd = (): GatewayError =>
   new GatewayError('outcome_unknown', {
-    message: 'The response broke off before its end. It was not repeated, because it may have been billed.',
+    message: 'The response was cut off. It was not repeated, because it may have been billed.',
     retry: false,
   });
 

@@ -263,7 +263,9 @@ test('a model that stores nothing adds nothing, and a key that stores nothing ha
   const identity = { keyId: 'key_never' };
   const none = await stack.text.fetch('/v1/conversations', { body: {}, identity });
   expect(none.status).toBe(400);
-  expect(await none.json()).toMatchObject({ error: { message: 'Conversations are not kept for your key.' } });
+  expect(await none.json()).toMatchObject({
+    error: { message: 'Conversations are not stored for your key.' },
+  });
   expect(await rolesOf(id)).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ const BASH: KnownTool = {
   description: 'Runs a command in a bash session that keeps its state between calls.',
   parameters: parameters({
     command: about(TEXT, 'The command to run. Needed unless restart is true.'),
-    restart: about(FLAG, 'Starts the session anew.'),
+    restart: about(FLAG, 'Restarts the session.'),
   }),
 };
 

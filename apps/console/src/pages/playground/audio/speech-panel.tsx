@@ -81,8 +81,8 @@ export function SpeechPanel({ keyId, search, change }: PanelProps) {
         />
       </Group>
       <Textarea
-        label="How it is spoken"
-        description="Not every model follows it"
+        label="Speaking style"
+        description="Not supported by every model"
         autosize
         maxRows={4}
         value={instructions.text}
@@ -99,10 +99,10 @@ export function SpeechPanel({ keyId, search, change }: PanelProps) {
       />
       <RunList
         runs={runs}
-        waiting="It has not begun to speak …"
+        waiting="Waiting for speech …"
         whenEmpty={
-          <EmptyState icon={IconVolume} title="Nothing was spoken yet">
-            Write a text, then play what comes here or download it.
+          <EmptyState icon={IconVolume} title="No speech yet">
+            Enter a text, then play or download the result here.
           </EmptyState>
         }
       >
@@ -119,9 +119,11 @@ function SpeechView({ of: { bytes, sound } }: { of: SpeechAnswer }) {
     <Stack gap="xs">
       {sound.isPlayable ? (
         // biome-ignore lint/a11y/useMediaCaption: what is spoken is the text that the person wrote
-        <audio controls src={sound.url} aria-label="What was spoken" style={{ width: '100%' }} />
+        <audio controls src={sound.url} aria-label="Speech" style={{ width: '100%' }} />
       ) : (
-        <Text size="sm">Browsers do not play raw samples: 24 kHz, 16 bits, one channel. Download them.</Text>
+        <Text size="sm">
+          Browsers cannot play raw samples (24 kHz, 16 bits, one channel). Download them instead.
+        </Text>
       )}
       <Anchor href={sound.url} download={sound.fileName} size="xs">
         <Group gap={4} component="span" wrap="nowrap">

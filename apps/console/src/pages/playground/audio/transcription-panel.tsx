@@ -67,13 +67,13 @@ export function TranscriptionPanel({ keyId, search, change }: PanelProps) {
         <TextInput
           flex="1 1 120px"
           label="Language"
-          placeholder="en; the model finds out"
+          placeholder="en (default: detected)"
           value={language ?? ''}
           onChange={(event) => change({ language: event.currentTarget.value || undefined })}
         />
         <Switch
           mb={8}
-          label="As it comes"
+          label="Stream"
           disabled={!mayStream}
           checked={isStreamed && mayStream}
           onChange={(event) => change({ stream: event.currentTarget.checked || undefined })}
@@ -98,7 +98,7 @@ export function TranscriptionPanel({ keyId, search, change }: PanelProps) {
             leftSection={<IconPlayerStop size={16} aria-hidden />}
             onClick={recorder.stop}
           >
-            End the recording: {duration(recorder.seconds)}
+            Stop recording: {duration(recorder.seconds)}
           </Button>
         ) : (
           <Button
@@ -127,9 +127,9 @@ export function TranscriptionPanel({ keyId, search, change }: PanelProps) {
       )}
       <RunList
         runs={runs}
-        waiting="It is being written down …"
+        waiting="Transcribing …"
         whenEmpty={
-          <EmptyState icon={IconFileMusic} title="Nothing was transcribed yet">
+          <EmptyState icon={IconFileMusic} title="No transcripts yet">
             Choose a recording or make one. The browser asks for the microphone when you press Record.
           </EmptyState>
         }
@@ -146,7 +146,7 @@ const TranscriptView = ({ of: { text, json } }: { of: TranscriptionAnswer }) => 
       {text}
     </Text>
     {json !== null && (
-      <Code block mah={320} style={{ overflow: 'auto' }} tabIndex={0} aria-label="The whole transcript">
+      <Code block mah={320} style={{ overflow: 'auto' }} tabIndex={0} aria-label="Full transcript">
         {JSON.stringify(json, null, 2)}
       </Code>
     )}

@@ -10,12 +10,11 @@ interface Recorder {
   stop(): void;
 }
 
-const NO_MICROPHONE =
-  'The browser gives this page no microphone: it needs https, or localhost. Take a file instead.';
+const NO_MICROPHONE = 'Browsers allow the microphone only over https or on localhost. Choose a file instead.';
 const PROBLEMS: Readonly<Record<string, string>> = {
-  NotAllowedError: 'The browser may not use the microphone. Allow it beside the address, or take a file.',
-  NotFoundError: 'There is no microphone. Connect one, or take a file.',
-  NotReadableError: 'Another program uses the microphone. Close that one, or take a file.',
+  NotAllowedError: 'Microphone access is blocked. Allow it next to the address, or choose a file.',
+  NotFoundError: 'No microphone found. Connect one, or choose a file.',
+  NotReadableError: 'Another program is using the microphone. Close it, or choose a file.',
 };
 
 /** Records from the microphone; the browser asks the person when it is started. */

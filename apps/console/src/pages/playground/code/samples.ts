@@ -11,7 +11,7 @@ interface Sample {
 
 /** A request as code, with the key in an environment variable. `publicUrl` has no slash at its end. */
 export const samplesOf = (call: Call, publicUrl: string): readonly Sample[] => [
-  { language: 'curl', needs: `With the key in ${KEY_VARIABLE}.`, text: curlOf(call, publicUrl) },
+  { language: 'curl', needs: `Expects the key in ${KEY_VARIABLE}.`, text: curlOf(call, publicUrl) },
   ...clientSamples(call, publicUrl),
 ];
 
@@ -48,12 +48,12 @@ function clientSamples(call: Call, publicUrl: string): Sample[] {
   return [
     {
       language: 'Python',
-      needs: `After pip install ${client.client}, with the key in ${KEY_VARIABLE}.`,
+      needs: `Run pip install ${client.client} first. Expects the key in ${KEY_VARIABLE}.`,
       text: pythonOf(call, client, publicUrl),
     },
     {
       language: 'TypeScript',
-      needs: `After npm install ${npmPackage}, with the key in ${KEY_VARIABLE}.`,
+      needs: `Run npm install ${npmPackage} first. Expects the key in ${KEY_VARIABLE}.`,
       text: typeScriptOf(call, client, publicUrl),
     },
   ];

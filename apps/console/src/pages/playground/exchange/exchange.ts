@@ -122,6 +122,6 @@ function failureOf(error: unknown, requestId: string | null): Pick<Exchange<unkn
     const { message, status, code } = error;
     return { error: { message, status, code }, requestId: error.requestId ?? requestId };
   }
-  const message = `The answer broke off: ${error instanceof Error ? error.message : String(error)}`;
+  const message = `The answer was cut off: ${error instanceof Error ? error.message : String(error)}`;
   return { error: { message, status: 0, code: null }, requestId };
 }

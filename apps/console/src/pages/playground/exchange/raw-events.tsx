@@ -26,10 +26,9 @@ export function RawEvents({ of: log }: { of: EventLog }) {
     <Stack gap="xs">
       <Text size="xs" c="dimmed">
         {events.length + dropped === 0
-          ? 'Nothing has come yet.'
-          : `${wholeNumber(events.length)} events as they came.`}
-        {dropped > 0 && ` ${wholeNumber(dropped)} earlier ones were too many to keep.`} Choose one to see all
-        of it.
+          ? 'No events yet.'
+          : `${wholeNumber(events.length)} events, in order of arrival.`}
+        {dropped > 0 && ` ${wholeNumber(dropped)} earlier ones were dropped.`} Choose one to see it in full.
       </Text>
       <section ref={list} className={classes.list} aria-label="Raw events">
         <div className={classes.inner} style={{ height: virtual.getTotalSize() }}>
@@ -69,7 +68,7 @@ export function RawEvents({ of: log }: { of: EventLog }) {
           aria-label="The event"
         >
           {open.data}
-          {open.cut > 0 && `\n… ${wholeNumber(open.cut)} more characters, which are not kept`}
+          {open.cut > 0 && `\n… ${wholeNumber(open.cut)} more characters, not stored`}
         </Text>
       )}
     </Stack>

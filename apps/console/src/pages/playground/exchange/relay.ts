@@ -69,7 +69,7 @@ async function ask(
     signal,
   }).catch((cause: unknown) => {
     if (signal.aborted) throw cause;
-    const message = 'The gateway does not answer. Is it running, and the network there?';
+    const message = 'The gateway is not responding. Is it running, and are you online?';
     throw new RelayError(message, { status: 0, code: null, requestId: null });
   });
   if (!response.ok) throw await errorOf(response);
@@ -79,7 +79,7 @@ async function ask(
 async function errorOf(response: Response): Promise<RelayError> {
   const body: unknown = await response.json().catch(() => null);
   const { data } = ErrorBody.safeParse(body);
-  return new RelayError(data?.error.message ?? `The answer has the status ${response.status}.`, {
+  return new RelayError(data?.error.message ?? `The gateway answered with status ${response.status}.`, {
     status: response.status,
     code: data?.error.code ?? data?.error.type ?? null,
     requestId: response.headers.get('x-request-id'),

@@ -59,7 +59,7 @@ const Recorded = ({ of: request }: { of: ShownRequest }) => (
       {cost(request.costMicroUsd)}
       {request.estimated && ', estimated'}
     </Figure>
-    {request.dropped.length > 0 && <Figure name="left out">{request.dropped.join(', ')}</Figure>}
+    {request.dropped.length > 0 && <Figure name="omitted">{request.dropped.join(', ')}</Figure>}
   </>
 );
 

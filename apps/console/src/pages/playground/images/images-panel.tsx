@@ -46,7 +46,7 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
       const { width, height } = await createImageBitmap(file);
       setChosen({ file, url: URL.createObjectURL(file), mask: createMask(width, height) });
     } catch {
-      setMistake(`The browser cannot read ${file.name} as a picture. Take a PNG, JPEG or WebP.`);
+      setMistake(`The browser cannot read ${file.name} as an image. Choose a PNG, JPEG or WebP.`);
     }
   };
   const send = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
         <Autocomplete
           flex="1 1 120px"
           label="Size"
-          placeholder="The model's own"
+          placeholder="Model default"
           data={SIZES}
           filter={({ options }) => options}
           value={size ?? ''}
@@ -72,7 +72,7 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
         <Autocomplete
           flex="1 1 120px"
           label="Quality"
-          placeholder="The model's own"
+          placeholder="Model default"
           data={QUALITIES}
           filter={({ options }) => options}
           value={quality ?? ''}
@@ -103,34 +103,34 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
               variant="default"
               leftSection={<IconPhotoEdit size={16} aria-hidden />}
             >
-              {chosen === undefined ? 'Change a picture' : 'Take another picture'}
+              {chosen === undefined ? 'Edit an image' : 'Choose another image'}
             </Button>
           )}
         </FileButton>
         {chosen && (
           <Button size="xs" variant="subtle" color="gray" onClick={() => void choose(null)}>
-            Make a new one instead
+            Create a new one instead
           </Button>
         )}
       </Group>
       {chosen && <MaskEditor key={chosen.url} url={chosen.url} mask={chosen.mask} />}
       <PromptBox
-        label={chosen === undefined ? 'What the images show' : 'What is to be changed'}
+        label={chosen === undefined ? 'Prompt' : 'What to change'}
         draft={prompt}
         keyId={keyId}
         model={model}
         mistake={mistake}
-        action={chosen === undefined ? 'Make images' : 'Change it'}
+        action={chosen === undefined ? 'Create images' : 'Edit image'}
         onSend={() => void send()}
         onStop={images.stopAll}
       />
       <RunList
         runs={runs}
-        waiting="The images are being made …"
+        waiting="Creating images …"
         whenEmpty={
           <EmptyState icon={IconPhoto} title="No images yet">
-            Say what they are to show. A job goes on when this page is closed; its images are on the page
-            Jobs.
+            Describe what they should show. A job continues when this page is closed; its images are on the
+            Jobs page.
           </EmptyState>
         }
       >

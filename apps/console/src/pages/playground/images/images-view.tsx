@@ -15,9 +15,9 @@ export function ImagesView({ of: { pictures, job } }: { of: ImagesAnswer }) {
           <PageLink to="/jobs" search={{ job: job.id }} size="xs">
             {job.id}
           </PageLink>
-          {typeof job.position === 'number' && <Text size="xs">number {job.position} of its queue</Text>}
+          {typeof job.position === 'number' && <Text size="xs">number {job.position} in the queue</Text>}
           {!hasEnded(job) && typeof job.progress === 'number' && (
-            <Progress value={job.progress * 100} w={120} aria-label="Progress of the job" />
+            <Progress value={job.progress * 100} w={120} aria-label="Job progress" />
           )}
         </Group>
       )}

@@ -108,7 +108,7 @@ async function followJob(begun: Job, reader: AnswerReader<ImagesAnswer>): Promis
 function show(text: string, job: Job | null, reader: AnswerReader<ImagesAnswer>): void {
   const { data: images } = Images.safeParse(JSON.parse(text));
   if (images === undefined)
-    throw new RelayError('The answer has no images.', { status: 200, code: null, requestId: null });
+    throw new RelayError('The answer contains no images.', { status: 200, code: null, requestId: null });
   const format = images.output_format ?? 'png';
   const pictures = images.data.map(({ b64_json, revised_prompt }, at) => ({
     url: URL.createObjectURL(new Blob([bytesOf(b64_json)], { type: `image/${format}` })),

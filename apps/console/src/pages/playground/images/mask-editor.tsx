@@ -37,8 +37,8 @@ export function MaskEditor({ url, mask }: MaskEditorProps) {
   return (
     <Stack gap="xs">
       <Text size="sm">
-        Paint what is to be changed. Nothing painted: the model may change all of it. Without a pointer, add
-        rectangles below.
+        Paint the area to change. If nothing is painted, the model may change the whole image. Without a
+        pointer, add rectangles below.
       </Text>
       <div
         ref={surface}
@@ -52,7 +52,7 @@ export function MaskEditor({ url, mask }: MaskEditorProps) {
           if (event.currentTarget.hasPointerCapture(event.pointerId)) paint(event);
         }}
       >
-        <img src={url} alt="To be changed" draggable={false} />
+        <img src={url} alt="To be edited" draggable={false} />
       </div>
       <Group gap="md" align="flex-end">
         <div style={{ flex: '1 1 160px', maxWidth: 280 }}>
@@ -63,13 +63,13 @@ export function MaskEditor({ url, mask }: MaskEditorProps) {
             thumbProps={{ 'aria-labelledby': 'brush-size' }}
             min={1}
             max={30}
-            label={(percent) => `${percent} % of the picture`}
+            label={(percent) => `${percent} % of the image`}
             value={brushPercent}
             onChange={setBrushPercent}
           />
         </div>
         <Button size="xs" variant="default" onClick={mask.clear}>
-          Clear the mask
+          Clear mask
         </Button>
       </Group>
       <RectangleFields mask={mask} />
@@ -107,7 +107,7 @@ function RectangleFields({ mask }: { mask: Mask }) {
         />
       ))}
       <Button size="xs" variant="default" onClick={() => mask.paintRectangle(rectangle)}>
-        Add the rectangle
+        Add rectangle
       </Button>
     </Group>
   );

@@ -61,7 +61,7 @@ export function createMask(width: number, height: number): Mask {
       all.drawImage(canvas, 0, 0);
       const { promise, resolve, reject } = Promise.withResolvers<File>();
       cut.toBlob((png) => {
-        if (png === null) reject(new Error('The mask could not be written.'));
+        if (png === null) reject(new Error('Could not create the mask.'));
         else resolve(new File([png], 'mask.png', { type: 'image/png' }));
       }, 'image/png');
       return promise;
@@ -78,6 +78,6 @@ function canvasOf(width: number, height: number): HTMLCanvasElement {
 
 function contextOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   const context = canvas.getContext('2d');
-  if (context === null) throw new Error('The browser draws on no canvas.');
+  if (context === null) throw new Error('The browser does not support canvas.');
   return context;
 }

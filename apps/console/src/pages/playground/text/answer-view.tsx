@@ -3,12 +3,12 @@ import type { TextAnswer, ToolCall } from './protocol.ts';
 import { jsonOf } from './protocol.ts';
 import classes from './text-panel.module.css';
 
-const TOO_LONG = 'It had more to say than the maximum of output tokens allows.';
+const TOO_LONG = 'Cut off at the maximum number of output tokens.';
 
 /** Reasons for which an answer is not what was asked for, in the words of any protocol. */
 const ABOUT_STOP: Readonly<Record<string, string>> = {
-  refusal: 'The model refuses.',
-  content_filter: 'A filter stopped it.',
+  refusal: 'The model refused.',
+  content_filter: 'Stopped by a content filter.',
   max_tokens: TOO_LONG,
   max_output_tokens: TOO_LONG,
   length: TOO_LONG,
@@ -22,7 +22,7 @@ export function AnswerView({ of: answer }: { of: TextAnswer }) {
       {reasoning !== '' && <Reasoning of={reasoning} />}
       {text !== '' && <AnswerText of={text} isWhole={stopReason !== null} />}
       {refusal !== '' && (
-        <Alert color="orange" variant="light" title="The model refuses" p="xs">
+        <Alert color="orange" variant="light" title="The model refused" p="xs">
           <Text size="sm" c="var(--mantine-color-text)">
             {refusal}
           </Text>
@@ -79,7 +79,7 @@ function AnswerText({ of: text, isWhole }: { of: string; isWhole: boolean }) {
 function ToolCallView({ of: { name, arguments: json } }: { of: ToolCall }) {
   const value = jsonOf(json);
   return (
-    <Paper withBorder p="xs" component="section" aria-label={`Call of ${name}`}>
+    <Paper withBorder p="xs" component="section" aria-label={`Call to ${name}`}>
       <Text size="sm" mb={4}>
         Calls <code>{name}</code>
       </Text>

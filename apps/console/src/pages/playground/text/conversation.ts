@@ -120,7 +120,11 @@ async function readText(
   const { status } = response;
   if (error !== null) throw new RelayError(error.message, { status, code: error.code, requestId });
   if (stopReason === null)
-    throw new RelayError('The stream ended before the answer did.', { status, code: null, requestId });
+    throw new RelayError('The stream ended before the answer was complete.', {
+      status,
+      code: null,
+      requestId,
+    });
 }
 
 const hasOutput = ({ text, reasoning, refusal, toolCalls }: TextAnswer): boolean =>

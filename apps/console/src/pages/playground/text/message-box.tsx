@@ -56,7 +56,7 @@ export function MessageBox(props: MessageBoxProps) {
       )}
       <Textarea
         aria-label="Message"
-        placeholder="Write a message. Ctrl Enter sends it, Escape stops the answers."
+        placeholder="Write a message. Ctrl+Enter to send, Escape to stop."
         autosize
         minRows={2}
         maxRows={10}
@@ -68,8 +68,8 @@ export function MessageBox(props: MessageBoxProps) {
         <Group gap="xs" wrap="nowrap">
           <FileButton accept={PICTURE_TYPES} multiple onChange={(files) => void add(files)}>
             {(button) => (
-              <Tooltip label="Attach pictures">
-                <ActionIcon {...button} variant="default" size="lg" aria-label="Attach pictures">
+              <Tooltip label="Attach images">
+                <ActionIcon {...button} variant="default" size="lg" aria-label="Attach images">
                   <IconPhotoPlus size={18} aria-hidden />
                 </ActionIcon>
               </Tooltip>

@@ -29,7 +29,7 @@ export function TextColumn({ model, turns, isFollowed, onResults }: TextColumnPr
       <Stack gap="md">
         {turns.length === 0 && (
           <Text size="sm" c="dimmed">
-            Nothing was sent to it yet.
+            Nothing sent yet.
           </Text>
         )}
         {turns.map(({ id, sent, exchange }) => (
@@ -37,8 +37,8 @@ export function TextColumn({ model, turns, isFollowed, onResults }: TextColumnPr
             <Sent of={sent} />
             <ExchangeView
               of={exchange}
-              waiting="It has not begun to answer …"
-              whenStopped="What it has said so far is not part of the conversation."
+              waiting="Waiting for an answer …"
+              whenStopped="The partial answer is not part of the conversation."
             >
               {(answer) => <AnswerView of={answer} />}
             </ExchangeView>

@@ -53,7 +53,7 @@ export function TextPanel({ keyId, search, change }: PanelProps) {
         : 'mistake' in read
           ? read.mistake
           : ready.length === 0
-            ? 'The model waits for the results of its tool calls.'
+            ? 'The model is waiting for the results of its tool calls.'
             : undefined;
   const send = (model: string, sent: Turn['sent']): void => {
     if (keyId === undefined || 'mistake' in read) return;
@@ -90,9 +90,9 @@ export function TextPanel({ keyId, search, change }: PanelProps) {
         />
       </Collapse>
       {columns.every(({ turns }) => turns.length === 0) ? (
-        <EmptyState icon={IconMessages} title="Nothing was sent yet">
-          Write a message below. It goes to every model on the page, as a real request of the key: it counts
-          on the key's limits and budget.
+        <EmptyState icon={IconMessages} title="No messages yet">
+          Write a message below. It goes to every model on the page as a real request, and counts against the
+          key's limits and budget.
         </EmptyState>
       ) : (
         <div className={classes.columns}>
@@ -136,9 +136,9 @@ function readSettings(
   { system, tools, schema }: Written,
 ): { settings: TextSettings } | { mistake: string } {
   const readTools = Tools.safeParse(tools.trim() === '' ? [] : jsonOf(tools));
-  if (!readTools.success) return { mistake: 'The tools are no list of objects in JSON.' };
+  if (!readTools.success) return { mistake: 'Tools must be a JSON array of objects.' };
   const readSchema = z.optional(Member).safeParse(schema.trim() === '' ? undefined : jsonOf(schema));
-  if (!readSchema.success) return { mistake: 'The schema of the answer is no object in JSON.' };
+  if (!readSchema.success) return { mistake: 'The answer schema must be a JSON object.' };
   return {
     settings: {
       system: system.trim(),

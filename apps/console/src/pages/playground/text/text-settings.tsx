@@ -36,7 +36,7 @@ export function TextSettingsFields({ protocol, written, search, change }: TextSe
       <Group gap="sm" align="flex-start">
         <NumberInput
           flex="1 1 140px"
-          label="Output tokens at most"
+          label="Max. output tokens"
           min={1}
           allowDecimal={false}
           value={search.maxOutputTokens ?? ''}
@@ -54,7 +54,7 @@ export function TextSettingsFields({ protocol, written, search, change }: TextSe
         <Select
           flex="1 1 140px"
           label="Reasoning effort"
-          placeholder="The model's own"
+          placeholder="Model default"
           clearable
           data={[...protocol.efforts]}
           value={search.effort ?? null}
@@ -63,7 +63,7 @@ export function TextSettingsFields({ protocol, written, search, change }: TextSe
       </Group>
       <Textarea
         label="Instructions"
-        description="What the model is told before the conversation, as system or developer text"
+        description="System or developer text that precedes the conversation"
         autosize
         minRows={2}
         maxRows={8}
@@ -73,9 +73,9 @@ export function TextSettingsFields({ protocol, written, search, change }: TextSe
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <JsonInput
           label="Tools"
-          description="A list of functions; what has a type goes as it stands"
+          description="A list of functions. Entries with a type are sent unchanged."
           placeholder={TOOLS_EXAMPLE}
-          validationError="This is no JSON."
+          validationError="This is not valid JSON."
           autosize
           minRows={4}
           maxRows={14}
@@ -83,10 +83,10 @@ export function TextSettingsFields({ protocol, written, search, change }: TextSe
           onChange={tools.change}
         />
         <JsonInput
-          label="Schema of the answer"
+          label="Answer schema"
           description="JSON Schema, for structured output"
           placeholder={SCHEMA_EXAMPLE}
-          validationError="This is no JSON."
+          validationError="This is not valid JSON."
           autosize
           minRows={4}
           maxRows={14}
