@@ -10,7 +10,7 @@ import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Logger } from '@gateway/service-kit/logger';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readAttemptCounts } from '@gateway/upstream/health/attempt-counts';
@@ -49,6 +49,7 @@ import type { SessionCookies } from './sessions/session-cookie.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import { createSignIn } from './sessions/sign-in.ts';
 import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
+import { createSignInMetrics } from './sessions/sign-in-metrics.ts';
 
 export interface AdminRoutesOptions {
   readonly config: AdminConfig;
@@ -56,7 +57,7 @@ export interface AdminRoutesOptions {
   readonly redis: Redis;
   readonly now: () => number;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'signIn'>;
+  readonly metrics: MetricsRegistry;
   readonly onBroken: ReportBroken;
   readonly jobs: JobList;
   /** Aborted when the service begins to stop: streams end. */
@@ -99,7 +100,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   } = options;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
-  const signIn = createSignIn({ sessions, attempts, addressOf, logger, metrics });
+  const signInMetrics = createSignInMetrics(metrics);
+  const signIn = createSignIn({ sessions, attempts, addressOf, logger, metrics: signInMetrics });
   const teams = createTeamStore({ redis, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
@@ -141,7 +143,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       addressOf,
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
       logger,
-      metrics,
+      metrics: signInMetrics,
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),

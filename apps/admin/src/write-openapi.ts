@@ -7,6 +7,7 @@ import { createPasses } from '@gateway/metering/keys/pass';
 import { createRequestRedis } from '@gateway/metering/request-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
+import { createPartMetrics } from '@gateway/service-kit/metrics';
 import { adminRoutes } from './admin-routes.ts';
 import { adminOpenapi } from './api/openapi.ts';
 import { AdminConfig } from './config.ts';
@@ -28,7 +29,7 @@ const routes = adminRoutes({
   redis,
   now,
   logger: await createLogger({ level: 'silent', pretty: false }),
-  metrics: { signIn: () => undefined },
+  metrics: createPartMetrics('admin'),
   onBroken: () => undefined,
   jobs: createJobList(redis, () => undefined),
   stopping: new AbortController().signal,

@@ -3,7 +3,7 @@ import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { JobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
 
 /** What the audio service queues. */
@@ -16,7 +16,7 @@ export interface AudioService {
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   readonly meter: Meter;
-  readonly metrics: Metrics;
+  readonly jobMetrics: JobMetrics;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
   readonly fileMaxBytes: number;

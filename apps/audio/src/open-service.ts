@@ -1,4 +1,5 @@
 import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
+import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
@@ -21,7 +22,7 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
     keepAliveMs: config.AUDIO_KEEP_ALIVE_MS,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     fileMaxBytes: config.AUDIO_FILE_MAX_BYTES,
-    metrics: started.metrics,
+    jobMetrics: createJobMetrics(started.metrics),
     readIdentity: openIdentityReader(started, access),
     now: Date.now,
   };

@@ -1,4 +1,5 @@
 import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
+import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
@@ -28,7 +29,7 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     },
     maxJsonDepth: config.MAX_JSON_DEPTH,
     keepAliveMs: config.IMAGE_KEEP_ALIVE_MS,
-    metrics: started.metrics,
+    jobMetrics: createJobMetrics(started.metrics),
     readIdentity: openIdentityReader(started, access),
     now: Date.now,
   };

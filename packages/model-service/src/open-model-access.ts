@@ -13,6 +13,7 @@ import { openUpstream } from '@gateway/upstream/open-upstream';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import type { ModelSettings } from './settings.ts';
+import { createUpstreamMetrics, showRests, showSlots } from './upstream-metrics.ts';
 
 /** What it takes to call a model for a caller and to account for it. */
 export interface ModelAccess {
@@ -44,20 +45,15 @@ export async function openModelAccess({
       path: config.GATEWAY_CONFIG,
       env,
       logger,
-      onAttempt: metrics.attempt,
-      onHedge: metrics.hedge,
-      onTrouble: metrics.trouble,
       redis,
-      onPick: ({ channel, account }, by) =>
-        metrics.pick({ channel: channel.name, account: account.name, by }),
-      onWait: (wait) => metrics.slotWait(wait, wait.durationMs),
+      ...createUpstreamMetrics(metrics),
     }),
     (opened) => opened.close(),
   );
-  metrics.showSlots(() => upstream.slots);
+  showSlots(metrics, upstream);
   await connectRedis(redis, { logger, readiness: life.readiness });
   await follow();
-  metrics.showRests(() => upstream.health.resting());
+  showRests(metrics, upstream);
   const { now } = Date;
   const keepSumsDays = config.USAGE_SUMS_DAYS;
   const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (opened) => opened.close());

@@ -10,7 +10,7 @@ import { shareRests } from './health/rests/share-rests.ts';
 import { scopeOf } from './health/targets/target.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
-interface OpenUpstreamOptions
+export interface OpenUpstreamOptions
   extends Pick<UpstreamOptions, 'onAttempt' | 'onTrouble' | 'onPick' | 'onWait' | 'onHedge'> {
   /** The configuration file. */
   readonly path: string;

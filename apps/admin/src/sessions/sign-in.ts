@@ -1,10 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Logger } from '@gateway/service-kit/logger';
-import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
 import type { Request } from 'express';
 import type { AddressOf } from './client-address.ts';
 import type { NewSession, Session, SessionStore, SignInMethod } from './session-store.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
+import type { SignInMetrics, SignInOutcome } from './sign-in-metrics.ts';
 
 /** Who signs in, and what that person may do and see. */
 export type Person = Pick<NewSession, 'name' | 'role' | 'scope' | 'keyHash'>;
@@ -30,7 +30,7 @@ interface SignInOptions {
   readonly attempts: SignInAttempts;
   readonly addressOf: AddressOf;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'signIn'>;
+  readonly metrics: SignInMetrics;
 }
 
 const MAX_USER_AGENT_CHARS = 300;

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
+import { Counter, Gauge } from 'prom-client';
 
 interface ConnectionBounds {
   readonly max: number;
@@ -15,11 +16,24 @@ interface ConnectionBounds {
 export function boundConnections(
   server: Server,
   { max, maxPerAddress }: ConnectionBounds,
-  metrics: Pick<Metrics, 'connections' | 'connectionRefused'>,
+  { registry }: MetricsRegistry,
 ): void {
   const byAddress = new Map<string, number>();
   let open = 0;
-  metrics.connections(() => open);
+  const refused = new Counter({
+    name: 'gateway_connections_refused_total',
+    help: 'Connections that were closed immediately because there were too many, in total or of one address',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'gateway_connections',
+    help: 'Open connections of callers',
+    registers: [registry],
+    collect() {
+      this.set(open);
+    },
+  });
 
   const leave = (address: string) => {
     open -= 1;
@@ -32,7 +46,7 @@ export function boundConnections(
     const ofAddress = byAddress.get(address) ?? 0;
     const isOverAddress = maxPerAddress > 0 && ofAddress >= maxPerAddress;
     if (open >= max || isOverAddress) {
-      metrics.connectionRefused(isOverAddress ? 'address' : 'total');
+      refused.inc({ reason: isOverAddress ? 'address' : 'total' });
       return void socket.destroy();
     }
     open += 1;

@@ -1,6 +1,7 @@
 import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { Logger } from '@gateway/service-kit/logger';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
+import { Gauge } from 'prom-client';
 import { type AddressWatch, watchAddress } from './address-watch.ts';
 import type { ServiceConnections } from './service-connections.ts';
 import {
@@ -23,7 +24,7 @@ interface ServicePoolsOptions {
   /** A clock in milliseconds that nobody sets. */
   readonly uptime: () => number;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'serviceAddresses'>;
+  readonly metrics: MetricsRegistry;
   readonly connections: Pick<ServiceConnections, 'retire'>;
 }
 
@@ -59,11 +60,17 @@ export async function createServicePools(options: ServicePoolsOptions): Promise<
       },
     });
   const pools = { text: poolOf('text'), image: poolOf('image'), audio: poolOf('audio') };
-  metrics.serviceAddresses(() =>
-    Object.entries(pools).flatMap(([target, { addresses }]) =>
-      addresses.map(({ state }) => ({ target, state })),
-    ),
-  );
+  new Gauge({
+    name: 'gateway_service_addresses',
+    help: 'Addresses of services, by their state at the edge',
+    labelNames: ['target', 'state'],
+    registers: [metrics.registry],
+    collect() {
+      this.reset();
+      for (const [target, { addresses }] of Object.entries(pools))
+        for (const { state } of addresses) this.inc({ target, state });
+    },
+  });
   const all = Object.values(pools);
   const refresh = () => Promise.all(all.map((pool) => pool.refresh()));
   await refresh();

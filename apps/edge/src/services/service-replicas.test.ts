@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { createLogger } from '@gateway/service-kit/logger';
+import { createMetrics } from '@gateway/service-kit/metrics';
 import { freePort } from '@gateway/testkit/free-port';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, onTestFinished, test } from 'vitest';
@@ -113,7 +114,7 @@ test('an address that appears under a name is found without a restart, one that 
     lookup: async (host) => names[host] ?? Promise.reject(new Error('ENOTFOUND')),
     uptime: () => performance.now(),
     logger: await createLogger({ level: 'silent', pretty: false }),
-    metrics: { serviceAddresses: () => undefined },
+    metrics: createMetrics('edge'),
     connections,
   });
   onTestFinished(() => {

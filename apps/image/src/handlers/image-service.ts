@@ -3,7 +3,7 @@ import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
-import type { Metrics } from '@gateway/service-kit/metrics';
+import type { JobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { ReferenceFetching } from '../form/store-references.ts';
 
@@ -11,7 +11,7 @@ import type { ReferenceFetching } from '../form/store-references.ts';
 export interface ImageService {
   readonly upstream: Upstream;
   readonly meter: Meter;
-  readonly metrics: Metrics;
+  readonly jobMetrics: JobMetrics;
   readonly queue: JobQueue<'image.generation' | 'image.edit' | 'image.batch'>;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;

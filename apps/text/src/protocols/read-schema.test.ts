@@ -132,6 +132,16 @@ function mutated(value: unknown, choices: Iterator<number>): unknown {
 }
 
 describe('reading by a schema', () => {
+  /** The release whose definitions were read when the readers were written. With another one: run these tests, look at its changes, then name it here. */
+  const WRITTEN_FOR = '4.6.7';
+
+  test('meets exactly the release of zod that it was written for, pinned for everybody who installs', () => {
+    const { major, minor, patch } = z.core.version;
+    expect([major, minor, patch].join('.')).toBe(WRITTEN_FOR);
+    const catalog = readFileSync(new URL('../../../../pnpm-workspace.yaml', import.meta.url), 'utf8');
+    expect(/^ {2}zod: (.*)$/m.exec(catalog)?.[1]).toBe(WRITTEN_FOR);
+  });
+
   test('makes no copy of what satisfies it', () => {
     const body = {
       model: 'm',

@@ -14,6 +14,7 @@ import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
+import { createUpstreamMetrics } from '@gateway/model-service/upstream-metrics';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
 import { createReadiness } from '@gateway/service-kit/life/readiness';
@@ -124,8 +125,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const configuration = parseConfiguration(options.configuration, 'gateway.yaml', {});
   const upstream = createUpstream({
     configuration,
-    onAttempt: metrics.attempt,
-    onTrouble: metrics.trouble,
+    ...createUpstreamMetrics(metrics),
   });
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });

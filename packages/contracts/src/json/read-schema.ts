@@ -5,8 +5,9 @@ import { z } from 'zod';
  * again, which costs as much as parsing the JSON; here a value that satisfies its schema is the result itself, and an
  * object is copied only if members are left out or replaced.
  *
- * The readers are made from the schemas' own definitions, and the rules (lengths, ranges, `superRefine`) are zod's. A
- * kind of schema without a reader here is read by zod.
+ * The readers are made from the schemas' own definitions (`_zod`, which zod documents for libraries and may change with any release),
+ * and the rules (lengths, ranges, `superRefine`) are zod's. A kind of schema without a reader here is read by zod. That is why
+ * zod is pinned to exactly one version, and a test says so; the tests beside it compare every schema of the wire with zod.
  *
  * @returns undefined if the value does not satisfy the schema: `safeParse` gives the reason
  */

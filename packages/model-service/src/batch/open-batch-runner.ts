@@ -43,7 +43,7 @@ export async function openBatchRunner<Kind extends LineKind, Batch extends Batch
   service: BatchService<Kind, Batch>,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
-  const { uploads, assets, kind } = service;
+  const { uploads, assets, kind, jobMetrics } = service;
   life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
@@ -56,11 +56,8 @@ export async function openBatchRunner<Kind extends LineKind, Batch extends Batch
         const { level, labels, fields } = jobLine(job);
         const counts = BatchOutput.safeParse(job.output).data?.counts;
         metrics.request(labels, job.durationMs);
-        metrics.queued(job.kind, job.queuedMs);
-        if (counts !== undefined) {
-          metrics.batchLines({ kind, outcome: 'completed' }, counts.completed);
-          metrics.batchLines({ kind, outcome: 'failed' }, counts.failed);
-        }
+        jobMetrics.queued(job.kind, job.queuedMs);
+        if (counts !== undefined) jobMetrics.batchLines(kind, counts);
         logger[level]({ ...fields, linesCompleted: counts?.completed, linesFailed: counts?.failed });
       },
       onError: (error) => logger.warn({ err: error }, 'batches'),

@@ -11,6 +11,7 @@ import type { JobWorkerSettings } from '../settings.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 import { attemptFields } from './job-attempts.ts';
+import { createJobMetrics } from './job-metrics.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
@@ -34,6 +35,7 @@ export async function openJobWorker(
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
   const access = await openModelAccess(started);
+  const jobMetrics = createJobMetrics(metrics);
   const { uploads, assets } = await openFileStores(started);
   const onError = (error: unknown) => logger.warn({ err: error }, 'the queue');
   const announce = await openAnnouncer(started, { uploads, assets });
@@ -51,7 +53,7 @@ export async function openJobWorker(
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs);
-          metrics.queued(job.kind, job.queuedMs);
+          jobMetrics.queued(job.kind, job.queuedMs);
           logger[level]({ ...fields, ...attemptFields(job), ...outputFields(job.output) });
         },
         onError,

@@ -8,16 +8,16 @@ import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { QueueSlot } from '@gateway/jobs/queue/queue-slots';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
-import type { Metrics } from '@gateway/service-kit/metrics';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
+import type { JobMetrics } from './job-metrics.ts';
 import type { JobWishes } from './job-wishes.ts';
 
 /** What it takes to make jobs for callers. */
 export interface JobService<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly meter: Meter;
-  readonly metrics: Metrics;
+  readonly jobMetrics: JobMetrics;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -84,7 +84,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     });
     if (!claimed.isNew) {
       await slot?.free();
-      service.metrics.jobRequest({ kind, mode: 'detached', job: 'joined' });
+      service.jobMetrics.requested({ kind, mode: 'detached', job: 'joined' });
       return { handle: await queue.attach(kind, claimed.record.id), wishes, isNew: false };
     }
     claim = claimed.claim;
@@ -106,7 +106,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
       ...(webhook !== null && { webhook }),
       ...(slot && { slot }),
     });
-    service.metrics.jobRequest({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
+    service.jobMetrics.requested({ kind, mode: isDetached ? 'detached' : 'waiting', job: 'new' });
     return { handle, wishes, isNew: true };
   } catch (error) {
     // Where Redis did not answer, the job may be queued all the same: the next request with this key finds out.

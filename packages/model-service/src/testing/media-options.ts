@@ -9,6 +9,7 @@ import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Service, ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { JobMetrics } from '../jobs/job-metrics.ts';
 
 export const SECRET = 'a secret that only these tests know of';
 /** Of a key that may do everything. */
@@ -26,6 +27,7 @@ export interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions
   readonly upstream: Upstream;
   readonly queue: JobQueue<Kind>;
   readonly meter: Meter;
+  readonly jobMetrics: JobMetrics;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   /** Where the service listens. */

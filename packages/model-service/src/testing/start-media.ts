@@ -30,6 +30,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream } from '@gateway/upstream/upstream';
+import { createJobMetrics } from '../jobs/job-metrics.ts';
 import { IDENTITY, type MediaOptions, type MediaParts, SECRET } from './media-options.ts';
 
 interface LoggedLine extends LogFields {
@@ -68,6 +69,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   const troubles: unknown[] = [];
   const onError = (error: unknown) => void troubles.push(error);
   const metrics = createMetrics(name);
+  const jobMetrics = createJobMetrics(metrics);
   const load = createLoadGuard({
     settings: parseConfig(LoadSettings, {}),
     process: createProcessLoad(),
@@ -178,6 +180,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     const parts: MediaParts<Kind> = {
       readiness: createReadiness(),
       metrics,
+      jobMetrics,
       requestLog,
       verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
       deadline: deadline.signal,

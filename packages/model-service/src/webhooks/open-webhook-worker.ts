@@ -4,6 +4,7 @@ import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webh
 import type { Started } from '@gateway/service-kit/start-service';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import type { Redis } from 'ioredis';
+import { Counter } from 'prom-client';
 import type { JobWorkerSettings } from '../settings.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
@@ -26,8 +27,14 @@ export async function openWebhookWorker(
     }),
     (opened) => opened.close(),
   );
+  const attempts = new Counter({
+    name: 'gateway_webhook_attempts_total',
+    help: 'Attempts to send webhooks: delivered (2xx), failed (to be retried), refused (not to be retried)',
+    labelNames: ['outcome'],
+    registers: [metrics.registry],
+  });
   const onAttempt = (attempt: FinishedAttempt) => {
-    metrics.webhookAttempt(resultOf(attempt));
+    attempts.inc({ outcome: resultOf(attempt) });
     const line = attemptLine(attempt);
     if (attempt.outcome.error === null) logger.info(line, 'webhook delivered');
     else logger.warn(line, 'webhook not delivered');

@@ -2,7 +2,8 @@ import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoint
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
-import type { Metrics } from '../metrics.ts';
+import type { MetricsRegistry } from '../metrics.ts';
+import { createLoadMetrics } from './load-metrics.ts';
 import type { ProcessLoad } from './process-load.ts';
 
 /** The bound that a request would have passed. */
@@ -43,7 +44,7 @@ export interface RequestLoad {
 interface LoadGuardOptions {
   readonly settings: LoadSettings;
   readonly process: ProcessLoad;
-  readonly metrics: Pick<Metrics, 'shed' | 'load'>;
+  readonly metrics: MetricsRegistry;
   /** Called for each refused request of a key. */
   readonly onShed: (identity: Identity, endpoint: Endpoint) => void;
   /** Counts the requests in flight where they do not `begin` here. */
@@ -71,11 +72,13 @@ export function createLoadGuard({
   inFlight,
 }: LoadGuardOptions): LoadGuard {
   const state: GuardState = { requests: 0, process };
+  const count = inFlight ?? (() => state.requests);
+  const shown = createLoadMetrics(metrics, () => ({ requests: count(), bodyBytes: process.bodyBytes }));
   let shed = 0;
 
   const refuse = (reason: ShedReason, { endpoint, identity, priority }: Arrival): never => {
     shed += 1;
-    metrics.shed({ reason, priority });
+    shown.shed({ reason, priority });
     if (identity !== null) onShed(identity, endpoint);
     throw overloaded(reason, 1 + (shed % MAX_RETRY_AFTER_SECONDS));
   };
@@ -97,8 +100,6 @@ export function createLoadGuard({
     if (requests >= settings.MAX_REQUESTS_IN_FLIGHT * amount) refuse('requests_in_flight', arrival);
     if (isLate(requests, delay)) refuse('event_loop_delay', arrival);
   };
-  const count = inFlight ?? (() => state.requests);
-  metrics.load(() => ({ requests: count(), bodyBytes: process.bodyBytes }));
   const checks: Checks = { checkBody, checkRequest };
   return {
     admit: (endpoint, identity) => checkRequest(count(), arrivalOf(endpoint, identity)),

@@ -1,6 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Logger } from '@gateway/service-kit/logger';
-import type { Metrics, SignInOutcome } from '@gateway/service-kit/metrics';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, redirectRoute } from '../../api/admin-route.ts';
@@ -13,6 +12,7 @@ import { type Claims, hasTooManyGroups, personOf } from '../../sessions/oidc/per
 import { type SignInProblem, SignInRefusal } from '../../sessions/oidc/sign-in-refusal.ts';
 import type { SessionCookies } from '../../sessions/session-cookie.ts';
 import { type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
+import type { SignInMetrics, SignInOutcome } from '../../sessions/sign-in-metrics.ts';
 
 interface OidcRoutesOptions {
   /** The path below which browsers see this service. */
@@ -31,7 +31,7 @@ interface OidcRoutesOptions {
   readonly addressOf: AddressOf;
   readonly maxSeconds: number;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'signIn'>;
+  readonly metrics: SignInMetrics;
 }
 
 interface Refusal {
