@@ -82,7 +82,7 @@ test.for([
   [{ name: 'x', models: 'gpt-*' }, 'invalid_type', 'models', 'expected an array, but got a string'],
   [{ name: 'x', endpoints: ['video'] }, 'invalid_value', 'endpoints[0]', "Supported values are: 'responses'"],
   [{ name: 'x', expiresAt: 'tomorrow' }, 'invalid_value', 'expiresAt', "'expiresAt'"],
-  [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }, 'invalid_value', 'expiresAt', 'lies in the past'],
+  [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }, 'invalid_value', 'expiresAt', 'is in the past'],
   [
     { name: 'x', labels: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`l${n}`, ''])) },
     'invalid_value',

@@ -220,5 +220,5 @@ test('a request is read in a terminal', async () => {
   const shown = await run('requests', 'show', id);
   expect(shown).toMatch(/openai\s+default\s+ok/);
   expect(shown).toMatch(/input\s+1200\s+\$1.25 for 1000000\s+\$0.001500/);
-  expect(await run('attention')).toContain('Nothing needs a person now.');
+  expect(await run('attention')).toContain('Nothing needs attention.');
 });

@@ -147,7 +147,7 @@ const wrong: readonly (readonly [what: string, lines: readonly unknown[], param:
       'a streamed one',
       [lineOf('a', { model: 'gpt-image-1.5', prompt: 'a', stream: true })],
       'line 1.body.stream',
-      'not streamed',
+      'cannot be streamed',
     ],
     ['no JSON', ['text', lineOf('a')], 'line 1', 'Line 1'],
   ];

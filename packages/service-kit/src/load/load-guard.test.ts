@@ -140,8 +140,8 @@ test('a late event loop refuses new work by priority, but not where few requests
   if (endpoint === undefined) throw new Error('no endpoint');
   const admit = (priority: KeyPriority) => guard.admit(endpoint, { ...identity, priority });
   const loads = Array.from({ length: 16 }, () => guard.begin(endpoint, identity));
-  expect(() => admit('low')).toThrow('more to do');
-  expect(() => admit('normal')).toThrow('more to do');
+  expect(() => admit('low')).toThrow('overloaded at the moment');
+  expect(() => admit('normal')).toThrow('overloaded at the moment');
   admit('high');
   loads[0]?.end();
   admit('low');

@@ -105,7 +105,7 @@ test('an issuer that differs by its last slash is named as the provider names it
   const { url, signIn } = await start({ issuerOf: (own) => `${own}/realm/` });
   await expect(signIn()).rejects.toMatchObject({
     problem: 'wrong-issuer',
-    message: expect.stringContaining(`calls itself '${url}/realm/'`),
+    message: expect.stringContaining(`issuer is '${url}/realm/'`),
   });
 });
 

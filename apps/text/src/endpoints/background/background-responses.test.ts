@@ -339,7 +339,7 @@ test('readers of a stream that is longer than is kept learn where the response i
     gate.open();
   }
   expect(typesOf(events).at(-2)).toBe('error');
-  expect(Object(events.at(-2)?.json).error.message).toMatch(/longer than is kept/);
+  expect(Object(events.at(-2)?.json).error.message).toMatch(/longer than what is stored/);
   const { id } = Object(Object(events[0]?.json).response);
   expect(await ended(text, id)).toMatchObject({ status: 'completed' });
 });
