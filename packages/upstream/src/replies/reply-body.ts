@@ -17,6 +17,8 @@ export class ReplyBody {
   #waitingBytes = 0;
   #sink: ReplySink | null = null;
   #paused = false;
+  /** Its provider had to wait for the consumer. */
+  hasPaused = false;
   #ended = false;
   #error: GatewayError | null = null;
   /** Without a consumer it takes what comes; the check of the reply bounds it. */
@@ -58,7 +60,7 @@ export class ReplyBody {
     }
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
-    if (this.#waitingBytes > MAX_WAITING_BYTES && !this.unbounded) this.#source.pause();
+    if (this.#waitingBytes > MAX_WAITING_BYTES && !this.unbounded) this.#pause();
   }
 
   end(): void {
@@ -91,6 +93,11 @@ export class ReplyBody {
   #pass(sink: ReplySink, chunk: Buffer): void {
     if (sink.onChunk(chunk) || this.neverPause) return;
     this.#paused = true;
+    this.#pause();
+  }
+
+  #pause(): void {
+    this.hasPaused = true;
     this.#source.pause();
   }
 

@@ -1,18 +1,10 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
 import type { SlotPool } from '../choosing/slot-pool.ts';
-import type { Failure } from '../failures/failure.ts';
+import type { FailureKind } from '../failures/failure-rules.ts';
 import type { OutputCheck } from '../first-output/check-first-output.ts';
+import type { ChannelHealth } from '../health/channel-health.ts';
 import type { ChannelClient } from './channel-client.ts';
-
-/** The most bytes read of an error's body, or of an output that cannot be checked yet. */
-export const MAX_CHECKED_BYTES = 65_536;
-/** The most bytes of start events that are held back: a response repeats the instructions and tools of its request. */
-export const MAX_HELD_BYTES = 1_048_576;
-/** The most bytes of a reply that is checked whole. */
-export const MAX_WHOLE_BYTES = 64 * 1_048_576;
-/** How long a provider may take to end a reply whose answer is whole, so that its connection can be used again. */
-export const READ_OFF_MS = 1000;
 
 /**
  * What a request means to whoever pays: `paid` work is repeated only if the provider certainly did not begin; `charged` work
@@ -20,20 +12,24 @@ export const READ_OFF_MS = 1000;
  */
 export type Work = 'free' | 'charged' | 'paid';
 
-/** What is known of an exchange that is over. */
-interface EndedExchange {
-  /** By `performance.now()`. */
-  readonly startedAt: number;
-}
+/** What is not known to have been done is not sent again where it is paid; and not after a time limit where it is charged. */
+export const LOST: Readonly<Record<Work, Readonly<Record<'failed' | 'timeout', FailureKind>>>> = {
+  free: { failed: 'failed', timeout: 'timeout' },
+  charged: { failed: 'failed', timeout: 'late' },
+  paid: { failed: 'outcome-unknown', timeout: 'outcome-unknown' },
+};
 
-/** What an exchange works with: the channel's connections, the check of the first output, and what is called at the end. */
+/** What one exchange works with: its candidate's connections, the check of the first output, and its bounds. */
 export interface ExchangeOptions {
   readonly candidate: Candidate;
   readonly client: ChannelClient;
+  /** Released when the exchange is over. */
   readonly slot: Pick<SlotPool, 'release'>;
+  readonly health: Pick<ChannelHealth, 'report'>;
   readonly dialect: Dialect;
   readonly work: Work;
   readonly streamed: boolean;
+  /** Its request is about an object at the provider. */
   readonly namesObject: boolean;
   readonly translated: boolean;
   readonly checkOutput: OutputCheck;
@@ -44,8 +40,6 @@ export interface ExchangeOptions {
   /** The time within which the first output must have come, whatever the channel allows. */
   readonly withinMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Called when a reply whose first output was accepted has ended; null: completely. */
-  readonly onEnd: (exchange: EndedExchange, failure: Failure | null) => void;
-  /** Called when a reply that had ended completely turned out to be no answer. */
-  readonly onUnreadable: (exchange: EndedExchange, failure: Failure) => void;
+  /** Fires when another candidate has answered the same request. */
+  readonly overtaken: AbortSignal | undefined;
 }

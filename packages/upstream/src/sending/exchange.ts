@@ -9,27 +9,35 @@ import {
 } from '../failures/exchange-failure.ts';
 import { type Failure, failureError } from '../failures/failure.ts';
 import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
-import type { Verdict } from '../first-output/check-first-output.ts';
-import { type HeldStart, holdStart } from '../first-output/held-start.ts';
-import { trulyTyped } from '../first-output/true-type.ts';
+import { MAX_CHECKED_BYTES, ReplyStart } from '../first-output/reply-start.ts';
+import type { AttemptResult } from '../health/targets/target-health.ts';
 import { ReplyBody } from '../replies/reply-body.ts';
-import { Deadline, type Limit } from './deadline.ts';
-import {
-  type ExchangeOptions,
-  MAX_CHECKED_BYTES,
-  MAX_HELD_BYTES,
-  MAX_WHOLE_BYTES,
-  READ_OFF_MS,
-  type Work,
-} from './exchange-options.ts';
-import { kindOfProtocol, type TimeLimits } from './time-limits.ts';
+import type { Limit } from './deadline.ts';
+import { ExchangeDeadline } from './exchange-deadline.ts';
+import { type ExchangeOptions, LOST } from './exchange-options.ts';
+import { kindOfProtocol } from './time-limits.ts';
 
-/** What is not known to have been done is not sent again where it is paid; and not after a time limit where it is charged. */
-const LOST: Readonly<Record<Work, Readonly<Record<'failed' | 'timeout', FailureKind>>>> = {
-  free: { failed: 'failed', timeout: 'timeout' },
-  charged: { failed: 'failed', timeout: 'late' },
-  paid: { failed: 'outcome-unknown', timeout: 'outcome-unknown' },
-};
+/** How long a provider may take to end a reply whose answer is whole, so that its connection can be used again. */
+const READ_OFF_MS = 1000;
+
+/**
+ * How far an exchange has come. `awaiting`: headers have not come; `checking`: a reply's start is not known to be an answer;
+ * `refused`: an error's body is read; `open`: the consumer has the reply.
+ */
+type State =
+  | { readonly phase: 'awaiting' | 'refused' | 'open' }
+  | { readonly phase: 'checking'; readonly start: ReplyStart }
+  | {
+      readonly phase: 'over';
+      /** How it ended, while its consumer may still find that it is no answer. */
+      readonly unjudged: 'whole' | 'cancelled' | null;
+      /** Runs while what follows a whole answer is read. */
+      readonly readOff?: NodeJS.Timeout;
+    };
+
+const AWAITING: State = { phase: 'awaiting' };
+const REFUSED: State = { phase: 'refused' };
+const OPEN: State = { phase: 'open' };
 
 /**
  * One request to one channel: undici's handler, from the dispatch to the last byte. Until its first output is accepted
@@ -37,38 +45,13 @@ const LOST: Readonly<Record<Work, Readonly<Record<'failed' | 'timeout', FailureK
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
-  readonly #deadline: Deadline;
-  readonly #limits: TimeLimits;
-  readonly #settle: (failure: Failure | null) => void;
-  /** `refused`: an error's body is read; `open`: the caller has the reply. */
-  #phase: 'checking' | 'refused' | 'open' | 'over' = 'checking';
+  readonly #deadline: ExchangeDeadline;
+  readonly #answer = Promise.withResolvers<Failure | null>();
+  #state: State = AWAITING;
   #controller: Dispatcher.DispatchController | null = null;
-  #sent = false;
-  /** The times by which this channel, and any channel, must have sent its first output. */
-  #outputBy = Number.POSITIVE_INFINITY;
-  readonly #allBy: number;
-  /** Reads the start of a stream whose start events are held back. */
-  #held: HeldStart | null = null;
-  /** The most bytes that are waited for. */
-  #maxCheckedBytes = MAX_CHECKED_BYTES;
-  /** A part of the reply has come that is no output yet. */
-  #isAwaiting = false;
-  /** Whether `headers` have the type that the content has. */
-  #isTyped = false;
-  /** The check has no verdict before the reply has ended. */
-  #waitsForEnd = false;
-  /** How it ended, while its consumer may still find that it is no answer. */
-  #unjudged: 'whole' | 'cancelled' | null = null;
-  /** Runs while what follows a whole answer is read. */
-  #readOff: NodeJS.Timeout | undefined;
-  /** The consumer was slower than the provider, which may have given up because of it. */
-  #hasPaused = false;
 
   readonly body = new ReplyBody({
-    pause: () => {
-      this.#hasPaused = true;
-      this.#controller?.pause();
-    },
+    pause: () => this.#controller?.pause(),
     resume: () => {
       this.#deadline.touch();
       this.#controller?.resume();
@@ -81,16 +64,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   headers: IncomingHttpHeaders = {};
   draining = false;
 
-  constructor(options: ExchangeOptions, settle: (failure: Failure | null) => void) {
+  constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#settle = settle;
-    this.#limits = options.candidate.channel.timeLimits[kindOfProtocol(options.candidate.protocol)];
-    const { totalMs } = this.#limits;
-    this.#deadline = new Deadline(this.startedAt, totalMs, (limit) => this.#expire(limit));
-    this.#allBy = this.startedAt + options.withinMs;
-    if (options.withinMs < totalMs) this.#deadline.endBy('all attempts', this.#allBy);
+    const { candidate, streamed, withinMs } = options;
+    const limits = candidate.channel.timeLimits[kindOfProtocol(candidate.protocol)];
+    const times = { startedAt: this.startedAt, limits, streamed, withinMs };
+    this.#deadline = new ExchangeDeadline(times, (limit) => this.#expire(limit));
     this.body.unbounded = true;
     options.signal?.addEventListener('abort', this.#onLeave);
+    options.overtaken?.addEventListener('abort', () => this.overtake(), { once: true });
+  }
+
+  /** Resolves once its first output is accepted, with null, or it has failed. Rejects for internal errors only. */
+  get answered(): Promise<Failure | null> {
+    return this.#answer.promise;
   }
 
   /**
@@ -102,49 +89,57 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Called when the caller leaves: aborts, or reads on for the final usage, by the channel's setting. */
   #leave(): void {
     const { channel } = this.#options.candidate;
-    if (channel.onDisconnect === 'cancel' || !this.#sent) {
-      this.fail('left', 'the caller left');
+    if (channel.onDisconnect === 'cancel' || !this.#deadline.isSent) {
+      this.#fail(this.#failure('left', 'the caller left'));
       return;
     }
     this.draining = true;
     this.body.neverPause = true;
-    this.#deadline.endBy('drain', performance.now() + channel.drainMs);
+    this.#deadline.drain(channel.drainMs);
     this.body.resume();
   }
 
-  /** Ends the exchange, and with it the request to the provider. */
-  fail(kind: FailureKind, detail: string, cause?: unknown): void {
-    this.#fail({ kind, candidate: this.#options.candidate, status: this.status || null, detail, cause });
+  /** Called when another candidate has answered the same request. */
+  overtake(): void {
+    this.#fail(this.#failure('overtaken', 'another channel answered first'));
+  }
+
+  /** Called when the body of its request cannot be read, which is no provider's failure. */
+  abandon(error: unknown): void {
+    this.#answer.reject(error);
+    this.#fail(this.#failure('failed', 'the request body could not be read', error));
   }
 
   /** Called when its consumer found that it is no answer. */
   unreadable(detail: string): void {
-    const failure = this.#noAnswer(detail);
-    if (this.#phase !== 'over') this.#fail(failure);
-    else if (this.#unjudged === 'whole') this.#options.onUnreadable(this, failure);
-    else if (this.#unjudged === 'cancelled') this.#options.onEnd(this, failure);
-    this.#unjudged = null;
+    const failure = noAnswerFailure(this.#options.candidate, this.#lost('failed'), this.status, detail);
+    const state = this.#state;
+    if (state.phase !== 'over') {
+      this.#fail(failure);
+      return;
+    }
+    if (state.unjudged !== null)
+      this.#report(state.unjudged === 'whole' ? 'reading' : 'end', outcomeOf(failure));
+    this.#state = { ...state, unjudged: null };
   }
 
   /** Called when its consumer has the whole answer. A provider that leaves its connection open has not failed. */
   letGo(): void {
-    if (this.#phase !== 'open') return;
-    this.#over();
-    this.#unjudged = 'whole';
-    this.#options.onEnd(this, null);
-    this.#readOff = setTimeout(() => this.#controller?.abort(new Error('the answer is whole')), READ_OFF_MS);
+    if (this.#state.phase !== 'open') return;
+    const cut = () => this.#controller?.abort(new Error('the answer is whole'));
+    this.#end({ phase: 'over', unjudged: 'whole', readOff: setTimeout(cut, READ_OFF_MS) });
+    this.#report('end', 'ok');
   }
 
   /** Called when its consumer takes no more. */
   cancel(): void {
-    if (this.#phase === 'open') this.#unjudged = 'cancelled';
-    this.fail('left', 'the reply was cancelled');
+    this.#fail(this.#failure('left', 'the reply was cancelled'), 'cancelled');
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#phase === 'over') controller.abort(new Error('the exchange is over'));
-    else this.#deadline.begin('sending', this.#limits.sendingMs);
+    if (this.#state.phase === 'over') controller.abort(new Error('the exchange is over'));
+    else this.#deadline.sending();
   }
 
   onBodySent(): void {
@@ -152,168 +147,135 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestSent(): void {
-    this.#sent = true;
-    const { firstOutputMs, wholeOutputMs } = this.#limits;
-    const limitMs = this.#options.streamed ? firstOutputMs : wholeOutputMs;
-    this.#outputBy = performance.now() + limitMs;
-    this.#deadline.begin('first output', limitMs);
+    this.#deadline.sent();
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.headersAt = performance.now();
     this.status = status;
     this.headers = headers;
-    if (status < 200 || status > 299) this.#phase = 'refused';
+    if (this.#state.phase === 'over') return;
+    const { candidate, checkOutput, holdsStart } = this.#options;
+    const check = { protocol: candidate.protocol, checkOutput, holdsStart };
+    const isRefusal = status < 200 || status > 299;
+    this.#state = isRefusal ? REFUSED : { phase: 'checking', start: new ReplyStart(status, headers, check) };
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#phase === 'over' || chunk.length === 0) return;
+    const state = this.#state;
+    if (state.phase === 'over' || chunk.length === 0) return;
     this.body.push(chunk);
-    if (this.#phase === 'open') this.#deadline.touch();
-    else if (this.#phase === 'checking') this.#check(chunk);
+    if (state.phase === 'open') this.#deadline.touch();
+    else if (state.phase === 'checking') this.#check(state.start, chunk);
     else if (this.body.waitingBytes > MAX_CHECKED_BYTES) this.#refuse(this.status, '');
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#readOff);
-    if (this.#phase === 'checking') this.#check(null);
-    else if (this.#phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
-    if (this.#phase !== 'open') return;
-    this.#over();
-    this.#unjudged = 'whole';
-    this.#options.onEnd(this, null);
+    const state = this.#state;
+    if (state.phase === 'over') clearTimeout(state.readOff);
+    else if (state.phase === 'checking') this.#check(state.start, null);
+    else if (state.phase === 'refused') this.#refuse(this.status, this.body.peek().toString('utf8'));
+    if (this.#state.phase !== 'open') return;
+    this.#end({ phase: 'over', unjudged: 'whole' });
+    this.#report('end', 'ok');
     this.body.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.#readOff);
-    if (this.#phase === 'over') return;
     const { candidate } = this.#options;
-    if (this.#controller === null) this.#fail(connectFailure(candidate, error));
-    else if (this.#phase === 'refused') this.#refuse(this.status, '');
-    else {
-      const failure = brokenFailure(candidate, this.#lost('failed'), this.status || null, error);
-      this.#fail(failure, 'after what is waiting');
-    }
+    const state = this.#state;
+    if (state.phase === 'over') clearTimeout(state.readOff);
+    else if (this.#controller === null) this.#fail(connectFailure(candidate, error));
+    else if (state.phase === 'refused') this.#refuse(this.status, '');
+    else this.#fail(brokenFailure(candidate, this.#lost('failed'), this.status || null, error), 'broken');
   }
 
   /** What a failure is after the whole request was sent, when the work may have been done. */
   #lost(kind: 'failed' | 'timeout'): FailureKind {
-    return this.#sent ? LOST[this.#options.work][kind] : kind;
+    return this.#deadline.isSent ? LOST[this.#options.work][kind] : kind;
   }
 
   #expire(limit: Limit): void {
-    const { idleMs } = this.#limits;
+    const { candidate, isLast } = this.#options;
+    const state = this.#state;
     // While the reader pauses, the provider is not idle.
-    if (limit === 'idle' && this.body.paused) this.#deadline.begin('idle', idleMs);
-    // No other candidate can be called, and the provider is at work: its start events go out, and the caller waits on.
-    else if (limit === 'first output' && this.#held?.hasBegun && this.#options.isLast) this.#open(false);
-    else if (limit === 'drain') this.fail('left', 'the caller left, and reading on took too long');
-    else this.#fail(this.#timeout(limit));
-  }
-
-  #timeout(limit: Limit): Failure {
-    const { candidate } = this.#options;
-    const phase = this.#phase === 'open' ? 'open' : 'checking';
-    return timeoutFailure(candidate, this.#lost('timeout'), this.status || null, limit, phase);
-  }
-
-  #noAnswer(detail: string): Failure {
-    return noAnswerFailure(this.#options.candidate, this.#lost('failed'), this.status, detail);
+    if (limit === 'idle' && this.body.paused) this.#deadline.idle();
+    else if (limit === 'first output' && isLast && state.phase === 'checking' && state.start.hasBegun)
+      // No other candidate can be called, and the provider is at work: its start events go out, and the caller waits on.
+      this.#open(false);
+    else if (limit === 'drain')
+      this.#fail(this.#failure('left', 'the caller left, and reading on took too long'));
+    else {
+      const phase = state.phase === 'open' ? 'open' : 'checking';
+      this.#fail(timeoutFailure(candidate, this.#lost('timeout'), this.status || null, limit, phase));
+    }
   }
 
   /** Checks what has arrived; null: the reply has ended. */
-  #check(chunk: Buffer | null): void {
-    const verdict = this.#verdictOn(chunk);
-    if (verdict === 'wait-for-end') {
-      this.#waitsForEnd = true;
-      this.#maxCheckedBytes = MAX_WHOLE_BYTES;
-    }
-    const mayWait = chunk !== null && this.body.waitingBytes < this.#maxCheckedBytes;
-    if (verdict === 'wait' || verdict === 'wait-for-end') {
-      if (mayWait) this.#awaitMore();
-      else this.#open(chunk === null);
+  #check(start: ReplyStart, chunk: Buffer | null): void {
+    const verdict = start.check(this.body, chunk);
+    this.headers = start.headers;
+    if (verdict === 'wait') {
+      const isFirst = this.#deadline.awaitOutput(start.isHeld);
+      if (isFirst && start.isHeld) this.#options.onHeld?.();
     } else if (verdict === 'accept') this.#open(chunk === null);
-    else if ('broken' in verdict) this.#fail(this.#noAnswer(verdict.broken));
+    else if ('broken' in verdict) this.unreadable(verdict.broken);
     else this.#refuse(verdict.status, verdict.body);
-  }
-
-  #verdictOn(chunk: Buffer | null): Verdict {
-    if (!this.#isTyped) return this.#firstVerdict(chunk === null);
-    if (this.#held !== null) return chunk === null ? this.#held.end() : this.#held.push(chunk);
-    if (this.#waitsForEnd && chunk !== null) return 'wait-for-end';
-    const { status, headers } = this;
-    return this.#options.checkOutput({ status, headers, bytes: this.body.peek(), ended: chunk === null });
-  }
-
-  /** Finds out what kind of reply it is, and checks what of it has arrived. */
-  #firstVerdict(ended: boolean): Verdict {
-    const bytes = this.body.peek();
-    const headers = trulyTyped(this.headers, bytes, ended);
-    if (headers === null) return 'wait';
-    this.#isTyped = true;
-    this.headers = headers;
-    const { holdsStart, candidate } = this.#options;
-    if (holdsStart) this.#held = holdStart(candidate.protocol, headers);
-    if (this.#held === null) return this.#verdictOn(ended ? null : bytes);
-    this.#maxCheckedBytes = MAX_HELD_BYTES;
-    const verdict = this.#held.push(bytes);
-    return ended && verdict === 'wait' ? this.#held.end() : verdict;
-  }
-
-  /** Something has come, so that silence counts from now on; the first output still has its own limit where it can be recognised. */
-  #awaitMore(): void {
-    if (this.#isAwaiting) {
-      this.#deadline.touch();
-      return;
-    }
-    this.#isAwaiting = true;
-    const isBounded = this.#held !== null && !this.draining && this.#outputBy < this.#allBy;
-    if (isBounded) this.#deadline.endBy('first output', this.#outputBy);
-    this.#deadline.begin('idle', this.#limits.idleMs);
   }
 
   /** From here on the reply is its consumer's. */
   #open(ended: boolean): void {
-    this.#phase = 'open';
-    this.#held = null;
+    this.#state = OPEN;
     this.body.unbounded = false;
     this.firstOutputAt = performance.now();
-    if (!ended) {
-      const { idleMs, totalMs } = this.#limits;
-      if (!this.draining) this.#deadline.endBy('total', this.startedAt + totalMs);
-      this.#deadline.begin('idle', idleMs);
-    }
-    this.#settle(null);
+    if (!ended) this.#deadline.open();
+    this.#report('first output', 'ok');
+    this.#answer.resolve(null);
   }
 
   /** The provider answered with an error, by its status or in a 2xx reply. */
   #refuse(status: number, body: string): void {
-    const answer = { status, headers: this.headers, body };
-    const failure = answerFailure(answer, this.#options);
+    const failure = answerFailure({ status, headers: this.headers, body }, this.#options);
+    const isBegun = this.#state.phase === 'checking' && this.#state.start.hasBegun;
     // The caller's own mistake: a caller of the same protocol reads it in the stream as the provider reports it.
-    if (this.#held?.hasBegun && !failureRule(failure.kind).elsewhere) this.#open(false);
+    if (isBegun && !failureRule(failure.kind).elsewhere) this.#open(false);
     else this.#fail(failure);
   }
 
-  #fail(failure: Failure, when: 'after what is waiting' | 'at once' = 'at once'): void {
-    if (this.#phase === 'over') return;
-    const wasOpen = this.#phase === 'open';
-    this.#over();
+  #failure(kind: FailureKind, detail: string, cause?: unknown): Failure {
+    return { kind, candidate: this.#options.candidate, status: this.status || null, detail, cause };
+  }
+
+  /** Ends the exchange, and with it the request to the provider. What has arrived is still read if it is `broken`. */
+  #fail(failure: Failure, how: 'cancelled' | 'broken' | null = null): void {
+    const { phase } = this.#state;
+    if (phase === 'over') return;
+    const wasOpen = phase === 'open';
+    this.#end({ phase: 'over', unjudged: wasOpen && how === 'cancelled' ? how : null });
     this.#controller?.abort(new Error('the exchange is over'));
     if (wasOpen) {
-      const { trouble: _, ...excused } = failure;
-      this.#options.onEnd(this, this.#hasPaused ? excused : failure);
-      this.body.fail(failureError(failure), when);
-    } else this.#settle(failure);
+      // A provider may have given up because the consumer was slower.
+      this.#report('end', this.body.hasPaused ? 'neutral' : outcomeOf(failure));
+      this.body.fail(failureError(failure), how === 'broken' ? 'after what is waiting' : 'at once');
+    } else {
+      this.#report('first output', outcomeOf(failure));
+      this.#answer.resolve(failure);
+    }
+  }
+
+  #report(stage: AttemptResult['stage'], outcome: AttemptResult['outcome']): void {
+    this.#options.health.report(this.#options.candidate, { startedAtMs: this.startedAt, stage, outcome });
   }
 
   /** Ends the exchange once, for any reason. */
-  #over(): void {
-    this.#phase = 'over';
+  #end(state: State): void {
+    this.#state = state;
     this.#deadline.stop();
     this.#options.signal?.removeEventListener('abort', this.#onLeave);
     this.#options.client.release();
     this.#options.slot.release();
   }
 }
+
+/** What a failure means for the health of its channel. */
+const outcomeOf = ({ trouble }: Failure): AttemptResult['outcome'] => trouble ?? 'neutral';

@@ -171,7 +171,7 @@ const sendInTurn = async (
 
       unsent = null;
       leg?.onBegin(candidate);
-      const { exchange, failure } = await attempt({
+      const exchange = attempt({
         candidate,
         client,
         slot: slots.handOver(),
@@ -186,10 +186,11 @@ const sendInTurn = async (
         overtaken: leg?.overtaken,
         health,
       });
+      const failure = await exchange.answered;
       const durationMs = performance.now() - exchange.startedAt;
       // The other leg's attempt is recorded before the one that answers.
       const isOvertaken = failure === null && leg !== null && !(await leg.claim());
-      if (isOvertaken) exchange.fail('overtaken', 'another channel answered at the same time');
+      if (isOvertaken) exchange.overtake();
       const outcome = isOvertaken ? 'overtaken' : (failure?.kind ?? 'ok');
       record({
         channel: channel.name,
