@@ -1,10 +1,10 @@
 import type { Candidate } from './candidate.ts';
 import { type CandidateQuery, type Choosing, createCatalog, type ResolvedModel } from './catalog.ts';
 import type { LeaseStore } from './choosing/lease-store.ts';
-import type { SlotWait } from './choosing/request-slots.ts';
 import { createRouteLoads } from './choosing/route-loads.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
 import { SlotPools } from './choosing/slot-pools.ts';
+import type { SlotWait } from './choosing/wait-for-slot.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
 import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
 import type { FetchedBody } from './fetching/fetch-url.ts';
@@ -15,7 +15,7 @@ import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
 import type { Attempt, Reply } from './replies/reply.ts';
 import { ChannelClients } from './sending/channel-clients.ts';
-import { type SendOptions, send } from './sending/send.ts';
+import { createSend, type SendOptions } from './sending/send.ts';
 
 export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;
@@ -92,7 +92,7 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     listModels: () => catalog.listModels(),
     listNamedModels: () => catalog.listNamedModels(),
     candidates: (query) => catalog.candidates(query),
-    send: (request) => send(services, request),
+    send: createSend(services),
     health,
     get slots() {
       return pools.all;

@@ -5,9 +5,9 @@ import { onTestFinished } from 'vitest';
 import type { Candidate } from '../candidate.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
 import { createLeaseStore, type LeaseStore } from './lease-store.ts';
-import { RequestSlots, type SlotWait } from './request-slots.ts';
 import type { SlotPool } from './slot-pool.ts';
 import { SlotPools } from './slot-pools.ts';
+import { type SlotWait, waitForSlot } from './wait-for-slot.ts';
 
 /** A channel with one account, by the members of its entry, as candidate. */
 export const candidateOf = (settings: string): Candidate => {
@@ -51,11 +51,12 @@ export const processWith = async (
       return redisCalls;
     },
     begin: async (signal) => {
-      const slots = new RequestSlots({ pools, signal, onWait: (wait) => waits.push(wait) });
-      const isTaken = await slots.take(candidate);
-      if (!isTaken && (await slots.waitForOne()) === null) return null;
-      const slot = slots.handOver();
-      return () => slot.release();
+      const pool = pools.of(candidate);
+      const release = () => pool.release();
+      if (await pool.take()) return release;
+      const { maxWaitMs: maxMs } = candidate.channel;
+      const wait = { maxMs, signal, onWait: (one: SlotWait) => waits.push(one) };
+      return maxMs > 0 && (await waitForSlot(new Set([pool]), wait)) !== null ? release : null;
     },
   };
 };

@@ -7,7 +7,7 @@ import { type Rest, type RestSharing, restField } from './rests/rest.ts';
 import { covers, type HealthCandidate, keyOf, type Scope, scopeOf, targetOf } from './targets/target.ts';
 import type { AttemptResult, TargetHealth } from './targets/target-health.ts';
 import { TroubledTargets } from './targets/troubled-targets.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Which channels, accounts and models rest, as this process knows. Only `turns.next` waits for Redis, for a
@@ -221,7 +221,7 @@ export const createChannelHealth = (options: ChannelHealthOptions): HealthMemory
       return rests.length === 0 ? null : Math.max(...rests.map(({ untilMs }) => untilMs));
     },
     turns: (candidates) =>
-      createTurns(candidates, {
+      new Turns(candidates, {
         isQuiet,
         restsOf: (candidate) => restsOf(candidate, clock()),
         admit: (candidate) => probing.admit(targets.of(candidate)),

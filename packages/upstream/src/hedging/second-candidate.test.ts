@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
-import { RequestSlots } from '../choosing/request-slots.ts';
 import { SlotPools } from '../choosing/slot-pools.ts';
 import { type ChannelForTests, error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
 import type { Attempt } from '../replies/reply.ts';
@@ -68,9 +67,15 @@ test('a channel that rests is not asked beside a late one', async () => {
   await expect(sendRequest(upstream, { candidates: candidates.slice(1) })).rejects.toMatchObject({
     code: 'upstream_rate_limited',
   });
-  const progress = new SendProgress({ candidates }, upstream.health.turns(candidates));
-  const slots = new RequestSlots({ pools: new SlotPools({}), signal: undefined });
-  expect(await progress.next({ slots, isHedge: false })).toBe(candidates[0]);
-  expect(await progress.next({ slots, isHedge: true })).toBeNull();
-  expect(await progress.next({ slots, isHedge: false })).toBe(candidates[1]);
+  const pools = new SlotPools({});
+  const progress = new SendProgress({
+    candidates,
+    turns: upstream.health.turns(candidates),
+    slotsOf: (candidate) => pools.of(candidate),
+    onAttempt: () => undefined,
+  });
+  const next = async (isHedge: boolean) => (await progress.next({ isHedge, ended: undefined }))?.candidate;
+  expect(await next(false)).toBe(candidates[0]);
+  expect(await next(true)).toBeUndefined();
+  expect(await next(false)).toBe(candidates[1]);
 });

@@ -1,12 +1,11 @@
 import type { Candidate } from '../candidate.ts';
 import type { Hedge } from '../configuration/configuration.ts';
 import type { Reply } from '../replies/reply.ts';
+import type { Taker } from '../sending/send-progress.ts';
 import type { Hedger } from './hedger.ts';
 
-/** One of two chains of attempts for the same request. */
-export interface Leg {
-  /** It began because the other one was late. */
-  readonly isHedge: boolean;
+/** One of two chains of attempts for the same request. The second one began because the first one was late. */
+export interface Leg extends Taker {
   /** Fires when the other one has answered. */
   readonly overtaken: AbortSignal;
   onBegin(candidate: Candidate): void;
@@ -26,6 +25,8 @@ interface HedgedOptions {
   readonly rule: Hedge;
   readonly hedger: Hedger;
   readonly streamed: boolean;
+  /** Fires when the caller leaves. */
+  readonly signal: AbortSignal | undefined;
   /** Whether another candidate is left. */
   readonly hasNext: () => boolean;
   /** Called before another candidate is tried beside this one. */
@@ -45,77 +46,68 @@ interface Running {
  * Sends to one candidate and, when its first output is later than nearly all before it were, to the next one beside it.
  * Whichever answers first is the reply; the other one is aborted. An error that no other candidate can avoid ends both.
  */
-export function sendHedged(options: HedgedOptions): Promise<Reply | null> {
-  const { rule, hedger, streamed, hasNext, onLate, sendInTurn, onHedge } = options;
+export async function sendHedged(options: HedgedOptions): Promise<Reply | null> {
+  const { rule, hedger, streamed, signal, hasNext, onLate, sendInTurn, onHedge } = options;
   const running: Running[] = [];
+  /** The candidate that is late; null: none was when the first leg ended. */
+  const late = Promise.withResolvers<Candidate | null>();
   let timer: NodeJS.Timeout | undefined;
   let winner: Leg | null = null;
-  let late: Candidate | null = null;
 
-  return new Promise((resolve, reject) => {
-    let open = 0;
+  const arm = (candidate: Candidate) => {
+    clearTimeout(timer);
+    const delayMs = running.length > 1 || winner ? null : hedger.delayMs(candidate, rule, streamed);
+    if (delayMs !== null) timer = setTimeout(hedge, delayMs, candidate);
+  };
+  const hedge = (candidate: Candidate) => {
+    if (winner !== null || !hasNext() || !hedger.take(candidate)) return;
+    onLate(candidate);
+    late.resolve(candidate);
+  };
+  /** Ends the request for all legs but this one. */
+  const settle = async (leg: Leg | null) => {
+    clearTimeout(timer);
+    late.resolve(null);
+    const others = running.filter((one) => one.leg !== leg);
+    for (const { stop } of others) stop.abort();
+    const [candidate] = await Promise.all([
+      late.promise,
+      Promise.allSettled(others.map(({ reply }) => reply)),
+    ]);
+    const name = leg === null ? 'none' : leg.isHedge ? 'second' : 'first';
+    if (candidate !== null) onHedge?.({ channel: candidate.channel.name, winner: name });
+  };
 
-    const othersOf = (leg: Leg) => running.filter((one) => one.leg !== leg);
-    const end = (leg: Leg | null) => {
-      clearTimeout(timer);
-      timer = undefined;
-      if (late === null) return;
-      const name = leg === null ? 'none' : leg.isHedge ? 'second' : 'first';
-      onHedge?.({ channel: late.channel.name, winner: name });
-    };
-
-    const arm = (candidate: Candidate) => {
-      clearTimeout(timer);
-      const delayMs = late === null ? hedger.delayMs(candidate, rule, streamed) : null;
-      if (delayMs !== null) timer = setTimeout(hedge, delayMs, candidate);
-    };
-    const hedge = (candidate: Candidate) => {
-      if (winner !== null || !hasNext() || !hedger.take(candidate)) return;
-      late = candidate;
-      onLate(candidate);
-      begin(true);
-    };
-
-    const begin = (isHedge: boolean) => {
-      const stop = new AbortController();
-      const leg: Leg = {
-        isHedge,
-        overtaken: stop.signal,
-        onBegin: isHedge ? () => undefined : arm,
-        onEnd: (candidate, durationMs) => hedger.observe(candidate, streamed, durationMs),
-        claim: async () => {
-          if (winner !== null) return false;
+  const begin = (isHedge: boolean) => {
+    const stop = new AbortController();
+    const leg: Leg = {
+      isHedge,
+      overtaken: stop.signal,
+      ended: signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]),
+      onBegin: isHedge ? () => undefined : arm,
+      onEnd: (candidate, durationMs) => hedger.observe(candidate, streamed, durationMs),
+      claim: async () => {
+        if (winner === null) {
           winner = leg;
-          const others = othersOf(leg);
-          for (const other of others) other.stop.abort();
-          await Promise.allSettled(others.map(({ reply }) => reply));
-          return true;
-        },
-      };
-      open += 1;
-      const reply = sendInTurn(leg);
-      running.push({ leg, stop, reply });
-      reply.then(
-        (answer) => {
-          open -= 1;
-          if (answer !== null) {
-            end(leg);
-            resolve(answer);
-          } else if (open === 0 && winner === null) {
-            end(null);
-            resolve(null);
-          }
-        },
-        (error: unknown) => {
-          open -= 1;
-          if (winner !== null) return;
-          winner = leg;
-          for (const other of othersOf(leg)) other.stop.abort();
-          end(null);
-          reject(error);
-        },
-      );
+          await settle(leg);
+        }
+        return winner === leg;
+      },
     };
-    begin(false);
-  });
+    const reply = sendInTurn(leg).catch((error: unknown) => {
+      if (winner === null || winner === leg) throw error;
+      return null;
+    });
+    running.push({ leg, stop, reply });
+    return reply;
+  };
+
+  try {
+    const first = begin(false).finally(() => late.resolve(null));
+    const second = late.promise.then((candidate) => (candidate === null || winner ? null : begin(true)));
+    const answered = [first, second].map(async (reply) => (await reply) ?? new Promise<never>(() => {}));
+    return await Promise.race([...answered, Promise.all([first, second]).then(() => null)]);
+  } finally {
+    if (winner === null) void settle(null);
+  }
 }

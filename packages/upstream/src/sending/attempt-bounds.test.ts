@@ -1,6 +1,8 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { error, startProvider, startUpstream } from '../provider-for-tests.ts';
-import type { Attempt } from '../replies/reply.ts';
+import type { Attempt, Reply } from '../replies/reply.ts';
+import type { SendOptions } from './send.ts';
 import { MAX_BYTES, refusal, sendRequest } from './send-for-tests.ts';
 
 /** Never answers. */
@@ -20,34 +22,68 @@ test('no more requests are sent for one request than the model allows', async ()
   expect(good.requests).toHaveLength(0);
 });
 
-test('attempts that were made for the request before count too', async () => {
-  const failing = await startProvider(error(503, {}));
+test('another request to the same candidate counts too; where none may follow, its refusal is the error', async () => {
+  const refusing = await startProvider(error(400, { error: { message: 'wrong' } }));
   const good = await startProvider();
   const upstream = await startUpstream(
-    { one: { origin: failing.origin }, two: { origin: good.origin } },
+    { one: { origin: refusing.origin }, two: { origin: good.origin } },
     undefined,
     'fallback: { maxAttempts: 2 }',
   );
-  const earlier = { count: 1, beganAt: performance.now() };
-  expect(await refusal(upstream, { earlier })).toMatchObject({ code: 'upstream_overloaded' });
+  const mayRepeat: boolean[] = [];
+  const refused: SendOptions['refused'] = (_, refusal, may) => {
+    mayRepeat.push(may);
+    return may ? null : refusal;
+  };
+  expect(await refusal(upstream, { refused })).toMatchObject({ code: 'upstream_rejected' });
+  expect(mayRepeat).toEqual([true, false]);
+  expect(refusing.requests).toHaveLength(2);
   expect(good.requests).toHaveLength(0);
 });
 
-test('the time of attempts that were made for the request before counts too', async () => {
-  const slow = await startProvider(silence);
-  const good = await startProvider();
+test('a reply that turns out to be no answer counts too, as a failed attempt', async () => {
+  const provider = await startProvider();
+  const upstream = await startUpstream(
+    {
+      one: { origin: provider.origin },
+      two: { origin: provider.origin },
+      three: { origin: provider.origin },
+    },
+    undefined,
+    'fallback: { maxAttempts: 2 }',
+  );
+  const unread = new GatewayError('upstream_failed', 'no answer');
+  const read = async (reply: Reply) => {
+    await reply.bytes(MAX_BYTES);
+    return unread;
+  };
+  let attempts: readonly Attempt[] = [];
+  const onAttempt: SendOptions['onAttempt'] = (_, all) => {
+    attempts = all;
+  };
+  expect(await refusal(upstream, { read, onAttempt })).toBe(unread);
+  expect(attempts.map(({ channel, outcome }) => `${channel} ${outcome}`)).toEqual([
+    'one failed',
+    'two failed',
+  ]);
+});
+
+test('another request to the same candidate has the time that is left', async () => {
+  const provider = await startProvider();
+  provider.answer = (response, received) => {
+    if (provider.requests.length === 1) error(400, { error: { message: 'wrong' } })(response, received);
+  };
   const seen: Attempt[] = [];
   const upstream = await startUpstream(
-    { slow: { origin: slow.origin }, good: { origin: good.origin } },
+    { one: { origin: provider.origin } },
     (one) => seen.push(one),
-    'fallback: { totalMs: 60000 }',
+    'fallback: { totalMs: 200 }',
   );
-  const shortBeforeEnd = { count: 1, beganAt: performance.now() - 58_500 };
-  expect(await refusal(upstream, { earlier: shortBeforeEnd })).toMatchObject({ code: 'upstream_timeout' });
-  expect(seen).toMatchObject([{ channel: 'slow', detail: 'the time limit "all attempts" ran out' }]);
-  const afterEnd = { count: 1, beganAt: performance.now() - 60_000 };
-  expect(await refusal(upstream, { earlier: afterEnd })).toMatchObject({ code: 'no_available_channel' });
-  expect(good.requests).toHaveLength(0);
+  expect(await refusal(upstream, { refused: () => null })).toMatchObject({ code: 'upstream_timeout' });
+  expect(seen).toMatchObject([
+    { outcome: 'rejected' },
+    { outcome: 'timeout', detail: 'the time limit "all attempts" ran out' },
+  ]);
 });
 
 test('a channel that is full and therefore skipped is no attempt', async () => {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { Candidate } from '../candidate.ts';
 import type { Channel } from '../configuration/configuration.ts';
 import { callLibrary } from '../libraries/call-library.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
@@ -10,27 +11,29 @@ export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 't
   readonly request: UpstreamRequest;
 }
 
-/** Sends the request to one channel. */
+/** Sends the request to one channel. @throws for internal errors, before anything has begun */
 export function attempt({ request, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
-  const { channel } = candidate;
+  const { library } = candidate.channel;
+  const sent = library === null ? httpRequest(candidate, request) : null;
   const exchange = new Exchange({
     ...options,
     namesObject: request.subpath !== undefined,
     translated: request.translated ?? false,
   });
-  if (channel.library !== null) {
-    void callLibrary({ candidate, client, request, library: channel.library }, exchange);
-    return exchange;
-  }
-  const path = pathOf(channel, request);
-  const streamed = isStreamed(request.body) ? request.body : null;
-  const length = streamed?.sizeBytes ?? null;
-  const headers = upstreamHeaders(candidate.account, request.headers, request.operation, length);
-  const body = isStreamed(request.body) ? request.body.open() : (request.body ?? null);
-  if (body instanceof Readable) body.once('error', (error) => exchange.abandon(error));
-  client.dispatch({ path, method: request.method, headers, body }, exchange);
+  if (sent !== null) {
+    if (sent.body instanceof Readable) sent.body.once('error', (error) => exchange.abandon(error));
+    client.dispatch(sent, exchange);
+  } else if (library !== null) void callLibrary({ candidate, client, request, library }, exchange);
   return exchange;
+}
+
+function httpRequest({ channel, account }: Candidate, request: UpstreamRequest) {
+  const { method, body = null } = request;
+  const path = pathOf(channel, request);
+  const length = isStreamed(body) ? body.sizeBytes : null;
+  const headers = upstreamHeaders(account, request.headers, request.operation, length);
+  return { path, method, headers, body: isStreamed(body) ? body.open() : body };
 }
 
 const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest): string => {
@@ -39,5 +42,5 @@ const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest
   return query ? `${path}${subpath ?? ''}?${query}` : `${path}${subpath ?? ''}`;
 };
 
-const isStreamed = (body: UpstreamRequest['body']): body is StreamedBody =>
-  typeof body === 'object' && 'open' in body;
+const isStreamed = (body: UpstreamRequest['body'] | null): body is StreamedBody =>
+  typeof body === 'object' && body !== null && 'open' in body;

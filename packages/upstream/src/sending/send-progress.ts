@@ -1,115 +1,219 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
-import { DeferredAccounts } from '../choosing/deferred-accounts.ts';
-import type { RequestSlots } from '../choosing/request-slots.ts';
+import type { SlotPool } from '../choosing/slot-pool.ts';
+import { type SlotWait, waitForSlot } from '../choosing/wait-for-slot.ts';
 import { type Failure, failureError } from '../failures/failure.ts';
-import { failureRule } from '../failures/failure-rules.ts';
+import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
 import type { Turns } from '../health/turns.ts';
 import type { Attempt } from '../replies/reply.ts';
-import type { AttemptOptions } from './attempt.ts';
+import type { ExchangeOptions } from './exchange-options.ts';
 
-export interface EarlierAttempts {
-  readonly count: number;
-  /** When the request was sent first, by `performance.now()`. */
-  readonly beganAt: number;
-}
+/** Failures of a server, whichever key was sent: the channel's other accounts are likely to meet them too. */
+const OF_THE_CHANNEL: ReadonlySet<FailureKind> = new Set(['unreachable', 'failed', 'timeout', 'overloaded']);
 
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
-interface ProgressOptions {
-  /** Best first. */
-  readonly candidates: readonly Candidate[];
-  readonly earlier?: EarlierAttempts | undefined;
+/** A candidate that may be sent the request now: a slot of its account is taken. */
+export interface Turn {
+  readonly candidate: Candidate;
+  readonly slot: SlotPool;
+  readonly waitedMs: number;
 }
 
 /** Who takes the candidates: one of the two legs of a hedged request, or its only one. */
 export interface Taker {
-  readonly slots: RequestSlots;
   /** It runs beside another leg. So it skips candidates that rest. */
   readonly isHedge: boolean;
+  /** Ends the wait for a slot. */
+  readonly ended: AbortSignal | undefined;
 }
 
-/** One request on its way through its candidates: which comes next, how much time is left, and what has failed. */
+interface ProgressOptions {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  readonly turns: Turns<Candidate>;
+  readonly slotsOf: (candidate: Candidate) => SlotPool;
+  readonly onWait?: ((wait: SlotWait) => void) | undefined;
+  readonly onAttempt: (attempt: Attempt, all: readonly Attempt[]) => void;
+}
+
+type Found = Candidate | null | Promise<Candidate | null>;
+
+/**
+ * One request on its way through its candidates: which comes next, how many attempts and how much time are left, and what
+ * has failed. First come those that are ready, in their order; then other accounts of channels that failed, so that the
+ * attempts are not used up before another channel was called; then one that gets a free slot in time; then one that rests.
+ */
 export class SendProgress {
   readonly attempts: Attempt[] = [];
-  readonly #candidates: readonly Candidate[];
-  readonly #turns: Turns<Candidate>;
-  readonly #deferred = new DeferredAccounts();
-  #taken = 0;
-  #sent = 0;
-  /** The next attempt is not the request's first. */
-  #isAnother: boolean;
+  readonly #options: ProgressOptions;
   readonly #maxAttempts: number;
   readonly #totalMs: number;
   readonly #endsAt: number;
-  #worst: Failure | null = null;
+  #taken = 0;
+  #sent = 0;
+  #repeated: Candidate | null = null;
+  /** Null until a channel fails, which most requests do not see. */
+  #failedChannels: Set<string> | null = null;
+  #deferred: readonly Candidate[] = [];
+  #busy: readonly Candidate[] = [];
+  #waitUntilMs: number | null = null;
+  #worst: { readonly rank: number; readonly error: GatewayError } | null = null;
   #refusal: GatewayError | null = null;
 
-  constructor({ candidates, earlier }: ProgressOptions, turns: Turns<Candidate>) {
-    this.#candidates = candidates;
-    this.#turns = turns;
+  constructor(options: ProgressOptions) {
+    this.#options = options;
     // All routes of a model have the same bounds.
-    const { maxAttempts = 0, totalMs = 0 } = candidates[0]?.route.fallback ?? {};
-    this.#maxAttempts = maxAttempts - (earlier?.count ?? 0);
+    const { maxAttempts = 0, totalMs = 0 } = options.candidates[0]?.route.fallback ?? {};
+    this.#maxAttempts = maxAttempts;
     this.#totalMs = totalMs;
-    this.#endsAt = (earlier?.beganAt ?? performance.now()) + totalMs;
-    this.#isAnother = earlier !== undefined;
+    this.#endsAt = performance.now() + totalMs;
   }
 
   /** Null: no candidate is left, or the attempts or the time for them are used up. */
-  next(taker: Taker): Candidate | null | Promise<Candidate | null> {
-    if (!this.#mayGoOn) return null;
-    const turn = this.#turns.next();
-    return turn instanceof Promise
-      ? turn.then((one) => this.#handOut(one, taker))
-      : this.#handOut(turn, taker);
+  next(taker: Taker): Turn | null | Promise<Turn | null> {
+    if (!this.mayGoOn) return null;
+    const found = this.#ready();
+    if (found === null || found instanceof Promise) return this.#search(found, taker);
+    // Nearly always the first one has a free slot.
+    const slot = this.#options.slotsOf(found);
+    const taken = slot.take();
+    return taken === true ? this.#turn(found, slot, 0) : this.#search(found, taker, taken);
   }
 
-  #handOut(turn: Candidate | null, taker: Taker): Candidate | null | Promise<Candidate | null> {
-    if (turn === null) return this.#late(taker);
-    if (this.#deferred.defer(turn)) {
-      this.skip(turn);
-      return this.next(taker);
+  /** @param firstTaken whether the candidate that was found has got a slot; absent: it is not known */
+  async #search(first: Found, taker: Taker, firstTaken?: boolean | Promise<boolean>): Promise<Turn | null> {
+    const { slotsOf, turns } = this.#options;
+    let found = first;
+    let taken = firstTaken;
+    for (;;) {
+      const since = performance.now();
+      let candidate = (await found) ?? this.#afterFailures();
+      if (candidate === null) {
+        // Its channel may have begun to rest meanwhile. It is tried nevertheless: a failure adds nothing to its
+        // rest, and no request that waited longer is overtaken.
+        const turn = await this.#waitForOne(taker, since);
+        // Meanwhile the time may be over, or the other leg may have made the last attempts.
+        if (turn !== null && this.mayGoOn) return turn;
+        if (turn !== null) this.skip(turn);
+        candidate = this.mayGoOn && !taker.isHedge ? turns.lastResort(this.#worst !== null) : null;
+      }
+      if (candidate === null) return null;
+      const slot = slotsOf(candidate);
+      const isTaken = await (taken ?? slot.take());
+      const turn = this.#turn(candidate, slot, performance.now() - since);
+      if (isTaken) return turn;
+      turns.skip(candidate);
+      this.#busy = [...this.#busy, candidate];
+      this.record({ turn, outcome: 'busy' });
+      if (!this.mayGoOn) return null;
+      found = this.#ready();
+      taken = undefined;
     }
+  }
+
+  #turn(candidate: Candidate, slot: SlotPool, waitedMs: number): Turn {
     this.#taken += 1;
-    return turn;
+    return { candidate, slot, waitedMs };
+  }
+
+  /** The candidate to be asked again, or the next one that does not rest and whose channel has not failed. */
+  #ready(): Found {
+    const repeated = this.#repeated;
+    this.#repeated = null;
+    if (repeated !== null) return repeated;
+    for (;;) {
+      const candidate = this.#options.turns.next();
+      if (candidate instanceof Promise)
+        return candidate.then((one) => (one !== null && this.#defer(one) ? this.#ready() : one));
+      if (candidate === null || !this.#defer(candidate)) return candidate;
+    }
+  }
+
+  /** Whether the candidate is tried later, since another account of its channel failed. */
+  #defer(candidate: Candidate): boolean {
+    if (!this.#failedChannels?.has(candidate.channel.name)) return false;
+    this.#options.turns.skip(candidate);
+    this.#deferred = [...this.#deferred, candidate];
+    return true;
+  }
+
+  #afterFailures(): Candidate | null {
+    const [next = null, ...others] = this.#deferred;
+    this.#deferred = others;
+    return next;
   }
 
   /**
-   * The next candidate after all that are ready: other accounts of channels that failed, then one that gets a
-   * free slot in time, then one that rests.
+   * Waits until one of the candidates without a free slot has one. Null: there are none, it took too long (by the most patient
+   * of their channels, and by the time for all attempts), or the wait was ended.
    */
-  async #late({ slots, isHedge }: Taker): Promise<Candidate | null> {
-    // Its channel may have begun to rest meanwhile. It is tried nevertheless: a failure adds nothing to its
-    // rest, and no request that waited longer is overtaken.
-    const ready = this.#deferred.next() ?? (await slots.waitForOne(this.#leftMs));
-    // Meanwhile the time may be over, or the other leg may have made the last attempts.
-    if (!this.#mayGoOn) return null;
-    const candidate = ready ?? (isHedge ? null : this.#turns.lastResort(this.#worst !== null));
-    if (candidate !== null) this.#taken += 1;
-    return candidate;
+  async #waitForOne({ ended }: Taker, since: number): Promise<Turn | null> {
+    const { slotsOf, onWait } = this.#options;
+    const busy = this.#busy;
+    if (busy.length === 0 || ended?.aborted) return null;
+    this.#waitUntilMs ??= since + Math.max(...busy.map(({ channel }) => channel.maxWaitMs));
+    const maxMs = Math.min(this.#leftMs, this.#waitUntilMs - since);
+    if (maxMs <= 0) return null;
+    // The other leg waits for others.
+    this.#busy = [];
+    const bySlots = new Map(busy.toReversed().map((candidate) => [slotsOf(candidate), candidate]));
+    const pools = new Set(busy.map(slotsOf));
+    const slot = await waitForSlot(pools, { maxMs, signal: ended, onWait });
+    const candidate = (slot && bySlots.get(slot)) ?? null;
+    this.#busy = [...busy.filter((one) => one !== candidate), ...this.#busy];
+    return slot && candidate && this.#turn(candidate, slot, performance.now() - since);
   }
 
-  /** A candidate that was handed out is not sent the request. */
-  skip(candidate: Candidate): void {
-    this.#turns.skip(candidate);
+  /** A turn that is not used. */
+  skip({ candidate, slot }: Turn): void {
+    this.#options.turns.skip(candidate);
+    slot.release();
   }
 
   /** A second candidate is tried beside this one, if possible one of another channel. */
   foundLate(candidate: Candidate): void {
-    this.#deferred.add(candidate, 'timeout');
+    this.#failedWith(candidate, 'timeout');
   }
 
   get hasNext(): boolean {
-    return this.#mayGoOn && this.#taken < this.#candidates.length;
+    return this.mayGoOn && this.#taken < this.#options.candidates.length;
+  }
+
+  get mayGoOn(): boolean {
+    return this.#sent < this.#maxAttempts && this.#leftMs > 0;
   }
 
   /** Counts an attempt that begins now, and returns what depends on its position. */
-  begin(): Pick<AttemptOptions, 'isLast' | 'withinMs'> {
-    const withinMs = this.#isAnother ? this.#leftMs : this.#totalMs;
+  begin(): Pick<ExchangeOptions, 'isLast' | 'withinMs'> {
+    const withinMs = this.#sent === 0 ? this.#totalMs : this.#leftMs;
     this.#sent += 1;
-    this.#isAnother = true;
     return { isLast: !this.hasNext, withinMs };
+  }
+
+  /** Notes how an attempt went. */
+  record({ turn, outcome, ...facts }: Pick<Attempt, 'outcome'> & Partial<Attempt> & { turn: Turn }): void {
+    const { candidate, waitedMs } = turn;
+    const attempt: Attempt = {
+      channel: candidate.channel.name,
+      account: candidate.account.name,
+      outcome,
+      isHedge: false,
+      status: null,
+      durationMs: 0,
+      waitedMs,
+      detail: null,
+      ...facts,
+    };
+    this.attempts.push(attempt);
+    this.#options.onAttempt(attempt, this.attempts);
+  }
+
+  /** The candidate is asked once more: its next request avoids what it refused. */
+  repeat(candidate: Candidate, refusal: GatewayError): void {
+    this.#repeated = candidate;
+    this.#taken -= 1;
+    this.#worst ??= { rank: 0, error: refusal };
   }
 
   /** A candidate could not be sent the request. */
@@ -119,24 +223,39 @@ export class SendProgress {
 
   /** An attempt failed in a way that another candidate may not. */
   failed(failure: Failure): void {
-    this.#deferred.add(failure.candidate, failure.kind);
-    if (this.#worst === null || failureRule(failure.kind).rank > failureRule(this.#worst.kind).rank)
-      this.#worst = failure;
+    const { candidate, kind } = failure;
+    this.#failedWith(candidate, kind);
+    const { rank } = failureRule(kind);
+    if (this.#worst === null || rank > this.#worst.rank) this.#worst = { rank, error: failureError(failure) };
+  }
+
+  /** The last attempt's reply turned out to be no answer when it was read. */
+  unread(candidate: Candidate, error: GatewayError): void {
+    const last = this.attempts.length - 1;
+    const answered = this.attempts[last];
+    if (answered !== undefined)
+      this.attempts[last] = { ...answered, outcome: 'failed', detail: error.message };
+    this.#failedWith(candidate, 'failed');
+    const { rank } = failureRule('failed');
+    if (this.#worst === null || rank >= this.#worst.rank) this.#worst = { rank, error };
+  }
+
+  #failedWith({ channel }: Candidate, kind: FailureKind): void {
+    if (channel.accounts.length === 1 || !OF_THE_CHANNEL.has(kind)) return;
+    this.#failedChannels ??= new Set();
+    this.#failedChannels.add(channel.name);
   }
 
   /** What the caller gets when nobody has answered: the failure that is best worth a retry. */
   error(): GatewayError {
-    if (this.#worst !== null) return failureError(this.#worst);
-    return this.#refusal !== null && this.attempts.length === 0 ? this.#refusal : noChannel(this.#candidates);
-  }
-
-  get #mayGoOn(): boolean {
-    return this.#sent < this.#maxAttempts && this.#leftMs > 0;
+    if (this.#worst !== null) return this.#worst.error;
+    const isUntried = this.attempts.length === 0;
+    return this.#refusal !== null && isUntried ? this.#refusal : noChannel(this.#options.candidates);
   }
 
   /** The first attempt has all of its time, however long it waited for its slot. */
   get #leftMs(): number {
-    return this.#isAnother ? this.#endsAt - performance.now() : Number.POSITIVE_INFINITY;
+    return this.#sent === 0 ? Number.POSITIVE_INFINITY : this.#endsAt - performance.now();
   }
 }
 

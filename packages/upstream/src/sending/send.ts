@@ -1,8 +1,8 @@
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
-import { RequestSlots, type SlotWait } from '../choosing/request-slots.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
 import type { SlotPools } from '../choosing/slot-pools.ts';
+import type { SlotWait } from '../choosing/wait-for-slot.ts';
 import { failureError } from '../failures/failure.ts';
 import { failureRule } from '../failures/failure-rules.ts';
 import { checkFirstOutput, type OutputCheck } from '../first-output/check-first-output.ts';
@@ -18,7 +18,9 @@ import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import { attempt } from './attempt.ts';
 import type { ChannelClients } from './channel-clients.ts';
 import type { Work } from './exchange-options.ts';
-import { type EarlierAttempts, SendProgress } from './send-progress.ts';
+import { SendProgress, type Turn } from './send-progress.ts';
+
+type MaybePromise<Value> = Value | Promise<Value>;
 
 export interface SendOptions {
   /** Best first. */
@@ -28,9 +30,21 @@ export interface SendOptions {
    * error means that this candidate cannot take the request: the next one is tried, and the caller gets the first such
    * error only if no candidate could be tried.
    */
-  readonly request: (
+  readonly request: (candidate: Candidate) => MaybePromise<UpstreamRequest | GatewayError>;
+  /**
+   * Called where a candidate refused its request and no other one is tried. Null: it is asked once more, since `request` has
+   * another one for it now, which is allowed where `mayRepeat`. Else the caller gets this error.
+   */
+  readonly refused?: (
     candidate: Candidate,
-  ) => UpstreamRequest | GatewayError | Promise<UpstreamRequest | GatewayError>;
+    refusal: GatewayError,
+    mayRepeat: boolean,
+  ) => MaybePromise<GatewayError | null>;
+  /**
+   * Reads a reply for the caller. Null: that was the answer. An error: the reply was none, and the caller has got nothing of
+   * it, so that another candidate is tried. Absent: every reply is an answer.
+   */
+  readonly read?: (reply: Reply) => Promise<GatewayError | null>;
   /** The caller's, for error bodies. */
   readonly dialect: Dialect;
   readonly work: Work;
@@ -47,10 +61,8 @@ export interface SendOptions {
   readonly holdsStart?: boolean;
   /** Whether a second candidate may be called beside a late one, by the model's `hedge`: the input is then billed twice. */
   readonly mayHedge?: boolean;
-  /** Attempts that were made for the same request before. They count towards its bounds. */
-  readonly earlier?: EarlierAttempts | undefined;
-  /** Called for every attempt as soon as it has its first output or has failed. */
-  readonly onAttempt?: (attempt: Attempt) => void;
+  /** Called for every attempt as soon as it has its first output or has failed; `all` includes it, and is kept current. */
+  readonly onAttempt?: (attempt: Attempt, all: readonly Attempt[]) => void;
 }
 
 /** What all requests of a service share. */
@@ -67,91 +79,68 @@ export interface SendServices {
   readonly onHedge?: ((result: HedgeResult) => void) | undefined;
 }
 
-/** A provider that speaks the protocol takes all of it. */
-const FITS: Fit = { refusal: null, dropped: [] };
-
 const left = (): GatewayError => new GatewayError('client_closed_request', failureRule('left').message);
 
-const busyAttempt = ({ channel, account }: Candidate, waitedMs: number): Attempt => ({
-  channel: channel.name,
-  account: account.name,
-  outcome: 'busy',
-  isHedge: false,
-  status: null,
-  durationMs: 0,
-  waitedMs,
-  detail: null,
-});
-
 /**
- * Tries the candidates one after the other until one of them begins to answer; where hedging is allowed, two side by side.
- * If none does, or another must not be tried, throws the `GatewayError` that helps the caller most.
+ * Makes the function that tries candidates one after the other until one of them begins to answer; where hedging is
+ * allowed, two side by side. If none does, or another must not be tried, it throws the `GatewayError` that helps the caller most.
  */
-export const send = async (services: SendServices, options: SendOptions): Promise<Reply> => {
-  const { candidates, streamed, signal, mayHedge = false } = options;
-  const { hedger, health, onHedge } = services;
-  const progress = new SendProgress(options, health.turns(candidates));
-  const [first] = candidates;
-  const rule = (mayHedge && candidates.length > 1 && first?.route.hedge) || null;
-  if (rule !== null && first !== undefined) hedger.count(first);
-  const reply = await (rule === null
-    ? sendInTurn(services, options, progress, null)
-    : sendHedged({
-        rule,
-        hedger,
-        streamed,
-        hasNext: () => progress.hasNext,
-        onLate: (candidate) => progress.foundLate(candidate),
-        sendInTurn: (leg) => sendInTurn(services, options, progress, leg),
-        onHedge,
-      }));
-  if (reply !== null) return reply;
-  if (signal?.aborted) throw left();
-  throw progress.error();
-};
+export const createSend = (services: SendServices) =>
+  async function send(options: SendOptions): Promise<Reply> {
+    const { candidates, streamed, signal, mayHedge = false } = options;
+    const { health, pools, hedger, onHedge, onWait } = services;
+    const progress = new SendProgress({
+      candidates,
+      turns: health.turns(candidates),
+      slotsOf: (candidate) => pools.of(candidate),
+      onWait,
+      onAttempt: (one, all) => {
+        services.onAttempt?.(one);
+        options.onAttempt?.(one, all);
+      },
+    });
+    const [first] = candidates;
+    const rule = (mayHedge && candidates.length > 1 && first?.route.hedge) || null;
+    if (rule !== null && first !== undefined) hedger.count(first);
+    const reply = await (rule === null
+      ? sendInTurn(services, options, progress, null)
+      : sendHedged({
+          rule,
+          hedger,
+          streamed,
+          signal,
+          hasNext: () => progress.hasNext,
+          onLate: (candidate) => progress.foundLate(candidate),
+          sendInTurn: (leg) => sendInTurn(services, options, progress, leg),
+          onHedge,
+        }));
+    if (reply !== null) return reply;
+    throw signal?.aborted ? left() : progress.error();
+  };
 
 /** Null: no candidate that was left has answered, or the other leg did. */
-const sendInTurn = async (
+async function sendInTurn(
   services: SendServices,
   options: SendOptions,
   progress: SendProgress,
   leg: Leg | null,
-): Promise<Reply | null> => {
+): Promise<Reply | null> {
   const { clients, health, loads } = services;
-  const { signal, dialect, work, streamed, checkOutput = checkFirstOutput } = options;
-  const record = (one: Attempt): void => {
-    progress.attempts.push(one);
-    services.onAttempt?.(one);
-    options.onAttempt?.(one);
-  };
-  let waitedMs = 0;
-  const waitFor = async <Value>(found: Promise<Value>): Promise<Value> => {
-    const since = performance.now();
-    const value = await found;
-    waitedMs += performance.now() - since;
-    return value;
-  };
-
-  const slots = new RequestSlots({ ...services, signal: endOfWaiting(signal, leg) });
-  const taker = { slots, isHedge: leg?.isHedge ?? false };
-  /** The candidate whose turn it is, until it is sent the request. */
-  let unsent: Candidate | null = null;
+  const { signal, dialect, work, streamed, checkOutput = checkFirstOutput, holdsStart = false } = options;
+  const taker = leg ?? { isHedge: false, ended: signal };
+  /** The turn that is not used until the request is sent. */
+  let unsent: Turn | null = null;
   try {
     for (;;) {
-      waitedMs = 0;
-      const found = progress.next(taker);
-      const candidate = found instanceof Promise ? await waitFor(found) : found;
-      if (candidate === null) return null;
       if (unsent !== null) progress.skip(unsent);
-      unsent = candidate;
+      unsent = null;
+      const found = progress.next(taker);
+      const turn = found instanceof Promise ? await found : found;
+      if (turn === null) return null;
+      unsent = turn;
       if (leg?.overtaken.aborted) return null;
-      const { channel, account } = candidate;
-      const client = clients.of(channel);
-      const taken = slots.take(candidate);
-      if (!(taken instanceof Promise ? await waitFor(taken) : taken)) {
-        record(busyAttempt(candidate, waitedMs));
-        continue;
-      }
+      const { candidate, slot } = turn;
+      const client = clients.of(candidate.channel);
       const made = options.request(candidate);
       const request = made instanceof Promise ? await made : made;
       if (request instanceof GatewayError) {
@@ -160,66 +149,64 @@ const sendInTurn = async (
       }
       if (signal?.aborted) throw left();
       if (leg?.overtaken.aborted) return null;
-      const fit =
-        channel.library === null
-          ? FITS
-          : fitOf(libraryOf(channel.library), mediaRequestOf(request), candidate.model);
+      const fit = fitFor(candidate, request);
       if (fit.refusal !== null) {
         progress.refused(fit.refusal);
         continue;
       }
 
-      unsent = null;
       leg?.onBegin(candidate);
       const exchange = attempt({
         candidate,
         client,
-        slot: slots.handOver(),
+        slot,
+        health,
         request,
         dialect,
         work,
         streamed,
         checkOutput,
-        holdsStart: options.holdsStart ?? false,
+        holdsStart,
+        onHeld: options.onHeld,
         ...progress.begin(),
         signal,
         overtaken: leg?.overtaken,
-        health,
       });
+      unsent = null;
       const failure = await exchange.answered;
       const durationMs = performance.now() - exchange.startedAt;
       // The other leg's attempt is recorded before the one that answers.
       const isOvertaken = failure === null && leg !== null && !(await leg.claim());
       if (isOvertaken) exchange.overtake();
       const outcome = isOvertaken ? 'overtaken' : (failure?.kind ?? 'ok');
-      record({
-        channel: channel.name,
-        account: account.name,
-        outcome,
-        isHedge: leg?.isHedge ?? false,
-        status: exchange.status || null,
-        durationMs,
-        waitedMs,
-        detail: failure?.detail ?? null,
-      });
+      const isHedge = taker.isHedge;
+      const status = exchange.status || null;
+      progress.record({ turn, outcome, isHedge, status, durationMs, detail: failure?.detail ?? null });
       if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);
       if (outcome === 'overtaken') return null;
-      if (failure === null && streamed)
-        loads.addFirstOutput(candidate, exchange.firstOutputAt - exchange.startedAt);
-      if (failure === null)
-        return new UpstreamReply(exchange, { candidate, attempts: progress.attempts, dropped: fit.dropped });
-      if (exchange.draining) throw left();
-      if (!failureRule(failure.kind).elsewhere) throw failureError(failure);
-      progress.failed(failure);
+      if (failure === null) {
+        if (streamed) loads.addFirstOutput(candidate, exchange.firstOutputAt - exchange.startedAt);
+        const { attempts } = progress;
+        const reply = new UpstreamReply(exchange, { candidate, attempts, dropped: fit.dropped });
+        const unread = options.read === undefined ? null : await options.read(reply);
+        if (unread === null) return reply;
+        progress.unread(candidate, unread);
+      } else if (exchange.draining) throw left();
+      else if (failureRule(failure.kind).elsewhere) progress.failed(failure);
+      else {
+        const refusal = failureError(failure);
+        const error = options.refused ? await options.refused(candidate, refusal, progress.mayGoOn) : refusal;
+        if (error !== null) throw error;
+        progress.repeat(candidate, refusal);
+      }
     }
   } finally {
     if (unsent !== null) progress.skip(unsent);
-    slots.giveBack();
   }
-};
+}
 
-/** Aborts the wait for a slot when the caller has left or the other leg has answered. */
-const endOfWaiting = (signal: AbortSignal | undefined, leg: Leg | null): AbortSignal | undefined => {
-  if (leg === null) return signal;
-  return signal === undefined ? leg.overtaken : AbortSignal.any([signal, leg.overtaken]);
-};
+/** What a library cannot take; a provider that speaks the protocol takes all of it. */
+const fitFor = ({ channel, model }: Candidate, request: UpstreamRequest): Fit =>
+  channel.library === null ? FITS : fitOf(libraryOf(channel.library), mediaRequestOf(request), model);
+
+const FITS: Fit = { refusal: null, dropped: [] };

@@ -11,11 +11,7 @@ export async function send(
   options: Omit<SendOptions, 'work' | 'signal' | 'onAttempt'>,
 ): Promise<Reply> {
   const { signal } = context;
-  let count = 0;
-  const onAttempt = (attempt: Attempt) => {
-    count += 1;
-    logAttempt(context, attempt, count);
-  };
+  const onAttempt = (attempt: Attempt, all: readonly Attempt[]) => logAttempt(context, attempt, all.length);
   try {
     const reply = await upstream.send({ ...options, work: 'free', signal, onAttempt });
     logReply(context, reply);
