@@ -1,9 +1,9 @@
 import type { Candidate } from './candidate.ts';
 import { type CandidateQuery, type Choosing, createCatalog, type ResolvedModel } from './catalog.ts';
+import { Accounts } from './choosing/accounts.ts';
 import type { LeaseStore } from './choosing/lease-store.ts';
 import { createRouteLoads } from './choosing/route-loads.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
-import { SlotPools } from './choosing/slot-pools.ts';
 import type { SlotWait } from './choosing/wait-for-slot.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
 import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
@@ -14,7 +14,6 @@ import type { RestSharing } from './health/rests/rest.ts';
 import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
 import type { Attempt, Reply } from './replies/reply.ts';
-import { ChannelClients } from './sending/channel-clients.ts';
 import { createSend, type SendOptions } from './sending/send.ts';
 
 export interface UpstreamOptions extends HealthEvents {
@@ -62,19 +61,14 @@ export interface Upstream {
 
 export const createUpstream = (options: UpstreamOptions): Upstream => {
   const { random = Math.random, onAttempt, onPick, onWait, onHedge, leases } = options;
-  const clients = new ChannelClients();
-  const pools = new SlotPools({ leases });
-  const loads = createRouteLoads({
-    inFlight: (candidate) => pools.of(candidate).inFlight,
-    clock: () => performance.now(),
-  });
+  const accounts = new Accounts({ leases });
+  const stateOf = (candidate: Candidate) => accounts.of(candidate);
+  const loads = createRouteLoads({ stateOf, clock: () => performance.now() });
   const choosing: Choosing = { random, loads, ...(onPick && { onPick }) };
   let configuration = options.configuration;
   let catalog = createCatalog(configuration, choosing);
-  clients.replace(configuration);
-  pools.replace(configuration);
-  const settings = createChannelSettings();
-  settings.replace(configuration);
+  accounts.replace(configuration);
+  const settings = createChannelSettings(() => configuration);
   const health = createChannelHealth({
     ...options,
     clock: () => performance.now(),
@@ -82,7 +76,7 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     sharing: options.sharing ?? null,
     settings,
   });
-  const services = { clients, health, pools, loads, onWait, hedger: new Hedger(), onAttempt, onHedge };
+  const services = { accounts, health, loads, onWait, hedger: new Hedger(stateOf), onAttempt, onHedge };
 
   return {
     get configuration() {
@@ -95,24 +89,16 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     send: createSend(services),
     health,
     get slots() {
-      return pools.all;
+      return accounts.slots;
     },
     fetchAsset,
     replace(next) {
       configuration = next;
       catalog = createCatalog(next, choosing);
-      clients.replace(next);
-      pools.replace(next);
-      settings.replace(next);
+      accounts.replace(next);
       health.endOutdated();
     },
-    async close() {
-      await clients.close();
-      await pools.close();
-    },
-    async destroy() {
-      await clients.destroy();
-      await pools.close();
-    },
+    close: () => accounts.close(),
+    destroy: () => accounts.destroy(),
   };
 };

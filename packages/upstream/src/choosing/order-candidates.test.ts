@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { Candidate } from '../candidate.ts';
 import { createCatalog } from '../catalog.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
+import { known } from './known-value.ts';
 import type { ChosenBy } from './order-candidates.ts';
-import { createRouteLoads, type RouteLoads } from './route-loads.ts';
+import { createRouteLoads, type DecayingMean, type RouteLoads } from './route-loads.ts';
 
 /** The same numbers for the same seed, in [0, 1): mulberry32. */
 const seeded = (seed: number) => {
@@ -46,8 +47,12 @@ models:
     routes: [${entries.map(([name, { weight }]) => `{ channel: ${name}, weight: ${weight} }`)}]
 `;
   const { inFlight = {}, firstOutputMs = {}, seed = 1 } = options;
+  const means = new Map<string, Map<string, DecayingMean>>();
   const loads: RouteLoads = createRouteLoads({
-    inFlight: (candidate) => inFlight[nameOf(candidate)] ?? 0,
+    stateOf: (candidate) => ({
+      slots: { inFlight: inFlight[nameOf(candidate)] ?? 0 },
+      loads: known(means, nameOf(candidate), () => new Map()),
+    }),
     clock: () => 0,
   });
   const picks: [string, ChosenBy][] = [];

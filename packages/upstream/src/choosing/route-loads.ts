@@ -1,4 +1,7 @@
 import type { Candidate } from '../candidate.ts';
+import type { AccountState } from './accounts.ts';
+import { known } from './known-value.ts';
+import type { SlotPool } from './slot-pool.ts';
 
 /** The time after which a value counts half as much. */
 const HALF_LIFE_MS = 10_000;
@@ -6,7 +9,7 @@ const HALF_LIFE_MS = 10_000;
 const MIN_WEIGHT = 0.25;
 
 /** A mean in which old values count less and less, until it is unknown again. */
-class DecayingMean {
+export class DecayingMean {
   #sum = 0;
   #weight = 0;
   #atMs = 0;
@@ -38,8 +41,9 @@ export interface RouteLoads {
 }
 
 interface RouteLoadsOptions {
-  /** Requests to this account that have not ended. */
-  readonly inFlight: (candidate: Candidate) => number;
+  readonly stateOf: (candidate: Candidate) => Pick<AccountState, 'loads'> & {
+    readonly slots: Pick<SlotPool, 'inFlight'>;
+  };
   /** Milliseconds that never go back, as `performance.now`. */
   readonly clock: () => number;
 }
@@ -52,27 +56,25 @@ const CLEARLY = 0.8;
  * candidate of twice the weight has the same load with twice the requests. While one of the two times is
  * unknown, only the requests count.
  */
-export const createRouteLoads = ({ inFlight, clock }: RouteLoadsOptions): RouteLoads => {
-  // The catalog gives the same candidates for the same model and protocol, until the configuration changes.
-  const firstOutputs = new WeakMap<Candidate, DecayingMean>();
+export const createRouteLoads = ({ stateOf, clock }: RouteLoadsOptions): RouteLoads => {
+  const firstOutputMs = (candidate: Candidate, nowMs: number): number | null =>
+    stateOf(candidate).loads.get(keyOf(candidate))?.at(nowMs) ?? null;
 
   return {
     addFirstOutput(candidate, durationMs) {
-      let mean = firstOutputs.get(candidate);
-      if (mean === undefined) {
-        mean = new DecayingMean();
-        firstOutputs.set(candidate, mean);
-      }
+      const mean = known(stateOf(candidate).loads, keyOf(candidate), () => new DecayingMean());
       mean.add(durationMs, clock());
     },
     isLighter(other, chosen) {
-      const now = clock();
-      const otherMs = firstOutputs.get(other)?.at(now) ?? null;
-      const chosenMs = firstOutputs.get(chosen)?.at(now) ?? null;
+      const nowMs = clock();
+      const [otherMs, chosenMs] = [firstOutputMs(other, nowMs), firstOutputMs(chosen, nowMs)];
       const isKnown = otherMs !== null && chosenMs !== null;
       const usual = (other.weight + chosen.weight) / 2;
-      const queueOf = (candidate: Candidate): number => 1 + (inFlight(candidate) * usual) / candidate.weight;
+      const queueOf = (candidate: Candidate): number =>
+        1 + (stateOf(candidate).slots.inFlight * usual) / candidate.weight;
       return (isKnown ? otherMs : 1) * queueOf(other) < (isKnown ? chosenMs : 1) * queueOf(chosen) * CLEARLY;
     },
   };
 };
+
+const keyOf = ({ protocol, requestedModel }: Candidate): string => `${protocol} ${requestedModel}`;

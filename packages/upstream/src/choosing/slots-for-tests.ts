@@ -4,9 +4,9 @@ import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import type { Candidate } from '../candidate.ts';
 import { parseConfiguration } from '../configuration/parse-configuration.ts';
+import { Accounts } from './accounts.ts';
 import { createLeaseStore, type LeaseStore } from './lease-store.ts';
 import type { SlotPool } from './slot-pool.ts';
-import { SlotPools } from './slot-pools.ts';
 import { type SlotWait, waitForSlot } from './wait-for-slot.ts';
 
 /** A channel with one account, by the members of its entry, as candidate. */
@@ -42,16 +42,16 @@ export const processWith = async (
   let redisCalls = 0;
   const waits: SlotWait[] = [];
   const leases = redisUrl === null ? undefined : await leasesAt(redisUrl, () => (redisCalls += 1));
-  const pools = new SlotPools({ leases });
-  onTestFinished(() => pools.close());
+  const accounts = new Accounts({ leases });
+  onTestFinished(() => accounts.close());
   return {
-    pool: pools.of(candidate),
+    pool: accounts.of(candidate).slots,
     waits,
     get redisCalls() {
       return redisCalls;
     },
     begin: async (signal) => {
-      const pool = pools.of(candidate);
+      const { slots: pool } = accounts.of(candidate);
       const release = () => pool.release();
       if (await pool.take()) return release;
       const { maxWaitMs: maxMs } = candidate.channel;

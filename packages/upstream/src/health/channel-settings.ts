@@ -5,7 +5,6 @@ import { accountOf, type HealthCandidate } from './targets/target.ts';
 
 /** What a rest depends on in the configuration. */
 export interface ChannelSettings {
-  replace(configuration: Configuration): void;
   /** A hash of the address and the key of a candidate's account, which shows whether they have changed. */
   of(candidate: HealthCandidate): string;
   /**
@@ -23,8 +22,7 @@ const HASH_BYTES = 12;
 const hashOf = ({ name, origin }: Channel, account: Account): string =>
   scryptSync(JSON.stringify(account.secrets.headers), `${name}\n${origin}`, HASH_BYTES).toString('base64url');
 
-export const createChannelSettings = (): ChannelSettings => {
-  let channels: ReadonlyMap<string, Channel> = new Map();
+export const createChannelSettings = (configuration: () => Configuration): ChannelSettings => {
   const hashes = new WeakMap<Account, string>();
 
   /** Empty for an account that the channel does not have. */
@@ -37,12 +35,10 @@ export const createChannelSettings = (): ChannelSettings => {
   };
 
   return {
-    replace(configuration) {
-      channels = configuration.channels;
-    },
-    of: (candidate) => knownHashOf(channels.get(candidate.channel.name), accountOf(candidate)),
+    of: (candidate) =>
+      knownHashOf(configuration().channels.get(candidate.channel.name), accountOf(candidate)),
     isCurrent(rest) {
-      const channel = channels.get(rest.channel);
+      const channel = configuration().channels.get(rest.channel);
       if (channel === undefined || channel.cooldown === null) return false;
       if (rest.account !== null && !channel.accounts.some(({ name }) => name === rest.account)) return false;
       return rest.settings === null || rest.settings === knownHashOf(channel, rest.account);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Candidate } from '../candidate.ts';
+import { Accounts } from '../choosing/accounts.ts';
 import { startUpstream } from '../provider-for-tests.ts';
 import { Hedger } from './hedger.ts';
 
@@ -19,7 +20,8 @@ const candidates = async (): Promise<readonly [Candidate, Candidate]> => {
 
 test('the delay is what nearly all first outputs of this model at this channel took, within its bounds', async () => {
   const [one, two] = await candidates();
-  const hedger = new Hedger();
+  const accounts = new Accounts({});
+  const hedger = new Hedger((candidate) => accounts.of(candidate));
   const observe = (ms: number) => hedger.observe(one, true, ms);
   for (const ms of [200, 200]) observe(ms);
   expect(hedger.delayMs(one, RULE, true)).toBeNull();
@@ -34,7 +36,8 @@ test('the delay is what nearly all first outputs of this model at this channel t
 
 test('hedges are a share of the requests, a few of them saved for later', async () => {
   const [one] = await candidates();
-  const hedger = new Hedger();
+  const accounts = new Accounts({});
+  const hedger = new Hedger((candidate) => accounts.of(candidate));
   let taken = 0;
   for (let requests = 0; requests < 100; requests += 1) {
     hedger.count(one);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
-import { SlotPools } from '../choosing/slot-pools.ts';
+import { Accounts } from '../choosing/accounts.ts';
 import { type ChannelForTests, error, json, startProvider, startUpstream } from '../provider-for-tests.ts';
 import type { Attempt } from '../replies/reply.ts';
 import { MAX_BYTES, sendRequest } from '../sending/send-for-tests.ts';
@@ -67,11 +67,11 @@ test('a channel that rests is not asked beside a late one', async () => {
   await expect(sendRequest(upstream, { candidates: candidates.slice(1) })).rejects.toMatchObject({
     code: 'upstream_rate_limited',
   });
-  const pools = new SlotPools({});
+  const accounts = new Accounts({});
   const progress = new SendProgress({
     candidates,
     turns: upstream.health.turns(candidates),
-    slotsOf: (candidate) => pools.of(candidate),
+    stateOf: (candidate) => accounts.of(candidate),
     onAttempt: () => undefined,
   });
   const next = async (isHedge: boolean) => (await progress.next({ isHedge, ended: undefined }))?.candidate;

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
-import type { SlotPool } from '../choosing/slot-pool.ts';
+import type { AccountState } from '../choosing/accounts.ts';
 import { type SlotWait, waitForSlot } from '../choosing/wait-for-slot.ts';
 import { type Failure, failureError } from '../failures/failure.ts';
 import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
@@ -16,7 +16,7 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 /** A candidate that may be sent the request now: a slot of its account is taken. */
 export interface Turn {
   readonly candidate: Candidate;
-  readonly slot: SlotPool;
+  readonly state: AccountState;
   readonly waitedMs: number;
 }
 
@@ -32,7 +32,7 @@ interface ProgressOptions {
   /** Best first. */
   readonly candidates: readonly Candidate[];
   readonly turns: Turns<Candidate>;
-  readonly slotsOf: (candidate: Candidate) => SlotPool;
+  readonly stateOf: (candidate: Candidate) => AccountState;
   readonly onWait?: ((wait: SlotWait) => void) | undefined;
   readonly onAttempt: (attempt: Attempt, all: readonly Attempt[]) => void;
 }
@@ -76,14 +76,14 @@ export class SendProgress {
     const found = this.#ready();
     if (found === null || found instanceof Promise) return this.#search(found, taker);
     // Nearly always the first one has a free slot.
-    const slot = this.#options.slotsOf(found);
-    const taken = slot.take();
-    return taken === true ? this.#turn(found, slot, 0) : this.#search(found, taker, taken);
+    const state = this.#options.stateOf(found);
+    const taken = state.slots.take();
+    return taken === true ? this.#turn(found, state, 0) : this.#search(found, taker, taken);
   }
 
   /** @param firstTaken whether the candidate that was found has got a slot; absent: it is not known */
   async #search(first: Found, taker: Taker, firstTaken?: boolean | Promise<boolean>): Promise<Turn | null> {
-    const { slotsOf, turns } = this.#options;
+    const { stateOf, turns } = this.#options;
     let found = first;
     let taken = firstTaken;
     for (;;) {
@@ -99,9 +99,9 @@ export class SendProgress {
         candidate = this.mayGoOn && !taker.isHedge ? turns.lastResort(this.#worst !== null) : null;
       }
       if (candidate === null) return null;
-      const slot = slotsOf(candidate);
-      const isTaken = await (taken ?? slot.take());
-      const turn = this.#turn(candidate, slot, performance.now() - since);
+      const state = stateOf(candidate);
+      const isTaken = await (taken ?? state.slots.take());
+      const turn = this.#turn(candidate, state, performance.now() - since);
       if (isTaken) return turn;
       turns.skip(candidate);
       this.#busy = [...this.#busy, candidate];
@@ -112,9 +112,9 @@ export class SendProgress {
     }
   }
 
-  #turn(candidate: Candidate, slot: SlotPool, waitedMs: number): Turn {
+  #turn(candidate: Candidate, state: AccountState, waitedMs: number): Turn {
     this.#taken += 1;
-    return { candidate, slot, waitedMs };
+    return { candidate, state, waitedMs };
   }
 
   /** The candidate to be asked again, or the next one that does not rest and whose channel has not failed. */
@@ -149,7 +149,7 @@ export class SendProgress {
    * of their channels, and by the time for all attempts), or the wait was ended.
    */
   async #waitForOne({ ended }: Taker, since: number): Promise<Turn | null> {
-    const { slotsOf, onWait } = this.#options;
+    const { stateOf, onWait } = this.#options;
     const busy = this.#busy;
     if (busy.length === 0 || ended?.aborted) return null;
     this.#waitUntilMs ??= since + Math.max(...busy.map(({ channel }) => channel.maxWaitMs));
@@ -157,18 +157,17 @@ export class SendProgress {
     if (maxMs <= 0) return null;
     // The other leg waits for others.
     this.#busy = [];
-    const bySlots = new Map(busy.toReversed().map((candidate) => [slotsOf(candidate), candidate]));
-    const pools = new Set(busy.map(slotsOf));
-    const slot = await waitForSlot(pools, { maxMs, signal: ended, onWait });
-    const candidate = (slot && bySlots.get(slot)) ?? null;
+    const slots = new Set(busy.map((candidate) => stateOf(candidate).slots));
+    const taken = await waitForSlot(slots, { maxMs, signal: ended, onWait });
+    const candidate = busy.find((one) => stateOf(one).slots === taken) ?? null;
     this.#busy = [...busy.filter((one) => one !== candidate), ...this.#busy];
-    return slot && candidate && this.#turn(candidate, slot, performance.now() - since);
+    return candidate && this.#turn(candidate, stateOf(candidate), performance.now() - since);
   }
 
   /** A turn that is not used. */
-  skip({ candidate, slot }: Turn): void {
+  skip({ candidate, state }: Turn): void {
     this.#options.turns.skip(candidate);
-    slot.release();
+    state.slots.release();
   }
 
   /** A second candidate is tried beside this one, if possible one of another channel. */

@@ -1,7 +1,7 @@
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
+import type { Accounts } from '../choosing/accounts.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
-import type { SlotPools } from '../choosing/slot-pools.ts';
 import type { SlotWait } from '../choosing/wait-for-slot.ts';
 import { failureError } from '../failures/failure.ts';
 import { failureRule } from '../failures/failure-rules.ts';
@@ -16,7 +16,6 @@ import type { Attempt, Reply } from '../replies/reply.ts';
 import { UpstreamReply } from '../replies/upstream-reply.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import { attempt } from './attempt.ts';
-import type { ChannelClients } from './channel-clients.ts';
 import type { Work } from './exchange-options.ts';
 import { SendProgress, type Turn } from './send-progress.ts';
 
@@ -67,9 +66,8 @@ export interface SendOptions {
 
 /** What all requests of a service share. */
 export interface SendServices {
-  readonly clients: ChannelClients;
+  readonly accounts: Accounts;
   readonly health: ChannelHealth;
-  readonly pools: SlotPools;
   readonly loads: RouteLoads;
   readonly onWait?: ((wait: SlotWait) => void) | undefined;
   readonly hedger: Hedger;
@@ -88,11 +86,11 @@ const left = (): GatewayError => new GatewayError('client_closed_request', failu
 export const createSend = (services: SendServices) =>
   async function send(options: SendOptions): Promise<Reply> {
     const { candidates, streamed, signal, mayHedge = false } = options;
-    const { health, pools, hedger, onHedge, onWait } = services;
+    const { accounts, health, hedger, onHedge, onWait } = services;
     const progress = new SendProgress({
       candidates,
       turns: health.turns(candidates),
-      slotsOf: (candidate) => pools.of(candidate),
+      stateOf: (candidate) => accounts.of(candidate),
       onWait,
       onAttempt: (one, all) => {
         services.onAttempt?.(one);
@@ -125,7 +123,7 @@ async function sendInTurn(
   progress: SendProgress,
   leg: Leg | null,
 ): Promise<Reply | null> {
-  const { clients, health, loads } = services;
+  const { health, loads } = services;
   const { signal, dialect, work, streamed, checkOutput = checkFirstOutput, holdsStart = false } = options;
   const taker = leg ?? { isHedge: false, ended: signal };
   /** The turn that is not used until the request is sent. */
@@ -139,8 +137,7 @@ async function sendInTurn(
       if (turn === null) return null;
       unsent = turn;
       if (leg?.overtaken.aborted) return null;
-      const { candidate, slot } = turn;
-      const client = clients.of(candidate.channel);
+      const { candidate, state } = turn;
       const made = options.request(candidate);
       const request = made instanceof Promise ? await made : made;
       if (request instanceof GatewayError) {
@@ -158,8 +155,8 @@ async function sendInTurn(
       leg?.onBegin(candidate);
       const exchange = attempt({
         candidate,
-        client,
-        slot,
+        client: state.connections,
+        slot: state.slots,
         health,
         request,
         dialect,
