@@ -12,8 +12,7 @@ import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
 import { MAX_CHECKED_BYTES, ReplyStart } from '../first-output/reply-start.ts';
 import type { AttemptResult } from '../health/targets/target-health.ts';
 import { ReplyBody } from '../replies/reply-body.ts';
-import type { Limit } from './deadline.ts';
-import { ExchangeDeadline } from './exchange-deadline.ts';
+import { Deadline, type Limit } from './deadline.ts';
 import { type ExchangeOptions, LOST } from './exchange-options.ts';
 import { kindOfProtocol } from './time-limits.ts';
 
@@ -45,7 +44,7 @@ const OPEN: State = { phase: 'open' };
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
-  readonly #deadline: ExchangeDeadline;
+  readonly #deadline: Deadline;
   readonly #answer = Promise.withResolvers<Failure | null>();
   #state: State = AWAITING;
   #controller: Dispatcher.DispatchController | null = null;
@@ -68,8 +67,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     const { candidate, streamed, withinMs } = options;
     const limits = candidate.channel.timeLimits[kindOfProtocol(candidate.protocol)];
-    const times = { startedAt: this.startedAt, limits, streamed, withinMs };
-    this.#deadline = new ExchangeDeadline(times, (limit) => this.#expire(limit));
+    const { startedAt } = this;
+    const onExpire = (limit: Limit) => this.#expire(limit);
+    this.#deadline = new Deadline({ startedAt, limits, streamed, withinMs, onExpire });
     this.body.unbounded = true;
     options.signal?.addEventListener('abort', this.#onLeave);
     options.overtaken?.addEventListener('abort', () => this.overtake(), { once: true });
