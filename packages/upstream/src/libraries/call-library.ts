@@ -71,7 +71,6 @@ export async function callLibrary(
     exchange.onResponseData(controller, body);
     exchange.onResponseEnd();
   };
-  client.begin();
   try {
     const media = mediaRequestOf(request);
     const models = await library.load({ apiKey: NO_KEY, fetch: counted });

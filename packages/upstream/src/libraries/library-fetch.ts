@@ -35,7 +35,7 @@ interface FetchOptions {
   readonly account: Account;
   /** The path of the channel's base URL. */
   readonly basePath: string;
-  readonly client: Pick<ChannelClient, 'dispatchPart'>;
+  readonly client: Pick<ChannelClient, 'dispatch'>;
   readonly observer: FetchObserver;
   readonly signal: AbortSignal;
 }
@@ -67,7 +67,7 @@ export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
     try {
       const reply = await new Promise<CollectedReply>((resolve, reject) => {
         const handler = new ReplyCollector({ resolve, reject, makes, observer, signal });
-        if (others === null) client.dispatchPart(sent, handler);
+        if (others === null) client.dispatch(sent, handler);
         else others.dispatch(sent, handler);
       });
       const isAccepted = reply.status >= 200 && reply.status < 300;

@@ -21,6 +21,7 @@ export function attempt({ request, ...options }: AttemptOptions): Exchange {
     namesObject: request.subpath !== undefined,
     translated: request.translated ?? false,
   });
+  client.begin();
   if (sent !== null) {
     if (sent.body instanceof Readable) sent.body.once('error', (error) => exchange.abandon(error));
     client.dispatch(sent, exchange);

@@ -33,19 +33,13 @@ export class ChannelClient {
     );
   }
 
-  /** Begins a request. Exactly one `release` must follow each call. */
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.begin();
-    this.dispatchPart(options, handler);
-  }
-
-  /** Counts a request that consists of several. Exactly one `release` must follow each call. */
+  /** Counts a request, which may consist of several. Exactly one `release` must follow each call. */
   begin(): void {
     this.#inFlight += 1;
   }
 
-  /** Sends one of several requests that were counted together. */
-  dispatchPart(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+  /** Sends a request that was counted, or one of several that were counted together. */
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#pool ??= openPool(this.#origin, { network: this.#network, connectMs: this.#connectMs });
     this.#pool.dispatch(options, new FinalReply(handler));
   }

@@ -65,19 +65,19 @@ export class Deadline {
 
   /**
    * Something of the reply has come that is no output yet, so that silence counts from now on. The first output still has
-   * its own limit where it can be recognised. Returns whether it is the first time.
+   * its own limit where it can be recognised.
    */
-  awaitOutput(isRecognised: boolean): boolean {
-    const isFirst = !this.#isAwaiting;
-    if (isFirst) {
-      this.#isAwaiting = true;
-      const { startedAt, withinMs } = this.#options;
-      const outputBy = (this.#sentAt ?? Number.POSITIVE_INFINITY) + this.#outputMs;
-      if (isRecognised && !this.#isDraining && outputBy < startedAt + withinMs)
-        this.#endBy('first output', outputBy);
-      this.idle();
-    } else this.touch();
-    return isFirst;
+  awaitOutput(isRecognised: boolean): void {
+    if (this.#isAwaiting) {
+      this.touch();
+      return;
+    }
+    this.#isAwaiting = true;
+    const { startedAt, withinMs } = this.#options;
+    const outputBy = (this.#sentAt ?? Number.POSITIVE_INFINITY) + this.#outputMs;
+    if (isRecognised && !this.#isDraining && outputBy < startedAt + withinMs)
+      this.#endBy('first output', outputBy);
+    this.idle();
   }
 
   /** The consumer has the reply, which has not ended. */

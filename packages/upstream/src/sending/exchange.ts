@@ -215,10 +215,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #check(start: ReplyStart, chunk: Buffer | null): void {
     const verdict = start.check(this.body, chunk);
     this.headers = start.headers;
-    if (verdict === 'wait') {
-      const isFirst = this.#deadline.awaitOutput(start.isHeld);
-      if (isFirst && start.isHeld) this.#options.onHeld?.();
-    } else if (verdict === 'accept') this.#open(chunk === null);
+    if (verdict === 'wait') this.#deadline.awaitOutput(start.isHeld);
+    else if (verdict === 'accept') this.#open(chunk === null);
     else if ('broken' in verdict) this.unreadable(verdict.broken);
     else this.#refuse(verdict.status, verdict.body);
   }

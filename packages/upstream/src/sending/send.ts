@@ -164,7 +164,6 @@ async function sendInTurn(
         streamed,
         checkOutput,
         holdsStart,
-        onHeld: options.onHeld,
         ...progress.begin(),
         signal,
         overtaken: leg?.overtaken,

@@ -3,7 +3,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import type { Candidate } from '@gateway/upstream/candidate';
-import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { type Attempt, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { keepAliveFrame, PROTOCOLS } from '../../conversion/protocols.ts';
 import { logAttempt, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
@@ -21,16 +22,34 @@ interface AttemptOptions {
   readonly mayHedge?: boolean;
 }
 
+/** A call, and what became of it. */
+export interface Answered {
+  /** As it was answered: of what its conversation was compacted to, if it was. */
+  readonly call: TextCall;
+  readonly outcome: CallOutcome;
+}
+
 /**
- * Has a call answered by one of its candidates, and its reply written to the caller. Never rejects. What fails before
- * anything was sent is in the outcome; a caller who had to be kept waiting has the error in its stream.
+ * Has a call answered by one of its candidates, and its reply brought to the caller, but for its end. Never rejects. What
+ * fails before anything was sent is in the outcome; a caller who had to be kept waiting gets the error in its stream.
  */
 export async function attemptCandidates(
   call: TextCall,
   { candidates, prepare, holdsStart, mayHedge = false }: AttemptOptions,
 ): Promise<CallOutcome> {
   const { context, services, endpoint, request, response } = call;
-  const waiting = createWaitingCaller(call);
+  const waiting = createWaitingCaller({
+    response,
+    context,
+    keepAliveMs: request.streamed ? services.keepAliveMs : 0,
+    frame: keepAliveFrame(endpoint.protocol),
+    head: () => eventStreamHead(context),
+    errorText: (error) =>
+      PROTOCOLS[endpoint.protocol]
+        .createStreamReader({ hidesUsage: false })
+        .breakOff(error, context.requestId),
+    mayInterrupt: () => context.line.firstByteMs === undefined,
+  });
   /** What each candidate was sent last. */
   const prepared = new Map<Candidate, PreparedAttempt>();
   let attempts: readonly Attempt[] = [];
@@ -48,6 +67,7 @@ export async function attemptCandidates(
     return { ...outcome, end: last, candidate, ...countsOf(attempts) };
   };
 
+  waiting.begin();
   try {
     await services.upstream.send({
       candidates,
@@ -64,10 +84,12 @@ export async function attemptCandidates(
         return null;
       },
       read: async (reply) => {
-        waiting.end();
         logReply(context, reply);
         showAttempts(attempts, context, response);
-        const outcome = await receive(reply, prepared.get(reply.candidate));
+        const answering = prepared.get(reply.candidate);
+        if (answering === undefined) throw new Error('a reply to a request that was not prepared');
+        const outcome = await answering.receive(reply);
+        if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
         read.push({ outcome, candidate: reply.candidate });
         return unreadable(call, outcome);
       },
@@ -78,7 +100,6 @@ export async function attemptCandidates(
       checkOutput: checkWholeReply,
       holdsStart,
       mayHedge,
-      onHeld: waiting.begin,
       onAttempt: (attempt, all) => {
         attempts = all;
         logAttempt(context, attempt, all.length);
@@ -98,13 +119,6 @@ export async function attemptCandidates(
 interface ReadReply {
   readonly outcome: ReplyOutcome;
   readonly candidate: Candidate;
-}
-
-async function receive(reply: Reply, prepared: PreparedAttempt | undefined): Promise<ReplyOutcome> {
-  if (prepared === undefined) throw new Error('a reply to a request that was not prepared');
-  const outcome = await prepared.receive(reply);
-  if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
-  return outcome;
 }
 
 function countsOf(attempts: readonly Attempt[]): Pick<CallOutcome, 'attempts' | 'overtaken'> {
