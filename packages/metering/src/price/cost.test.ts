@@ -275,7 +275,18 @@ test('no usage within what is reserved costs more than what is reserved, for any
         reserved,
       );
     }),
+    { numRuns: 2000 },
   );
+});
+
+test.for<[NonNullable<Price['perImage']>, number]>([
+  [{ default: { default: 0.1 }, hd: 0.02 }, 0.1],
+  [{ '1024x1024': { hd: 0.02, low: 0.1 } }, 0.1],
+  [{ '1024x1024': 0.1, hd: 0.02 }, 0.1],
+  [{ standard: 0.1, hd: 0.02 }, 0.02],
+])('of an image whose quality alone is known the most for any size is reserved: %j', ([perImage, most]) => {
+  const consumption = { ...NOTHING_CONSUMED, images: 1 };
+  expect(mostMicroUsd({ perImage }, consumption, { imageQuality: 'hd' })).toBe(most * 1e6);
 });
 
 test('a tier that a request rules out is not reserved', () => {

@@ -128,19 +128,28 @@ export function imagePrice(
   return lookUp(entry, imageQuality ?? UNNAMED) ?? dearest(Object.values(entry));
 }
 
-/** The same where the provider may report any value that the request leaves open. */
+/** A size in pixels, among the entries of a table. */
+const IS_SIZE = /^\d+x\d+$/;
+/** Stands for every word that a table does not have. */
+const OTHER = '';
+
+/** The highest that `imagePrice` can be where the provider may report any value that the request leaves open. */
 function mostPerImage(prices: Price['perImage'], { imageSize, imageQuality }: Tariff): number | undefined {
   if (typeof prices !== 'object') return prices;
-  const of = (entry: number | Record<string, number>): number =>
-    typeof entry === 'number' ? entry : imagePriceIn(entry, imageQuality);
-  const [bySize, byQuality] = [lookUp(prices, imageSize), lookUp(prices, imageQuality)];
-  if (bySize !== undefined) return of(bySize);
-  if (byQuality !== undefined) return of(byQuality);
-  return Math.max(0, ...Object.values(prices).map(of));
+  const names = Object.keys(prices);
+  const known = names.filter((name) => imageQuality === undefined || IS_SIZE.test(name));
+  const sizes = imageSize === undefined ? [undefined, OTHER, ...known] : [imageSize];
+  const inSizes = Object.values(prices).flatMap((entry) =>
+    typeof entry === 'number' ? [] : Object.keys(entry),
+  );
+  const qualities = imageQuality === undefined ? [undefined, OTHER, ...names, ...inSizes] : [imageQuality];
+  return Math.max(
+    0,
+    ...sizes.flatMap((size) =>
+      qualities.map((quality) => imagePrice(prices, { imageSize: size, imageQuality: quality }) ?? 0),
+    ),
+  );
 }
-
-const imagePriceIn = (entry: Record<string, number>, quality: string | undefined): number =>
-  lookUp(entry, quality) ?? dearest(Object.values(entry));
 
 const dearest = (entries: readonly (number | Record<string, number>)[]): number =>
   Math.max(0, ...entries.flatMap((entry) => (typeof entry === 'number' ? [entry] : Object.values(entry))));
