@@ -120,7 +120,9 @@ export function readStream(reply: Exchange, protocol: TextProtocol): Reading {
     return { text: null, failure: null, problems: [`no event stream: ${reply.headers['content-type']}`] };
   const { events, rest } = eventsOf(reply.body);
   const read: ReadStream = { text: '', isEnded: false, errorCode: null, problems: [] };
-  for (const [index, event] of events.entries()) {
+  // Pings break a silence, also before the first event; clients skip them.
+  const told = events.filter(({ name }) => name !== 'ping');
+  for (const [index, event] of told.entries()) {
     if ((read.isEnded || read.errorCode !== null) && !MAY_FOLLOW.test(event.data))
       read.problems.push(`an event after the end: ${event.data.slice(0, 100)}`);
     TAKE[protocol](read, event, index);
