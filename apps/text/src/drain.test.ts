@@ -11,6 +11,9 @@ beforeEach(async () => {
 afterEach(() => stack[Symbol.asyncDispose]());
 
 const never = new Promise<void>(() => undefined);
+/** What breaks a silence. */
+const COMMENT = ': keepalive\n\n';
+const PING = 'event: ping\ndata: {"type": "ping"}\n\n';
 const RESPONSE = { model: 'patient', input: 'hi', stream: true };
 const MESSAGE = {
   model: 'patient',
@@ -20,20 +23,21 @@ const MESSAGE = {
 };
 
 test.for([
-  ['/v1/responses', RESPONSE, 'responses-text', 5, ['error', 'response.failed', undefined]],
-  ['/v1/messages', MESSAGE, 'messages-text', 2, ['error']],
+  ['/v1/responses', RESPONSE, 'responses-text', 5, 5, ['error', 'response.failed', undefined]],
+  // One of its events is a ping, as those that break silence are.
+  ['/v1/messages', MESSAGE, 'messages-text', 4, 3, ['error']],
 ] as const)(
   "%s: at the drain deadline a stream ends with its protocol's error event",
-  async ([path, body, name, count, ending]) => {
-    stack.first.script({ sse: recordedStream(name), stallAfter: count, resume: never });
+  async ([path, body, name, stallAfter, shown, ending]) => {
+    stack.first.script({ sse: recordedStream(name), stallAfter, resume: never });
     const reply = await stack.text.fetch(path, { body });
     const received = await stack.first.nextRequest();
     const events: (string | undefined)[] = [];
     for await (const { event } of readSse(reply)) {
-      events.push(event);
-      if (events.length === count) stack.text.passDeadline();
+      if (event !== 'ping') events.push(event);
+      if (events.length === shown) stack.text.passDeadline();
     }
-    expect(events.filter((event) => event !== 'ping').slice(count)).toEqual(ending);
+    expect(events.slice(shown)).toEqual(ending);
     expect(await received.closed).toBe('aborted');
   },
 );
@@ -50,8 +54,8 @@ test('at the drain deadline a request without output gets a 503 that can be repe
 });
 
 test.for([
-  ['/v1/responses', RESPONSE, 'responses-text', ': keepalive\n\n'],
-  ['/v1/messages', MESSAGE, 'messages-text', 'event: ping\ndata: {"type": "ping"}\n\n'],
+  ['/v1/responses', RESPONSE, 'responses-text', COMMENT],
+  ['/v1/messages', MESSAGE, 'messages-text', PING],
 ] as const)(
   '%s: silence is broken between whole frames, and the stream stays itself',
   async ([path, body, name, frame]) => {
@@ -74,22 +78,24 @@ test.for([
 );
 
 test.for([
-  ['/v1/responses', RESPONSE, 'responses-text'],
-  ['/v1/messages', MESSAGE, 'messages-text'],
-] as const)('%s: silence is broken while start events are held back, too', async ([path, body, name]) => {
-  const resume = Promise.withResolvers<void>();
-  const sse = recordedStream(name).toString();
-  stack.first.script({ sse, stallAfter: 1, resume: resume.promise });
-  const reply = await stack.text.fetch(path, { body });
-  const frame = ': keepalive\n\n';
-  let seen = '';
-  for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    seen += chunk;
-    if (seen === frame) resume.resolve();
-  }
-  expect(seen.startsWith(frame)).toBe(true);
-  expect(seen.replaceAll(frame, '')).toContain(sse.slice(0, sse.indexOf('\n\n') + 2));
-});
+  ['/v1/responses', RESPONSE, 'responses-text', COMMENT],
+  ['/v1/messages', MESSAGE, 'messages-text', PING],
+] as const)(
+  '%s: silence is broken while start events are held back, too',
+  async ([path, body, name, frame]) => {
+    const resume = Promise.withResolvers<void>();
+    const sse = recordedStream(name).toString();
+    stack.first.script({ sse, stallAfter: 1, resume: resume.promise });
+    const reply = await stack.text.fetch(path, { body });
+    let seen = '';
+    for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      seen += chunk;
+      if (seen === frame) resume.resolve();
+    }
+    expect(seen.startsWith(frame)).toBe(true);
+    expect(seen.replaceAll(frame, '')).toContain(sse.slice(0, sse.indexOf('\n\n') + 2));
+  },
+);
 
 test.for([
   ['/v1/responses', RESPONSE, 'responses-text', ['error', 'response.failed', undefined]],
@@ -108,7 +114,7 @@ test.for([
     expect(reply.headers.get('x-gateway-attempts')).toBeNull();
     gate.resolve();
     const events = await collectSse(reply);
-    expect(events.map(({ event }) => event)).toEqual(ending);
+    expect(events.map(({ event }) => event).filter((event) => event !== 'ping')).toEqual(ending);
     const line = await waitFor(() => stack.text.lines.find((one) => one.requestId === requestId));
     expect(line).toMatchObject({ outcome: 'failed', 'error.code': 'upstream_failed' });
   },

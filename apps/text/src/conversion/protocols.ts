@@ -22,7 +22,7 @@ import { createMessageCollector } from '../protocols/messages/stream/collect-eve
 import { MessagesStreamDecoder } from '../protocols/messages/stream/decode-stream.ts';
 import { MessagesStreamEncoder } from '../protocols/messages/stream/encode-stream.ts';
 import { replyFrames as messageFrames } from '../protocols/messages/stream/reply-frames.ts';
-import { createMessagesStreamReader } from '../protocols/messages/stream/stream-reader.ts';
+import { createMessagesStreamReader, PING_FRAME } from '../protocols/messages/stream/stream-reader.ts';
 import { decodeResponsesReply } from '../protocols/responses/reply/decode-reply.ts';
 import { readUsageAtTier as readResponsesUsage } from '../protocols/responses/reply/usage.ts';
 import { decodeResponsesRequest } from '../protocols/responses/request/decode-request.ts';
@@ -35,7 +35,7 @@ import { createResponsesStreamReader } from '../protocols/responses/stream/strea
 import type { JsonObject } from '../wire/json-object.ts';
 import type { CleanText } from '../wire/public-message.ts';
 import type { EventCollector } from '../wire/stream/event-collector.ts';
-import { COMMENT_FRAME, namedFrame } from '../wire/stream/sse-frames.ts';
+import { COMMENT_FRAME } from '../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -100,7 +100,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     createEventCollector: createMessageCollector,
     replyFrames: messageFrames,
     readUsage: ({ usage }) => readMessagesUsage(usage),
-    keepAliveFrame: namedFrame({ type: 'ping' }),
+    keepAliveFrame: PING_FRAME,
   },
   chat: {
     toolNameLength: 64,

@@ -65,7 +65,7 @@ test('bytes that are no event stream at all are an upstream failure', () => {
 test('each protocol has its own way to keep a connection alive', () => {
   expect(CALLERS.map(keepAliveFrame)).toEqual([
     ': keepalive\n\n',
-    'event: ping\ndata: {"type":"ping"}\n\n',
+    'event: ping\ndata: {"type": "ping"}\n\n',
     ': keepalive\n\n',
   ]);
 });

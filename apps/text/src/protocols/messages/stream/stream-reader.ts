@@ -24,6 +24,9 @@ const DELTA_OPENINGS = [
 const STOP_FRAME = namedFrame({ type: 'message_stop' });
 const DELTA_EVENT = '{"type":"content_block_delta"';
 
+/** Breaks a silence, spelled as Anthropic spells it. */
+export const PING_FRAME = 'event: ping\ndata: {"type": "ping"}\n\n';
+
 /** Reads a stream of the Messages protocol. */
 export function createMessagesStreamReader(): StreamReader {
   let id: string | null = null;
@@ -119,6 +122,6 @@ export function createMessagesStreamReader(): StreamReader {
     },
     breakOff: errorFrame,
     // A ping may come anywhere after message_start.
-    keepAlive: () => (id === null ? null : 'event: ping\ndata: {"type": "ping"}\n\n'),
+    keepAlive: () => (id === null ? null : PING_FRAME),
   };
 }
