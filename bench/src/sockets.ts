@@ -64,7 +64,7 @@ const OPENED_AT_ONCE = 50;
 const MAX_TRIES = 3;
 
 /**
- * How much the memory of all processes grows by this many open connections, in bytes. Measured anew where a process has returned
+ * How much the memory of all processes grows by this many open connections, in bytes. Measured again where a process has returned
  * more meanwhile.
  */
 export async function openSocketsBytes(contender: Contender, count: number): Promise<number> {

@@ -196,7 +196,7 @@ test('a request is shown as code without a secret, and event by event as it came
   expect(page.url()).not.toContain('secret');
 });
 
-test('the conversation is still there after another page, until it is begun anew', async () => {
+test('the conversation is still there after another page, until it is started over', async () => {
   const { page } = person;
   await open({ models: ['gpt-5.2'] });
   await say(page, 'Remember me.');

@@ -180,7 +180,7 @@ async function killWorkerInTheMiddle(queue: 'image' | 'transcription') {
   await once(child, 'exit');
 }
 
-test('free work of a worker that was killed is accounted once, by the worker that does it anew', async () => {
+test('free work of a worker that was killed is accounted once, by the worker that does it again', async () => {
   const queue = await stage.openQueue();
   const handle = await queue.enqueue(
     'audio.transcription',

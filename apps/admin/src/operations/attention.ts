@@ -30,7 +30,7 @@ export const AttentionItem = z.strictObject({
   sentence: z.string(),
   /** Null where that is not known. */
   since: instant.nullable(),
-  /** When it ends by itself: a rest is over, a budget begins anew. Null where that is not known. */
+  /** When it ends by itself: a rest is over, a budget starts over. Null where that is not known. */
   until: instant.nullable(),
   /** Callers are refused, or the gateway does not do what its configuration says. */
   isUrgent: z.boolean(),

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
-/** The address of whoever sends a request: what counts of one address, and what the log and the list of sessions name. */
+/** The address that a request comes from, by which failed sign-ins are counted; the log and the list of sessions show it. */
 export type AddressOf = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
 
 /**

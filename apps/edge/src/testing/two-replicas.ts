@@ -18,7 +18,7 @@ interface TwoReplicasOptions {
   readonly ready?: boolean;
 }
 
-/** Gives `use` what each test of a file has anew. The tests of a file share a Redis. */
+/** Gives `use` what each test of a file has again. The tests of a file share a Redis. */
 export function withTwoReplicas(
   { settings, ready = false }: TwoReplicasOptions,
   use: (running: TwoReplicas) => void | Promise<void>,

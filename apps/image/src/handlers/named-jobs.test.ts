@@ -104,7 +104,7 @@ test('respond-async answers at once with a job, whose result is what waiting wou
   expect(image.simulator.requests).toHaveLength(1);
 });
 
-test("a result's URLs are signed anew each time it is fetched", async () => {
+test("a result's URLs are signed again each time it is fetched", async () => {
   const path = await endedJob();
   const urlOf = async () => new URL((await imagesOf(path)).data[0]?.url ?? '');
   const first = await urlOf();

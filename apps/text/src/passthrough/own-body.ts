@@ -26,7 +26,7 @@ interface OwnBodyOptions {
 
 /**
  * What a channel of the caller's own protocol gets: the caller's bytes, with the channel's name for the model, and with
- * `stream_options` where the gateway has its own. They are read and written anew only where they hold what is not for
+ * `stream_options` where the gateway has its own. They are parsed and rewritten only where they hold what is not for
  * this channel: reasoning that another vendor sealed and the gateway put into a token, a built-in tool that the configuration lets
  * it leave out, a tool choice that it would ignore, or ids that it does not know.
  *

@@ -24,7 +24,7 @@ interface JsonOutline {
  * Whether JSON opens more than `maxDepth` lists and objects inside one another, and how many members and values it has. The answer
  * for text that is not JSON has no meaning: the parser refuses it. Deep JSON costs its parser seconds and recursive
  * functions their stack, so this runs before both; it jumps over strings, and 115 KB take some 50 µs. It takes UTF-8, not
- * a string: V8 has a dozen kinds of those, and where all come by, it looks up each character's access anew.
+ * a string: V8 has a dozen kinds of those, and where all come by, it looks up each character's access again.
  */
 export function outlineOf(json: Buffer, maxDepth: number): JsonOutline {
   const { length } = json;

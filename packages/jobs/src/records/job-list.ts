@@ -58,7 +58,7 @@ export interface JobList {
   /**
    * Queues a failed job again, under its own id.
    *
-   * @param reserve takes money and limits anew, under the id that it is given; the failed attempt has been settled
+   * @param reserve takes money and limits again, under the id that it is given; the failed attempt has been settled
    * @throws {GatewayError} `object_not_found`, `conflict` for a job that may have been done or whose input is gone
    */
   requeue(jobId: string, reserve: ReserveAgain): Promise<ListedJob>;

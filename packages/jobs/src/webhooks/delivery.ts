@@ -25,7 +25,7 @@ export const MAX_SHOWN_ATTEMPTS = 20;
 /**
  * One webhook for each end of a job: several processes may see the same end and queue it.
  *
- * @param requeues how often a failed job has been queued again; it ends anew
+ * @param requeues how often a failed job has been queued again; it ends again
  */
 export const webhookIdOf = (jobId: string, requeues = 0): string =>
   jobId.replace(/^job_/, 'msg_') + (requeues === 0 ? '' : `_${requeues}`);

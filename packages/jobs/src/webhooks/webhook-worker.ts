@@ -21,7 +21,7 @@ export interface WebhookOutcome {
 /** One attempt, for its log line and the metrics. */
 export interface FinishedAttempt extends Omit<Delivery, 'body' | 'attempts' | 'url' | 'sentTo'> {
   readonly webhookId: string;
-  /** Which attempt this was, from 1; replays begin anew. */
+  /** Which attempt this was, from 1; replays start over. */
   readonly attempt: number;
   readonly outcome: WebhookOutcome;
   readonly durationMs: number;

@@ -139,7 +139,7 @@ export function createAdmission({
         ids?.delete(requestId);
         if (ids?.size === 0) held.delete(key);
         free({ name: 'free', keys: [key], args: [requestId] });
-        // Whoever knows of the request's end may send the next one.
+        // A caller that has seen the end of the request may send the next one.
         void batch.sent();
       }
     },

@@ -41,7 +41,7 @@ test('a token is refused once its 60 seconds are over, also where it was accepte
   expect(verify(token)).toBeUndefined();
 });
 
-test('an identity in use is signed anew long before its token expires', () => {
+test('an identity in use is signed again long before its token expires', () => {
   const time = clock(0);
   const sign = createIdentitySigner({ secret: SECRET, now: time.now });
   const first = sign(identity);
@@ -50,7 +50,7 @@ test('an identity in use is signed anew long before its token expires', () => {
   expect(sign(identity)).not.toBe(first);
 });
 
-test('after a clock was set back an identity is signed anew, and expires within its 60 seconds', () => {
+test('after a clock was set back an identity is signed again, and expires within its 60 seconds', () => {
   const time = clock(7_200_000);
   const sign = createIdentitySigner({ secret: SECRET, now: time.now });
   sign(identity);

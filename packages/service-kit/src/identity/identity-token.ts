@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /** How long a signed identity is accepted, in milliseconds. */
 const LIFETIME_MS = 60_000;
-/** An identity in use is signed anew after this time, so that no token is sent shortly before it expires. */
+/** An identity in use is signed again after this time, so that no token is sent shortly before it expires. */
 const RESIGN_MS = 15_000;
 /** Bounds both caches below; a full one is cleared. */
 const MAX_REMEMBERED = 10_000;

@@ -74,7 +74,7 @@ const QUIET_MB = 4;
 /**
  * For glibc: a process has two heaps at most, and returns what it frees to the system. Measured, a quiet process has 3 to 5 MB
  * less, and text, where V8 compiles more, has 12. A busy process keeps a megabyte, and takes bodies of up to 4 MB from its heaps:
- * it would get the memory of each large body from the system anew.
+ * it would get the memory of each large body from the system again.
  */
 const QUIET_MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: String(128 * 1024) };
 const BUSY_MALLOC = {

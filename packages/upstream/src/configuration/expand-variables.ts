@@ -7,7 +7,7 @@ export interface Variables {
   readonly env: Environment;
   /**
    * Stands for every variable that `env` does not have: for a process that checks the file and calls no provider. What holds such
-   * a variable is not judged. Absent: such a variable is a mistake.
+   * a variable is not checked. Absent: such a variable is a mistake.
    */
   readonly placeholder?: string | undefined;
 }

@@ -22,7 +22,7 @@ export const revisionOf = (text: string): string =>
 /**
  * Checks a configuration file whole. Throws a `ConfigurationError` with every mistake in the order of the file.
  * With a placeholder, for a process that calls no provider: it stands for each variable that `env` does not have, and what holds
- * such a variable is not judged.
+ * such a variable is not checked.
  */
 export const parseConfiguration = (
   text: string,

@@ -131,7 +131,7 @@ test.for([
   ['a variable as a provider', `one: { provider: "\${WORD}", apiKey: x }`],
   ['a variable in an address', `one: { provider: vllm, baseUrl: "http://10.0.0.5:\${NUMBER}/v1" }`],
   ['a variable that nobody has', `one: { provider: openai, apiKey: "\${NOBODY}" }`],
-])('%s is not judged where no variable has a value', ([, channel]) => {
+])('%s is not checked where no variable has a value', ([, channel]) => {
   expect(messageOf(`channels: { ${channel} }\nmodels: {}`, 'http://placeholder')).toBe('');
 });
 

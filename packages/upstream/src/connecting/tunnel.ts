@@ -33,7 +33,7 @@ interface Tunnel {
 
 async function openTunnel({ proxy, connectMs, target }: Tunnel): Promise<Socket> {
   const { authorization, origin } = proxy;
-  // Whoever has no proxy does not load these modules: as imports, they bring Node's own fetch with them.
+  // Without a proxy these modules are not loaded: as imports, they bring Node's own fetch with them.
   const { request: requestBy } = await (origin.startsWith('https:')
     ? import('node:https')
     : import('node:http'));

@@ -17,7 +17,7 @@ test('failures in a row put a model to rest, and others of its channel go on', (
   ]);
 });
 
-test('a request that is answered in between begins the count anew', () => {
+test('a request that is answered in between begins the count again', () => {
   const { health, failures, ok } = healthForTests();
   failures(2, a);
   ok(a);
@@ -223,7 +223,7 @@ test('replies that came whole and could not be read put a model to rest, though 
   expect(fixture.health.isResting(a)).toBe(true);
 });
 
-test('one that can be read begins their count anew', () => {
+test('one that can be read begins their count again', () => {
   const fixture = healthForTests();
   for (let index = 0; index < 7; index += 1) {
     fixture.ok(a);
@@ -233,7 +233,7 @@ test('one that can be read begins their count anew', () => {
   expect(fixture.health.isResting(a)).toBe(false);
 });
 
-test('a reply that comes whole begins the count of broken ones anew', () => {
+test('a reply that comes whole begins the count of broken ones again', () => {
   const fixture = healthForTests();
   for (let index = 0; index < 7; index += 1) {
     fixture.ok(a);

@@ -3,7 +3,7 @@ import type { Operation } from '../protocol.ts';
 import type { MultipartPart } from './multipart-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
-/** A body that is not in memory, opened anew for every attempt. */
+/** A body that is not in memory, opened again for every attempt. */
 export interface StreamedBody {
   /** Null: sent in chunks. */
   readonly sizeBytes: number | null;

@@ -7,7 +7,7 @@ import type { ChannelHealth } from '../health/channel-health.ts';
 import type { ChannelClient } from './channel-client.ts';
 
 /**
- * What a request means to whoever pays: `paid` work is repeated only if the provider certainly did not begin; `charged` work
+ * What sending a request again may cost: `paid` work is repeated only if the provider certainly did not begin; `charged` work
  * also after a failure, but not after a time limit, since its provider may be at work on it still; `free` work always.
  */
 export type Work = 'free' | 'charged' | 'paid';

@@ -22,7 +22,7 @@ async function fetchUnder(keyId: string, path: string, signal: AbortSignal): Pro
 
 type Asset = JobDetail['assets'][number];
 
-/** An image of a job's result. Its URL is signed anew each time, the image stays the same. */
+/** An image of a job's result. Its URL is signed again each time, the image stays the same. */
 export const imageQuery = ({ id, url }: Asset, keyId: string) =>
   queryOptions({
     queryKey: ['job-image', id],

@@ -48,7 +48,7 @@ const KINDS: Readonly<Record<AttentionItem['kind'], Kind>> = {
   },
 };
 
-/** What needs a person now, the most urgent first, with the page where it is put right. */
+/** What needs attention now, the most urgent first, each with the page where it can be fixed. */
 export function Attention() {
   const { data: items, error, refetch } = useQuery(attentionQuery);
   if (error && items === undefined) return <PageFailed error={error} reset={() => void refetch()} />;

@@ -31,7 +31,7 @@ export function createPutBatch(redis: Redis): PutBatch {
     const answers = (await pipeline.exec()) ?? [];
     for (const [index, one] of batch.entries()) {
       const [error = new Error('no answer'), answer] = answers[index] ?? [];
-      // Redis was started anew since the script was sent; sent alone it takes its script along.
+      // Redis was started again since the script was sent; sent alone it takes its script along.
       if (error?.message.startsWith('NOSCRIPT')) void alone(one);
       else if (error !== null) one.reject(error);
       else one.resolve(Answer.parse(answer));

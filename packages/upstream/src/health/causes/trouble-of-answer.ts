@@ -19,7 +19,7 @@ interface Answer {
 type CauseOf = (answer: Answer) => Cause | null;
 
 /**
- * A single request that is larger than the whole limit, or dearer than the rest of the credit: smaller ones would be
+ * A single request that is larger than the whole limit, or more expensive than the rest of the credit: smaller ones would be
  * answered. OpenAI: "Request too large for gpt-5 … Limit 30000, Requested 50000." OpenRouter: "requires more credits, or
  * fewer max_tokens … can only afford 900".
  */

@@ -35,7 +35,7 @@ const INPUT_COUNTERS = ['input_tokens', 'cache_read_input_tokens', 'cache_creati
 
 /**
  * The `usage` objects of one stream as one. Counters are cumulative, so a later one that is smaller says nothing; a later report
- * may name other counters, and split the same input anew.
+ * may name other counters, and split the same input again.
  */
 export function mergeUsage(earlier: JsonObject | null, later: unknown): JsonObject | null {
   if (!isJsonObject(later)) return earlier;
