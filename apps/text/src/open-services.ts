@@ -5,13 +5,13 @@ import { createBackgroundResponses } from './background/background-responses.ts'
 import { createBackgroundUsage } from './background/background-usage.ts';
 import type { TextServices } from './call/request/text-call.ts';
 import type { SharedSettings } from './config.ts';
-import { keepEnding } from './endpoints/stored/kept-response.ts';
+import { storeEnding } from './endpoints/stored/read-stored.ts';
 import { createTextMetrics } from './metering/text-metrics.ts';
-import { partFilesIn } from './stored/conversations/part-files.ts';
-import { createConversationStore } from './stored/conversations/redis-conversation-store.ts';
-import { startSweeping } from './stored/conversations/start-sweeping.ts';
 import { createIdOrigins } from './stored/origins/id-origins.ts';
 import { createPendingResponses } from './stored/pending-responses.ts';
+import { partFilesIn } from './stored/store/part-files.ts';
+import { createConversationStore } from './stored/store/redis-conversation-store.ts';
+import { startSweeping } from './stored/store/start-sweeping.ts';
 import { createCompactionSeals } from './wire/tokens/compaction-seal.ts';
 import { createTokenSeals } from './wire/tokens/opaque-token.ts';
 
@@ -48,7 +48,7 @@ export async function openTextServices(
       now: Date.now,
       pollMs: config.TEXT_BACKGROUND_POLL_MS,
       giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
-      onEnded: keepEnding({ conversations, upstream, metrics }),
+      onEnded: storeEnding({ conversations, upstream, metrics }),
       onBooked: (line) => logger.info(line, 'background response ended'),
       onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
     }),

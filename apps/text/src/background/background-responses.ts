@@ -113,7 +113,7 @@ interface BackgroundResponsesOptions {
   readonly ttlSeconds: number;
   /** How long its events can, and a response that is not stored. */
   readonly eventsTtlSeconds: number;
-  /** How many bytes of events are kept of each. */
+  /** How many bytes of events are stored of each. */
   readonly maxLogBytes?: number;
 }
 
@@ -160,8 +160,8 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
       const whole = response === null ? '' : response === 'kept' ? response : JSON.stringify(response);
       const ending = JSON.stringify({ usage, headers });
       // What the conversation store does not count and bound is not there for long.
-      const kept = [response === 'kept' ? ttlSeconds : eventsTtlSeconds, eventsTtlSeconds];
-      return (await redis.gatewayEndResponse(2, ...keys, status, whole, ending, ...kept, ...args)) === 1;
+      const stored = [response === 'kept' ? ttlSeconds : eventsTtlSeconds, eventsTtlSeconds];
+      return (await redis.gatewayEndResponse(2, ...keys, status, whole, ending, ...stored, ...args)) === 1;
     },
     eventsAfter: async (id, number) => {
       // The status first: of a response that has ended by then, every event is in the log.

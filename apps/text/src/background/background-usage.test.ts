@@ -154,8 +154,8 @@ test.for(['looked at', 'read'])('the answer of a background response is kept whe
       async () => Object(await (await text.fetch(`/v1/responses/${id}`)).json()).status === 'completed',
     );
   simulator.reset();
-  const kept = Object(await (await text.fetch(`/v1/responses/${id}`)).json());
-  expect(kept).toMatchObject({ id, status: 'completed', output: [{ type: 'message' }] });
+  const stored = Object(await (await text.fetch(`/v1/responses/${id}`)).json());
+  expect(stored).toMatchObject({ id, status: 'completed', output: [{ type: 'message' }] });
   expect(simulator.requests).toEqual([]);
   const next = await text.fetch('/v1/responses', {
     body: { model: 'priced', input: 'and?', previous_response_id: id },

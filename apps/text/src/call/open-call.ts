@@ -17,24 +17,24 @@ import type { ThreadTurn } from './request/thread-turn.ts';
 export async function openCall(
   endpoint: TextEndpoint,
   services: TextServices,
-  message: IncomingMessage,
+  incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<OpenedCall> {
   const startedAt = performance.now();
-  const request = await readTextRequest(endpoint, message, services);
-  return openReadCall({ endpoint, services, message, response, request, startedAt });
+  const request = await readTextRequest(endpoint, incoming, services);
+  return openReadCall({ endpoint, services, incoming, response, request, startedAt });
 }
 
 type ReadRequest = Pick<
   OpenedCall,
-  'endpoint' | 'services' | 'message' | 'response' | 'request' | 'startedAt' | 'memory'
+  'endpoint' | 'services' | 'incoming' | 'response' | 'request' | 'startedAt' | 'memory'
 >;
 
 /** The same for a request that has been read. */
 export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
-  const { endpoint, services, message, request } = read;
-  const context = contextOf(message);
-  const identity = identityOf(message);
+  const { endpoint, services, incoming, request } = read;
+  const context = contextOf(incoming);
+  const identity = identityOf(incoming);
   context.line.model = request.model;
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];

@@ -4,11 +4,11 @@ import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import { unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { wholeCall } from '../call/history/whole-conversation.ts';
-import { namesKept } from '../call/request/history.ts';
+import { namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { estimateTokens } from '../conversation/estimate-tokens.ts';
-import { refuseParameter } from '../conversation/losses.ts';
+import { estimateTokens } from '../neutral/estimate-tokens.ts';
+import { refuseParameter } from '../neutral/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { NO_USAGE } from '../wire/usage.ts';
 import { compactsItself, openCompactions } from './open-compactions.ts';
@@ -70,7 +70,7 @@ async function dueConversation(
 ): Promise<OpenedConversation | null> {
   const { history, model } = call;
   if (!history.isWhole) return isForced(order) ? refuseUnseen(call) : null;
-  const whole = namesKept(call) ? await wholeCall(call, best) : call;
+  const whole = namesStored(call) ? await wholeCall(call, best) : call;
   const opened = unlessRefused(() =>
     openedConversation(openCompactions({ ...whole, compacted: null }, best)),
   );

@@ -5,7 +5,7 @@ import { ownersOf } from '../call/history/conversation-space.ts';
 import { unreadableCompaction } from '../call/history/not-found.ts';
 import { isCompactEdit } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import type { Dropped } from '../conversation/losses.ts';
+import type { Dropped } from '../neutral/losses.ts';
 import { isMadeAt } from '../stored/origins/maker.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';

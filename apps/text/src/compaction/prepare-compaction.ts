@@ -5,17 +5,17 @@ import { logFirstByte } from '../call/accounting/call-log.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
-import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
-import { keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import type { AnswerContext } from '../conversation/target.ts';
-import { newItemId } from '../conversations/kept-conversations.ts';
+import { storeLastFrame } from '../call/storing/store-last-frame.ts';
+import { storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import type { AnswerContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { encodeUsage } from '../protocols/responses/reply/usage.ts';
 import { shownItem } from '../stored/shown-item.ts';
+import { newItemId } from '../stored/stored-conversations.ts';
 import { messageIn } from '../threads/thread-stream.ts';
 import { translatedHead } from '../translation/headers.ts';
 import { replyContextOf } from '../translation/relay-answer.ts';
@@ -85,20 +85,20 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   const adapter = PROTOCOLS[endpoint.protocol];
   const context = contextFor(call, compaction);
   const finish = { reason: endpoint.protocol === 'messages' ? 'compaction' : 'stop' } as const;
-  const isKept = endpoint.operation === 'responses';
-  const keep = (answer: JsonObject) => keepResponse(call, reply.candidate, answer, { isProviders: false });
+  const isStored = endpoint.operation === 'responses';
+  const store = (answer: JsonObject) => storeResponse(call, reply.candidate, answer, { isProviders: false });
   if (!request.streamed) {
     const body = { ...adapter.encodeReply({ parts: [], finish, usage: NO_USAGE }, context) };
-    await call.thread?.keep(recordedMessage(body), { request, candidate: reply.candidate });
-    return writeJson(call, reply, { ...body, ...(isKept && (await keep(body))) });
+    await call.thread?.store(recordedMessage(body), { request, candidate: reply.candidate });
+    return writeJson(call, reply, { ...body, ...(isStored && (await store(body))) });
   }
   const encoder = adapter.encodeStream(context);
   const frames = [
     ...encoder.event({ type: 'start', usage: NO_USAGE }),
     ...encoder.event({ type: 'finish', finish, usage: NO_USAGE }),
   ].join('');
-  await call.thread?.keep(messageIn(frames), { request, candidate: reply.candidate });
-  const written = isKept ? await keepLastFrame(frames, keep) : frames;
+  await call.thread?.store(messageIn(frames), { request, candidate: reply.candidate });
+  const written = isStored ? await storeLastFrame(frames, store) : frames;
   const end = () => {
     response.writeHead(200, streamHead(translatedHead(reply, call.context)));
     response.end(written);
@@ -129,9 +129,13 @@ function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContex
 function writeJson(call: TextCall, reply: Reply, json: JsonObject): WrittenSummary {
   const { response, context } = call;
   const body = Buffer.from(JSON.stringify(json));
-  const unkept = json.store === false && call.history.storing === 'kept' ? UNKEPT_HEADER : {};
+  const unstored = json.store === false && call.history.storing === 'wanted' ? UNSTORED_HEADER : {};
   const end = () => {
-    response.writeHead(200, { ...translatedHead(reply, context), ...unkept, 'content-length': body.length });
+    response.writeHead(200, {
+      ...translatedHead(reply, context),
+      ...unstored,
+      'content-length': body.length,
+    });
     response.end(body);
   };
   return { firstByteMs: logFirstByte(call, reply), end };

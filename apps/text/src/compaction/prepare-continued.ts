@@ -6,7 +6,7 @@ import {
   type PreparedAttempt,
   unlessRefused,
 } from '../call/attempts/prepared-attempt.ts';
-import { knowsNamed, namesKept } from '../call/request/history.ts';
+import { knowsNamed, namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
@@ -17,7 +17,7 @@ import { prepareCompaction } from './prepare-compaction.ts';
 /** Prepares an attempt at a candidate for a call that continues what is kept, or holds what was compacted. */
 export function prepareContinued(call: TextCall, candidate: Candidate): ReturnType<PrepareAttempt> {
   // What is summarised here has to be here.
-  const isSummarised = namesKept(call) && compactionHere(call, candidate) !== null;
+  const isSummarised = namesStored(call) && compactionHere(call, candidate) !== null;
   return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
 }
 

@@ -14,13 +14,13 @@ import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import type { Conversation } from '../conversation/conversation.ts';
-import { refuseParameter } from '../conversation/losses.ts';
-import type { Finish } from '../conversation/reply/reply.ts';
-import { SCALAR_PATHS } from '../conversation/scalar-paths.ts';
-import type { AnswerPlan } from '../conversation/target.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { estimatedTokens, knownUsage } from '../metering/consumption.ts';
+import type { Conversation } from '../neutral/conversation.ts';
+import { refuseParameter } from '../neutral/losses.ts';
+import type { Finish } from '../neutral/reply/reply.ts';
+import { SCALAR_PATHS } from '../neutral/scalar-paths.ts';
+import type { AnswerPlan } from '../neutral/target.ts';
 import { translatedHeaders } from '../translation/headers.ts';
 import { readAnswer } from '../translation/relay-answer.ts';
 import { isObject, objectOf, textAt } from '../wire/json-object.ts';
@@ -56,7 +56,7 @@ export const prepareSummary = (
   level = 0,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { model, request, message } = call;
+    const { model, request, incoming } = call;
     const { conversation, order } = attempt;
     const bounds = TRANSCRIPT_BOUNDS[level];
     if (bounds === undefined) throw new Error('no such bounds of a transcript');
@@ -76,7 +76,7 @@ export const prepareSummary = (
       request: {
         operation: textProtocolOf(candidate),
         method: 'POST',
-        headers: translatedHeaders(message.headers, true),
+        headers: translatedHeaders(incoming.headers, true),
         translated: true,
         body: written,
       },

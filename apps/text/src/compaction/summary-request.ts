@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
-import type { Conversation } from '../conversation/conversation.ts';
-import type { ImagePart } from '../conversation/parts.ts';
+import type { Conversation } from '../neutral/conversation.ts';
+import type { ImagePart } from '../neutral/parts.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { type TranscriptBounds, transcriptOf } from './transcript.ts';
 

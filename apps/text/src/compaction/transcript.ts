@@ -1,7 +1,7 @@
-import type { Conversation, Turn } from '../conversation/conversation.ts';
-import { documentText, searchResultText, textOf } from '../conversation/encoding/plain-text.ts';
-import { ResultQueues } from '../conversation/encoding/result-queues.ts';
-import type { ImagePart, Part, ResultContent, ToolResultPart } from '../conversation/parts.ts';
+import type { Conversation, Turn } from '../neutral/conversation.ts';
+import { documentText, searchResultText, textOf } from '../neutral/encoding/plain-text.ts';
+import { ResultQueues } from '../neutral/encoding/result-queues.ts';
+import type { ImagePart, Part, ResultContent, ToolResultPart } from '../neutral/parts.ts';
 
 /** How much of a conversation its summary is made from. Lengths are in characters. */
 export interface TranscriptBounds {

@@ -1,6 +1,6 @@
-import { collectReply } from '../conversation/reply/collect-reply.ts';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
-import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import { collectReply } from '../neutral/reply/collect-reply.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { atTier, type Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
 import { PROTOCOLS } from './protocols.ts';

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
-import { WholeArgumentsStep } from '../conversation/reply/whole-arguments.ts';
-import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
+import { WholeArgumentsStep } from '../neutral/reply/whole-arguments.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
 import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';

@@ -1,7 +1,7 @@
-import type { Conversation } from '../conversation/conversation.ts';
-import { type Losses, refuseParameter } from '../conversation/losses.ts';
-import { pathsOf } from '../conversation/scalar-paths.ts';
-import type { Target } from '../conversation/target.ts';
+import type { Conversation } from '../neutral/conversation.ts';
+import { type Losses, refuseParameter } from '../neutral/losses.ts';
+import { pathsOf } from '../neutral/scalar-paths.ts';
+import type { Target } from '../neutral/target.ts';
 
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.';
 

@@ -1,8 +1,8 @@
-import type { Conversation } from '../conversation/conversation.ts';
-import type { EncodedRequest, Encoder } from '../conversation/encoding/encoder.ts';
-import type { Reply } from '../conversation/reply/reply.ts';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
-import type { AnswerContext, Target } from '../conversation/target.ts';
+import type { Conversation } from '../neutral/conversation.ts';
+import type { EncodedRequest, Encoder } from '../neutral/encoding/encoder.ts';
+import type { Reply } from '../neutral/reply/reply.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
+import type { AnswerContext, Target } from '../neutral/target.ts';
 import { decodeChatReply } from '../protocols/chat/reply/decode-reply.ts';
 import { encodeChatReply } from '../protocols/chat/reply/encode-reply.ts';
 import { readUsageAtTier as readChatUsage } from '../protocols/chat/reply/usage.ts';

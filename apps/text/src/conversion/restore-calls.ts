@@ -1,8 +1,8 @@
-import type { Finish } from '../conversation/reply/reply.ts';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
-import { isCut } from '../conversation/reply/whole-arguments.ts';
-import type { Restorations } from '../conversation/target.ts';
-import type { KnownCall } from '../conversation/tool.ts';
+import type { Finish } from '../neutral/reply/reply.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
+import { isCut } from '../neutral/reply/whole-arguments.ts';
+import type { Restorations } from '../neutral/target.ts';
+import type { KnownCall } from '../neutral/tool.ts';
 import { callItem } from '../protocols/caller-tools/responses-tools.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';

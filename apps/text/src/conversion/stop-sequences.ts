@@ -1,5 +1,5 @@
-import type { Finish } from '../conversation/reply/reply.ts';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
+import type { Finish } from '../neutral/reply/reply.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 import { SequenceMatcher } from './sequence-matcher.ts';

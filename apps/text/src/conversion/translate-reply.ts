@@ -1,7 +1,7 @@
-import { collectReply } from '../conversation/reply/collect-reply.ts';
-import type { Finish, Reply } from '../conversation/reply/reply.ts';
-import { replyEvents } from '../conversation/reply/reply-events.ts';
-import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import { collectReply } from '../neutral/reply/collect-reply.ts';
+import type { Finish, Reply } from '../neutral/reply/reply.ts';
+import { replyEvents } from '../neutral/reply/reply-events.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { runStep } from '../wire/stream/step.ts';
 import { addUsage, type Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';

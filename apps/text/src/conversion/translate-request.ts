@@ -1,8 +1,8 @@
-import type { Conversation } from '../conversation/conversation.ts';
-import { type Dropped, Losses } from '../conversation/losses.ts';
-import type { AnswerPlan, Target } from '../conversation/target.ts';
-import type { NamedTool, Tool } from '../conversation/tool.ts';
-import { ToolNames } from '../conversation/tool-names.ts';
+import type { Conversation } from '../neutral/conversation.ts';
+import { type Dropped, Losses } from '../neutral/losses.ts';
+import type { AnswerPlan, Target } from '../neutral/target.ts';
+import type { NamedTool, Tool } from '../neutral/tool.ts';
+import { ToolNames } from '../neutral/tool-names.ts';
 import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';

@@ -1,10 +1,10 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Reply as UpstreamReply } from '@gateway/upstream/replies/reply';
-import type { Finish } from '../conversation/reply/reply.ts';
-import { replyEvents } from '../conversation/reply/reply-events.ts';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
-import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import type { Finish } from '../neutral/reply/reply.ts';
+import { replyEvents } from '../neutral/reply/reply-events.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';

@@ -1,7 +1,7 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import type { PrepareAttempt } from '../call/attempts/prepared-attempt.ts';
-import { namesKept } from '../call/request/history.ts';
+import { namesStored } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { compactFirst } from '../compaction/compact-first.ts';
 import { prepareContinued } from '../compaction/prepare-continued.ts';
@@ -30,7 +30,7 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
 export function prepareFor(call: TextCall): PrepareAttempt {
   // What is left of a compacted conversation is all in the call.
   if (call.compacted) return (candidate) => prepareTranslation(call, candidate);
-  if (namesKept(call) || call.request.compaction !== null)
+  if (namesStored(call) || call.request.compaction !== null)
     return (candidate) => prepareContinued(call, candidate);
   return (candidate) =>
     candidate.protocol === call.endpoint.protocol

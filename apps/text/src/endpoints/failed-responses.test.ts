@@ -25,8 +25,8 @@ test.for(MODELS)(
     const events = await collectSse(reply);
     const { response } = Object(events.find(({ event }) => event === 'response.failed')?.json);
     expect(response.output[0].content[0].text).not.toBe('');
-    const kept = Object(await (await stack.text.fetch(`/v1/responses/${response.id}`)).json());
-    expect(kept).toMatchObject({
+    const stored = Object(await (await stack.text.fetch(`/v1/responses/${response.id}`)).json());
+    expect(stored).toMatchObject({
       id: response.id,
       status: 'failed',
       error: { code: 'server_error' },

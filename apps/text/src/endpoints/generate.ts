@@ -4,7 +4,6 @@ import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { lockConversation } from '../call/history/lock-conversation.ts';
-import { sayUnkept } from '../call/keeping/keep-response.ts';
 import { candidatesFor, openCall } from '../call/open-call.ts';
 import { conversationIn } from '../call/request/history.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type TextServices,
 } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
+import { sayUnstored } from '../call/storing/store-response.ts';
 import { openThread } from '../threads/open-thread.ts';
 import { answerCall } from './answer-call.ts';
 import {
@@ -28,9 +28,9 @@ export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
   acceptance?: Acceptance,
-): (message: IncomingMessage, response: ServerResponse) => Promise<void> {
-  return async (message, response) => {
-    const opened = await openCall(endpoint, services, message, response);
+): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (incoming, response) => {
+    const opened = await openCall(endpoint, services, incoming, response);
     if (opened.request.background && acceptance !== undefined) {
       const candidates = candidatesFor(opened);
       if (!isDoneByProvider(opened, candidates)) return acceptResponse(opened, candidates, acceptance);
@@ -70,7 +70,7 @@ async function answerHeld(held: HeldCall): Promise<CallOutcome> {
   // Another provider would keep the caller waiting.
   const candidates = request.background ? suitable.filter(doesBackground) : suitable;
   if (request.background) await services.background.requireStore();
-  if (history.storing === 'refused') sayUnkept(held);
+  if (history.storing === 'refused') sayUnstored(held);
   const twice = mayHedge(held, candidates) ? await reserveTwice(held) : null;
   const reservation = twice ?? (await reserve(held));
   const { call, outcome } = await answerCall(

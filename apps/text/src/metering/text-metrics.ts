@@ -1,6 +1,6 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { PutResult } from '../stored/conversations/conversation-store.ts';
+import type { PutResult } from '../stored/store/conversation-store.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 
@@ -16,7 +16,7 @@ export interface TextMetrics {
   /** Members of requests that the upstream's protocol does not have. */
   losses(caller: TextProtocol, target: TextProtocol, count: number): void;
   /** Responses that were to be kept, by what became of it. */
-  kept(result: PutResult | 'failed'): void;
+  stored(result: PutResult | 'failed'): void;
   /** A conversation that was compacted, or not, because of `by`. */
   compacted(by: CompactionCause, where: 'gateway' | 'provider', result: 'ok' | 'failed'): void;
   /** Expired records that were removed. */
@@ -69,7 +69,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
     labelNames: ['turn', 'result'],
     registers,
   });
-  const kept = new Counter({
+  const stored = new Counter({
     name: 'gateway_conversation_writes_total',
     help: 'Responses, messages and conversations that were to be kept, by what became of it: stored, full, failed and so on',
     labelNames: ['result'],
@@ -103,7 +103,7 @@ export function createTextMetrics({ registry }: Pick<Metrics, 'registry'>): Text
       openSockets.dec();
       closedSockets.inc({ reason });
     },
-    kept: (result) => kept.inc({ result }),
+    stored: (result) => stored.inc({ result }),
     compacted: (by, where, result) => compactions.inc({ by, where, result }),
     swept: (count) => swept.inc(count),
     tokens: (channel, usage) => {

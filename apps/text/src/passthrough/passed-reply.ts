@@ -2,18 +2,17 @@ import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
-import { estimatesFor, keepPending } from '../call/accounting/metered-call.ts';
+import { estimatesFor, storePending } from '../call/accounting/metered-call.ts';
 import { type Consumed, consumedOf, NOTHING_KNOWN } from '../call/accounting/outcome.ts';
+import type { TextCall } from '../call/request/text-call.ts';
+import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import {
   type Amendment,
   continuation,
-  keepResponse,
   rememberIds,
+  storeResponse,
   storesResponses,
-} from '../call/keeping/keep-response.ts';
-import type { TextCall } from '../call/request/text-call.ts';
-import type { TextEndpoint } from '../call/request/text-endpoint.ts';
-import { newItemId } from '../conversations/kept-conversations.ts';
+} from '../call/storing/store-response.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
@@ -21,6 +20,7 @@ import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
+import { newItemId } from '../stored/stored-conversations.ts';
 import { answerLength } from '../wire/answer-length.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
@@ -55,13 +55,13 @@ const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
   protocol === 'responses' && isPending(whole);
 
 /**
- * Keeps a whole reply, before its caller learns it, as far as a later request may name it. Where the response goes on
+ * Stores a whole reply, before its caller learns it, as far as a later request may name it. Where the response goes on
  * without its caller, `onPending` gets what is known of its usage.
  *
  * @param parsed the reply with every member, parsed with `parseBody`; `whole` has those that are read of every reply
  * @returns the members that its caller gets instead
  */
-export function keepWholeReply(
+export function storeWholeReply(
   call: TextCall,
   reply: Reply,
   { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
@@ -72,20 +72,20 @@ export function keepWholeReply(
   // A large message is read without its content, which only then brings ids.
   const read = () => (call.request.compaction === null ? whole : parsed());
   const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
-  const keeping = keepsResponses(endpoint)
-    ? keepWholeResponse(call, reply, whole, parsed)
-    : keepMessage(call, reply, { whole, parsed }, remember(call, reply, ids()));
+  const storing = isStorable(endpoint)
+    ? storeWholeResponse(call, reply, whole, parsed)
+    : storeMessage(call, reply, { whole, parsed }, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
-    ? keepPending(call, reply, id).then((pending) => {
+    ? storePending(call, reply, id).then((pending) => {
         onPending(pending);
-        return keeping ?? null;
+        return storing ?? null;
       })
-    : keeping;
+    : storing;
 }
 
 /** A reply without an output may have its text elsewhere. */
-function keepWholeResponse(
+function storeWholeResponse(
   call: TextCall,
   { candidate }: Reply,
   whole: JsonObject,
@@ -93,13 +93,13 @@ function keepWholeResponse(
 ): Promise<Amendment> {
   const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
   const missing = isEmpty && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
-  if (missing === null) return keepResponse(call, candidate, whole, { whole: parsed });
+  if (missing === null) return storeResponse(call, candidate, whole, { whole: parsed });
   const response = { ...parsed(), ...missing };
-  return keepResponse(call, candidate, response).then((amendment) => ({ ...missing, ...amendment }));
+  return storeResponse(call, candidate, response).then((amendment) => ({ ...missing, ...amendment }));
 }
 
-/** Of a thread's turn the whole message is kept, beside the ids of the reply. */
-function keepMessage(
+/** Of a thread's turn the whole message is stored, beside the ids of the reply. */
+function storeMessage(
   call: TextCall,
   reply: Reply,
   { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
@@ -108,16 +108,16 @@ function keepMessage(
   const { candidate } = reply;
   const renamed = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
   const message = () => recordedMessage({ ...parsed(), ...renamed });
-  const keeping = call.thread?.keep(message(), { request: call.request, candidate });
-  if (renamed === null && remembering === undefined && keeping === undefined) return undefined;
-  return Promise.all([remembering, keeping]).then(() => renamed);
+  const storing = call.thread?.store(message(), { request: call.request, candidate });
+  if (renamed === null && remembering === undefined && storing === undefined) return undefined;
+  return Promise.all([remembering, storing]).then(() => renamed);
 }
 
 export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
   new RepeatedCallIds(endpoint.protocol, request.bytes, candidate.route.quirks);
 
 /** The same for a stream while only its id is known. */
-export function keepStreamId(
+export function storeStreamId(
   call: TextCall,
   reply: Reply,
   id: string,
@@ -125,7 +125,7 @@ export function keepStreamId(
 ): Promise<unknown> | undefined {
   const remembering = remember(call, reply, receivedIds(call.endpoint.protocol, { id }, keptOf(call, reply)));
   return call.request.background
-    ? Promise.all([remembering, keepPending(call, reply, id).then(onPending)])
+    ? Promise.all([remembering, storePending(call, reply, id).then(onPending)])
     : remembering;
 }
 
@@ -133,7 +133,7 @@ export function keepStreamId(
 const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response.queued"'];
 
 /** The same for an event. Returns what the caller gets instead; null: the event itself. */
-export function keepEvent(
+export function storeEvent(
   call: TextCall,
   reply: Reply,
   frame: Frame,
@@ -141,7 +141,7 @@ export function keepEvent(
 ): string | Promise<string> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
-  if (!keepsResponses(endpoint)) {
+  if (!isStorable(endpoint)) {
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
     return ids.frame(frame);
@@ -158,7 +158,7 @@ export function keepEvent(
   if (!isLast) return amended(continued);
   const missing = withIds(reader.missingMembers?.(response, type) ?? null);
   const { bytes, start, end } = frame;
-  return keepResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
+  return storeResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
     amendment === null && missing === null
       ? bytes.toString('utf8', start, end)
       : amended({ ...missing, ...amendment }),
@@ -181,7 +181,7 @@ function eventIn({ data }: Frame): JsonObject | null {
   return isJsonObject(event) ? event : null;
 }
 
-const keepsResponses = ({ operation }: TextEndpoint): boolean => operation === 'responses';
+const isStorable = ({ operation }: TextEndpoint): boolean => operation === 'responses';
 
 /** What has come of an answer that its caller does not get. */
 export const consumedByPart = (call: TextCall, part: Part): Consumed =>
@@ -209,8 +209,8 @@ export function consumedByStream(call: TextCall, reader: StreamReader, pendingId
 }
 
 const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({
-  responses: history.storing === 'kept' && storesResponses(candidate),
-  messages: request.keepsMessage,
+  responses: history.storing === 'wanted' && storesResponses(candidate),
+  messages: request.storesMessage,
 });
 
 function remember(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<boolean> | undefined {

@@ -8,13 +8,13 @@ import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/cal
 import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
-import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
-import { keepResponse, missed } from '../call/keeping/keep-response.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextRequest } from '../call/request/text-request.ts';
-import { refuseLosses } from '../conversation/losses.ts';
+import { storeLastFrame } from '../call/storing/store-last-frame.ts';
+import { missed, storeResponse } from '../call/storing/store-response.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { refuseLosses } from '../neutral/losses.ts';
 import { threadStream } from '../threads/thread-stream.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -25,10 +25,10 @@ import {
   consumedByPart,
   consumedByStream,
   consumedByWhole,
-  keepEvent,
-  keepStreamId,
-  keepWholeReply,
   repeatedIds,
+  storeEvent,
+  storeStreamId,
+  storeWholeReply,
 } from './passed-reply.ts';
 import { explainFor, passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
@@ -38,23 +38,23 @@ export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
   withUsage = requestsUsage(call, candidate),
-  isThreaded = call.thread?.isKeptBy(candidate) ?? false,
+  isThreaded = call.thread?.isStoredBy(candidate) ?? false,
   withholdsThoughts = false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, message, thread } = call;
+    const { endpoint, incoming, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
     const streamOptions = withUsage ? usageOption(sent.request) : null;
     const { body, dropped } = ownBody(sent, candidate, { streamOptions, withholdsThoughts });
     const hasThoughts = () =>
       ownBody(sent, candidate, { streamOptions, withholdsThoughts: true }).dropped.length > dropped.length;
-    if (isStrict(message)) refuseLosses(missed(call, dropped));
+    if (isStrict(incoming)) refuseLosses(missed(call, dropped));
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
-        query: queryOf(message),
-        headers: upstreamRequestHeaders(endpoint, message, thread !== null && !isThreaded),
+        query: queryOf(incoming),
+        headers: upstreamRequestHeaders(endpoint, incoming, thread !== null && !isThreaded),
         body,
       },
       retry: (refusal) => {
@@ -99,7 +99,7 @@ async function passWhole(
       onBody: (whole, parsed) => {
         consumed = consumedByWhole(call, whole, parsed);
         logConsumed(call, reply, consumed);
-        return keepWholeReply(call, reply, { whole, parsed }, (pending) => {
+        return storeWholeReply(call, reply, { whole, parsed }, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
@@ -120,7 +120,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
     answers: request.output.answers,
   });
   const ids = repeatedIds(call, reply);
-  const onFrame = (frame: Frame) => keepEvent(call, reply, frame, { reader, ids });
+  const onFrame = (frame: Frame) => storeEvent(call, reply, frame, { reader, ids });
   const stream = passedStream({
     reader,
     requestId: context.requestId,
@@ -129,8 +129,8 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
     ...(endpoint.operation === 'responses' && {
       onBroken: (frames) =>
         // Whatever its provider may have kept, its caller got this.
-        keepLastFrame(frames, (response) =>
-          keepResponse(call, reply.candidate, response, { isProviders: false }),
+        storeLastFrame(frames, (response) =>
+          storeResponse(call, reply.candidate, response, { isProviders: false }),
         ),
     }),
   });
@@ -146,7 +146,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,
       onId: (id) =>
-        keepStreamId(call, reply, id, (pending) => {
+        storeStreamId(call, reply, id, (pending) => {
           consumed = pending;
         }),
       onFirstByte: () => {
@@ -165,7 +165,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
 }
 
 /** The errors of a provider that does not have the thread, or cannot keep it. */
-const NOT_KEPT = new Set<string | null>([
+const NOT_STORED = new Set<string | null>([
   'thread_not_found',
   'thread_already_continued',
   'thread_continue_in_flight',
@@ -177,7 +177,7 @@ function refusesThread(refusal: unknown): boolean {
   if (!(refusal instanceof GatewayError) || refusal.options.relay === undefined) return false;
   const error = objectAt(parseObject(refusal.options.relay.body) ?? {}, 'error');
   const details = error && objectAt(error, 'details');
-  return details !== null && NOT_KEPT.has(textAt(details, 'error_code'));
+  return details !== null && NOT_STORED.has(textAt(details, 'error_code'));
 }
 
 const MEMBER = 'stream_options';

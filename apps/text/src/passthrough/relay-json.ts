@@ -5,7 +5,7 @@ import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { MIN_PARTIAL_BYTES } from '../call/attempts/reply-parts.ts';
 import { bodyOf } from '../call/attempts/whole-body.ts';
-import { UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
+import { UNSTORED_HEADER } from '../call/storing/store-response.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { replyHeaders } from './headers.ts';
@@ -42,12 +42,12 @@ export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
     return whole;
   };
   const amended = (await onBody(body, readWhole)) ?? null;
-  const unkept = amended?.store === false ? UNKEPT_HEADER : {};
+  const unstored = amended?.store === false ? UNSTORED_HEADER : {};
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
     return () => {
       if (!response.headersSent)
-        response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unkept });
+        response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unstored });
       response.end(frames);
     };
   }
@@ -57,7 +57,7 @@ export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
   const headers = {
     ...replyHeaders(reply, context),
     ...(collect && { 'content-type': 'application/json' }),
-    ...unkept,
+    ...unstored,
     'content-length': written.length,
   };
   return () => {

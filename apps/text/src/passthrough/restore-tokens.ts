@@ -1,5 +1,5 @@
-import type { Dropped } from '../conversation/losses.ts';
-import { acceptsPayload, type Target } from '../conversation/target.ts';
+import type { Dropped } from '../neutral/losses.ts';
+import { acceptsPayload, type Target } from '../neutral/target.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Target } from '../conversation/target.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
+import type { Target } from '../neutral/target.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { collectReply } from '../conversation/reply/collect-reply.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
+import { collectReply } from '../neutral/reply/collect-reply.ts';
 import { testTarget } from '../testing/test-context.ts';
 import { CALLERS, dataOf, framesOf } from '../testing/test-streams.ts';
 import { parseObject } from '../wire/json-object.ts';

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ReplyPart } from '../conversation/parts.ts';
-import { collectReply } from '../conversation/reply/collect-reply.ts';
-import type { Reply } from '../conversation/reply/reply.ts';
-import { replyEvents } from '../conversation/reply/reply-events.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
+import type { ReplyPart } from '../neutral/parts.ts';
+import { collectReply } from '../neutral/reply/collect-reply.ts';
+import type { Reply } from '../neutral/reply/reply.ts';
+import { replyEvents } from '../neutral/reply/reply-events.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
 import { parseArguments } from '../wire/raw-json.ts';

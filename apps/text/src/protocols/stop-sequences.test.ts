@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StreamEvent } from '../conversation/reply/stream-event.ts';
 import { StopSequenceStep } from '../conversion/stop-sequences.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
+import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { planFor } from '../testing/test-streams.ts';
 import { runStep } from '../wire/stream/step.ts';

@@ -57,8 +57,8 @@ export class EventResponse extends http.ServerResponse {
     });
   }
 
-  constructor(message: IncomingMessage, sink: EventSink, lane: Lane) {
-    super(message);
+  constructor(incoming: IncomingMessage, sink: EventSink, lane: Lane) {
+    super(incoming);
     this.#sink = sink;
     this.#lane = lane;
     const { stream_id: id } = laneMember(lane);

@@ -67,31 +67,31 @@ export function createRequestRunner({
   const open = (connection: Connection, lane: Lane, identity: Identity) => {
     const { handshake, headers, connectionId, sink, responses } = connection;
     const requestId = requestIdOf(undefined);
-    const message = new http.IncomingMessage(handshake.socket);
-    message.method = 'POST';
-    message.url = WEBSOCKET.path;
-    message.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
-    message.complete = true;
-    const response = new EventResponse(message, sink, lane);
+    const incoming = new http.IncomingMessage(handshake.socket);
+    incoming.method = 'POST';
+    incoming.url = WEBSOCKET.path;
+    incoming.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
+    incoming.complete = true;
+    const response = new EventResponse(incoming, sink, lane);
     responses.add(response);
     response.once('close', () => responses.delete(response));
     const load = guard.begin(WEBSOCKET, identity);
-    const context = openContext(message, response, { requestId, identity, deadline, load });
-    requestLog.observe(message, response, context, WEBSOCKET.path);
+    const context = openContext(incoming, response, { requestId, identity, deadline, load });
+    requestLog.observe(incoming, response, context, WEBSOCKET.path);
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
-    return { message, response, context, load };
+    return { incoming, response, context, load };
   };
 
   const generate = async (
-    { message, response }: ReturnType<typeof open>,
+    { incoming, response }: ReturnType<typeof open>,
     { memory }: Connection,
     { lane, generates }: CreateEvent,
     request: TextRequest,
   ): Promise<void> => {
     const startedAt = performance.now();
     // A warm-up reserves nothing that it could be counted with.
-    if (!generates) await pendingEntryOf(message)?.countAlone();
-    const read = { endpoint: RESPONSES, services, message, response, request, startedAt };
+    if (!generates) await pendingEntryOf(incoming)?.countAlone();
+    const read = { endpoint: RESPONSES, services, incoming, response, request, startedAt };
     const call = await openReadCall({ ...read, memory: memory.of(lane) });
     await (generates ? generateReply(call) : warmUp(call));
   };
@@ -107,7 +107,7 @@ export function createRequestRunner({
         return writeError(response, error, context);
       }
       const opened = open(connection, event.lane, identity ?? opener);
-      const { message, response, context, load } = opened;
+      const { incoming, response, context, load } = opened;
       if (identity === undefined) {
         writeError(response, keyEnded(), context);
         return connection.onKeyEnded();
@@ -116,7 +116,7 @@ export function createRequestRunner({
       try {
         load.admit(event.bytes.length);
         access.permit(identity);
-        const counted = { endpoint: WEBSOCKET, request: message, response, delivery: null };
+        const counted = { endpoint: WEBSOCKET, request: incoming, response, delivery: null };
         await handleCounted(counting, counted, async () => {
           const request = describeRequest(RESPONSES, event.bytes, event.value);
           previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
@@ -126,7 +126,7 @@ export function createRequestRunner({
         writeError(response, error, context);
       }
       // What a limit did not let in can be sent again as it is.
-      const isRefused = pendingEntryOf(message)?.isRefused === true;
+      const isRefused = pendingEntryOf(incoming)?.isRefused === true;
       if (context.failure !== undefined && previousId !== undefined && !isRefused)
         connection.memory.forget(event.lane, previousId);
       // Nothing may be left that nobody ends.

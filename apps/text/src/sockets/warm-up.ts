@@ -1,13 +1,13 @@
 import { eventStreamHead } from '../call/attempts/reply-head.ts';
-import { UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
-import { putResponse } from '../call/keeping/put-response.ts';
 import { candidatesFor } from '../call/open-call.ts';
 import { conversationIn, unstoredBefore } from '../call/request/history.ts';
 import { remember } from '../call/request/response-memory.ts';
 import type { OpenedCall } from '../call/request/text-call.ts';
+import { putResponse } from '../call/storing/put-response.ts';
+import { UNSTORED_HEADER } from '../call/storing/store-response.ts';
 import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
 import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
-import { dataOf, inputItems } from '../stored/kept-response.ts';
+import { dataOf, inputItems } from '../stored/response-record.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
@@ -42,7 +42,7 @@ export async function warmUp(call: OpenedCall): Promise<void> {
     ...made,
     previous_response_id: null,
     ...history.continued?.members,
-    store: history.storing === 'kept' && (await keep(call, made, body)),
+    store: history.storing === 'wanted' && (await store(call, made, body)),
   };
   if (shown.store === false) {
     remember(call, shown, {
@@ -52,12 +52,12 @@ export async function warmUp(call: OpenedCall): Promise<void> {
     });
   }
   context.line.warmUp = true;
-  const isUnkept = request.stored && shown.store === false;
-  response.writeHead(200, { ...eventStreamHead(context), ...(isUnkept && UNKEPT_HEADER) });
+  const isUnstored = request.stored && shown.store === false;
+  response.writeHead(200, { ...eventStreamHead(context), ...(isUnstored && UNSTORED_HEADER) });
   response.end(replyFrames(shown));
 }
 
-async function keep(call: OpenedCall, made: JsonObject, body: unknown): Promise<boolean> {
+async function store(call: OpenedCall, made: JsonObject, body: unknown): Promise<boolean> {
   const { history, identity, request, context } = call;
   const { model } = request;
   const id = String(made.id);

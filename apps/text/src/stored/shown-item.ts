@@ -2,8 +2,8 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { COMPACTION_TRIGGER } from '@gateway/contracts/openai/responses';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import type { StoredItem } from './conversations/conversation-store.ts';
-import { isReference } from './kept-response.ts';
+import { isReference } from './response-record.ts';
+import type { StoredItem } from './store/conversation-store.ts';
 
 /** How the published description shows an object of a list, whose members may have been left out, or be null, when it was sent. */
 interface Shape {

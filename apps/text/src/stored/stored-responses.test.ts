@@ -286,9 +286,9 @@ test.for([true, false])(
     const reply = await send({ model: 'forgetful', input: 'hi', store });
     expect(reply.status).toBe(200);
     await reply.text();
-    const kept = await get(id);
-    expect(kept.status).toBe(store ? 200 : 404);
-    const text = await kept.text();
+    const stored = await get(id);
+    expect(stored.status).toBe(store ? 200 : 404);
+    const text = await stored.text();
     const missing = [...others, '"big":12345678901234567890'].filter((part) => !text.includes(part));
     expect(missing).toHaveLength(store ? 0 : 4);
   },
@@ -306,7 +306,7 @@ test('without storage for large parts small responses are stored, and a large on
   const text = await startText({ redis: stage.redis, partsDir: folder.path, configuration: configuration() });
   try {
     const large = { model: 'chat', input: 'long '.repeat(4000) };
-    const kept = await create(large, { text });
+    const stored = await create(large, { text });
     await folder.close();
     expect((await create({ model: 'chat' }, { text })).store).toBe(true);
     const reply = await send({ ...large, input: 'other '.repeat(4000) }, { text });
@@ -314,7 +314,7 @@ test('without storage for large parts small responses are stored, and a large on
     const made = Object(await reply.json());
     expect(made).toMatchObject({ status: 'completed', store: false });
     expect((await get(made.id, text)).status).toBe(404);
-    const next = await send({ model: 'chat', input: 'hi', previous_response_id: kept.id }, { text });
+    const next = await send({ model: 'chat', input: 'hi', previous_response_id: stored.id }, { text });
     expect(next.status).toBe(503);
     expect(next.headers.get('retry-after')).toBe('1');
   } finally {

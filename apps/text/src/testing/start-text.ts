@@ -31,13 +31,13 @@ import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
-import { keepEnding } from '../endpoints/stored/kept-response.ts';
+import { storeEnding } from '../endpoints/stored/read-stored.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { openSockets } from '../sockets/open-sockets.ts';
-import { partFilesIn } from '../stored/conversations/part-files.ts';
-import { createConversationStore } from '../stored/conversations/redis-conversation-store.ts';
 import { createIdOrigins } from '../stored/origins/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
+import { partFilesIn } from '../stored/store/part-files.ts';
+import { createConversationStore } from '../stored/store/redis-conversation-store.ts';
 import { createCompactionSeals } from '../wire/tokens/compaction-seal.ts';
 import { createTokenSeals } from '../wire/tokens/opaque-token.ts';
 import { openAcceptance, type WorkerUnderTest } from './open-acceptance.ts';
@@ -167,7 +167,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     now: Date.now,
     pollMs: options.backgroundPollMs ?? 60_000,
     giveUpMs: options.backgroundGiveUpMs ?? 60_000,
-    onEnded: keepEnding({ conversations, upstream, metrics: textMetrics }),
+    onEnded: storeEnding({ conversations, upstream, metrics: textMetrics }),
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });

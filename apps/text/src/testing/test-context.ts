@@ -1,5 +1,5 @@
 import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
-import type { ReplyContext, Target } from '../conversation/target.ts';
+import type { ReplyContext, Target } from '../neutral/target.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { createTokenSeals } from '../wire/tokens/opaque-token.ts';
 

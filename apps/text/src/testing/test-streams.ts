@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
-import type { AnswerPlan } from '../conversation/target.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
+import type { AnswerPlan } from '../neutral/target.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { testTarget, testTokens } from './test-context.ts';
 

@@ -13,8 +13,8 @@ import { describeRequest, type TextRequest } from '../call/request/text-request.
 import type { ThreadTurn } from '../call/request/thread-turn.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
-import { KeptTurn } from './kept-turn.ts';
-import { type KeptThread, type ThreadRecords, threadRecords } from './thread-records.ts';
+import { StoredTurn } from './stored-turn.ts';
+import { type StoredThread, type ThreadRecords, threadRecords } from './thread-records.ts';
 import { wholeRequest, withoutThread } from './whole-request.ts';
 
 /** `generating`: the thread goes on with the reply. `counting`: the turn only looks at it. */
@@ -35,7 +35,7 @@ export async function openThread(call: OpenedCall, purpose: Purpose): Promise<He
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
   if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
   const claim =
-    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.message)?.id ?? null) : null;
+    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.incoming)?.id ?? null) : null;
   if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
   try {
     const thread = await records.find(previous);
@@ -63,16 +63,16 @@ interface Opening {
   readonly previous: string | null;
   readonly records: ThreadRecords;
   /** Null for the first turn. */
-  readonly thread: KeptThread | null;
+  readonly thread: StoredThread | null;
   readonly claim: Awaited<ReturnType<ThreadRecords['claim']>>;
 }
 
 /** What only counts is the whole conversation to every channel, and keeps nothing. */
 const COUNTED: Omit<ThreadTurn, 'sent'> = {
   servedBy: null,
-  isKeptBy: () => false,
+  isStoredBy: () => false,
   ordered: (candidates) => candidates,
-  keep: () => Promise.resolve(),
+  store: () => Promise.resolve(),
   end: () => Promise.resolve(),
 };
 
@@ -80,8 +80,8 @@ async function opened(
   call: OpenedCall,
   { body, purpose, previous, records, thread, claim }: Opening,
 ): Promise<HeldCall> {
-  const { request, message, services, context } = call;
-  const fixed = fixedMembersOf(body, message.headers);
+  const { request, incoming, services, context } = call;
+  const fixed = fixedMembersOf(body, incoming.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
@@ -92,17 +92,17 @@ async function opened(
     history: await findHistory({ ...call, request: whole }),
   };
   if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
-  const kept = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
-  const turn = new KeptTurn({
+  const stored = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
+  const turn = new StoredTurn({
     records,
     claim,
     previous,
-    kept,
+    stored,
     messages: Array.isArray(body.messages) ? body.messages : [],
     sent: { ...request, inputLength: whole.inputLength },
     line: context.line,
     count: (result) => {
-      if (result !== null) services.metrics.kept(result);
+      if (result !== null) services.metrics.stored(result);
       services.metrics.threadTurn(
         previous === null ? 'create' : 'continue',
         result === 'stored' ? 'kept' : 'not_kept',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ConversationSpace } from '../conversations/kept-conversations.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import type { Claim, ConversationStore, PutResult } from '../stored/conversations/conversation-store.ts';
-import { holdClaim } from '../stored/conversations/held-claim.ts';
 import { IdOrigin } from '../stored/origins/id-origins.ts';
 import type { Maker } from '../stored/origins/maker.ts';
+import type { Claim, ConversationStore, PutResult } from '../stored/store/conversation-store.ts';
+import { holdClaim } from '../stored/store/held-claim.ts';
+import type { ConversationSpace } from '../stored/stored-conversations.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';
@@ -22,14 +22,14 @@ const ServedBy = IdOrigin.pick({ channel: true, account: true });
 const ThreadData = z.object({
   fixed: z.record(z.string(), z.string()),
   keeper: Keeper.nullable(),
-  /** Absent in threads that were kept before it was. */
+  /** Absent in threads that were stored before it was. */
   servedBy: ServedBy.nullable().default(null),
   system: z.unknown(),
   tools: z.unknown(),
 });
 
 /** A thread as it is after one of its replies. */
-export interface KeptThread extends ThreadContext {
+export interface StoredThread extends ThreadContext {
   readonly fixed: FixedMembers;
   /** Null where only the gateway keeps it. */
   readonly keeper: Keeper | null;
@@ -43,13 +43,13 @@ export interface NewTurn {
   readonly previous: string | null;
   readonly messages: readonly unknown[];
   readonly reply: RecordedMessage;
-  readonly thread: Pick<KeptThread, 'fixed' | 'keeper' | 'servedBy' | 'system' | 'tools'>;
+  readonly thread: Pick<StoredThread, 'fixed' | 'keeper' | 'servedBy' | 'system' | 'tools'>;
 }
 
 /** An owner's threads. */
 export interface ThreadRecords {
   /** Null where the thread is unknown, has expired, or is another owner's. */
-  find(messageId: string): Promise<KeptThread | null>;
+  find(messageId: string): Promise<StoredThread | null>;
   /** The right to continue a reply, until it is released; null where another request has it. */
   claim(messageId: string, delivery: string | null): Promise<Pick<Claim, 'release'> | null>;
   put(turn: NewTurn): Promise<PutResult>;

@@ -7,7 +7,7 @@ import { MessageRecorder, type RecordedMessage } from '../protocols/messages/rep
 /** A frame that the caller gets is at most as large as the upstream's. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** A stream whose end waits until its message is kept, where its call is a thread's turn. */
+/** A stream whose end waits until its message is stored, where its call is a thread's turn. */
 export function threadStream(
   call: Pick<TextCall, 'thread' | 'request'>,
   { candidate }: Reply,
@@ -15,10 +15,10 @@ export function threadStream(
 ): RelayedStream {
   const { thread, request } = call;
   if (thread === null) return stream;
-  return new ThreadStream(stream, (message) => thread.keep(message, { request, candidate }));
+  return new ThreadStream(stream, (message) => thread.store(message, { request, candidate }));
 }
 
-/** The message that a caller gets as these frames; null where it is not to be kept. */
+/** The message that a caller gets as these frames; null where it is not to be stored. */
 export function messageIn(frames: string): RecordedMessage | null {
   const recorder = new MessageRecorder();
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
@@ -39,9 +39,9 @@ class ThreadStream implements RelayedStream {
   #isKept = false;
   #hasEnded = false;
 
-  constructor(stream: RelayedStream, keep: (message: RecordedMessage | null) => Promise<void>) {
+  constructor(stream: RelayedStream, store: (message: RecordedMessage | null) => Promise<void>) {
     this.#stream = stream;
-    this.#keep = keep;
+    this.#keep = store;
   }
 
   push(chunk: Buffer): Output | Promise<Output> {

@@ -1,4 +1,4 @@
-import { refuseParameter } from '../conversation/losses.ts';
+import { refuseParameter } from '../neutral/losses.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { effectiveMessages } from './effective-messages.ts';

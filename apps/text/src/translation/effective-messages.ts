@@ -1,4 +1,4 @@
-import { refuseParameter } from '../conversation/losses.ts';
+import { refuseParameter } from '../neutral/losses.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';

@@ -1,5 +1,5 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
-import { SCALAR_PATHS, scalarAt } from '../conversation/scalar-paths.ts';
+import { SCALAR_PATHS, scalarAt } from '../neutral/scalar-paths.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 

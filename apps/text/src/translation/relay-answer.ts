@@ -19,15 +19,15 @@ import {
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
-import { keepLastFrame } from '../call/keeping/keep-last-frame.ts';
-import { type Amendment, keepResponse, UNKEPT_HEADER } from '../call/keeping/keep-response.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import type { AnswerPlan, ReplyContext } from '../conversation/target.ts';
+import { storeLastFrame } from '../call/storing/store-last-frame.ts';
+import { type Amendment, storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { knownUsage } from '../metering/consumption.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { messageIn, threadStream } from '../threads/thread-stream.ts';
@@ -38,7 +38,7 @@ import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { addUsage, atTier, type Usage } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
-import { KeptStream } from './kept-stream.ts';
+import { StoringStream } from './storing-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -102,7 +102,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
   const { response, context, services } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
-  const stream = keepsResponse(call) ? new KeptStream(translator, keeping(answer)) : translator;
+  const stream = isStorable(call) ? new StoringStream(translator, storing(answer)) : translator;
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const written = await writtenBy(
@@ -140,11 +140,11 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Wr
   const frames = streamReply(plan, body, contextFor(answer));
   onConsumed(consumedByWhole(answer, translated(answer, body)));
   const text = frames.join('');
-  await call.thread?.keep(messageIn(text), { request: call.request, candidate: reply.candidate });
-  const kept = keepsResponse(call) ? await keepLastFrame(text, keeping(answer)) : text;
+  await call.thread?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
+  const stored = isStorable(call) ? await storeLastFrame(text, storing(answer)) : text;
   const end = () => {
     if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
-    call.response.end(kept);
+    call.response.end(stored);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }
@@ -154,23 +154,23 @@ async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<Writt
   const answered = await readAnswer(answer, onConsumed);
   onConsumed(consumedByWhole(answer, answered));
   const message = recordedMessage({ ...answered.body });
-  await call.thread?.keep(message, { request: call.request, candidate: reply.candidate });
-  const amendment = keepsResponse(call) ? await keeping(answer)({ ...answered.body }) : null;
-  const unkept = amendment?.store === false ? UNKEPT_HEADER : {};
+  await call.thread?.store(message, { request: call.request, candidate: reply.candidate });
+  const amendment = isStorable(call) ? await storing(answer)({ ...answered.body }) : null;
+  const unstored = amendment?.store === false ? UNSTORED_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));
   const end = () => {
-    call.response.writeHead(200, { ...head, ...unkept, 'content-length': body.length });
+    call.response.writeHead(200, { ...head, ...unstored, 'content-length': body.length });
     call.response.end(body);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }
 
-const keepsResponse = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';
+const isStorable = ({ endpoint }: TextCall): boolean => endpoint.operation === 'responses';
 
-const keeping =
+const storing =
   ({ call, reply }: Answer) =>
   (response: JsonObject): Promise<Amendment> =>
-    keepResponse(call, reply.candidate, response);
+    storeResponse(call, reply.candidate, response);
 
 async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
   const { reply, plan, goOn } = answer;

@@ -8,12 +8,12 @@ import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-a
 import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
-import { lostStore, missed } from '../call/keeping/keep-response.ts';
 import { isStrict } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { refuseLosses } from '../conversation/losses.ts';
-import type { Target } from '../conversation/target.ts';
+import { lostStore, missed } from '../call/storing/store-response.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
+import { refuseLosses } from '../neutral/losses.ts';
+import type { Target } from '../neutral/target.ts';
 import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { formatPath } from '../wire/path.ts';
@@ -50,13 +50,13 @@ export const prepareTranslation = (
   });
 
 function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
-  const { endpoint, message, request, model, compacted } = call;
+  const { endpoint, incoming, request, model, compacted } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
   const { plan, ...translated } = translateRequest({ caller, body, target, tokens: tokensOf(call) });
   const dropped = [...translated.dropped, ...lostStore(call)];
-  if (isStrict(message)) refuseLosses(missed(call, dropped));
+  if (isStrict(incoming)) refuseLosses(missed(call, dropped));
   const shown = compacted ? { compaction: { ...compacted, usage: compacted.spent.usage } } : {};
   return {
     plan: { ...plan, ...shown, ...(caller === 'responses' && { echo: { ...plan.echo, ...keptEcho(call) } }) },
@@ -67,19 +67,19 @@ function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRu
 
 /** The members of a response that say how it is stored. */
 export const keptEcho = ({ history }: TextCall): JsonObject => ({
-  store: history.storing === 'kept',
+  store: history.storing === 'wanted',
   previous_response_id: null,
   ...history.continued?.members,
 });
 
 const upstreamRequest = (
-  { message, request }: TextCall,
+  { incoming, request }: TextCall,
   candidate: Candidate,
   body: TranslatedRequest['body'],
 ): UpstreamRequest => ({
   operation: textProtocolOf(candidate),
   method: 'POST',
-  headers: translatedHeaders(message.headers, request.streamed),
+  headers: translatedHeaders(incoming.headers, request.streamed),
   translated: true,
   body: JSON.stringify(body),
 });

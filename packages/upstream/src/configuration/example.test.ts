@@ -45,7 +45,7 @@ test('the example shows every setting that exists', async () => {
     Price,
     ImageFamily,
     ConversationsEntry,
-    ConversationsEntry.shape.neverKept.unwrap(),
+    ConversationsEntry.shape.neverStored.unwrap(),
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
     // perMinute and similar settings are within braces

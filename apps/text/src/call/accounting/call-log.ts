@@ -1,6 +1,6 @@
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
-import { type Dropped, droppedHeader } from '../../conversation/losses.ts';
+import { type Dropped, droppedHeader } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { addUsage, NO_USAGE } from '../../wire/usage.ts';

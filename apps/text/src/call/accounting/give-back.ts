@@ -6,13 +6,13 @@ import type { HeldCall } from '../request/text-call.ts';
  * reservation, its conversation and its thread. Call it when the call is being settled. Never rejects.
  */
 export async function giveBack({
-  message,
+  incoming,
   identity,
   services,
   thread,
   conversationLock,
 }: HeldCall): Promise<void> {
-  pendingEntryOf(message)?.release();
+  pendingEntryOf(incoming)?.release();
   await Promise.all([
     identity.accounts.length > 0 && services.meter.sent(),
     thread?.end(),

@@ -125,7 +125,7 @@ export const reserveForJob = (call: OpenedCall, jobId: string): Promise<Reserved
 
 /** The most that so many requests for a call can consume and cost. */
 export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
-  const { endpoint, request, model, message, response } = call;
+  const { endpoint, request, model, incoming, response } = call;
   const { requests, unsized } = largestOf(call);
   const { price } = model;
   const most = (all: readonly Consumption[]): number | null => {
@@ -153,7 +153,7 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
   return {
     endpoint: endpoint.protocol,
     model: request.model,
-    request: message,
+    request: incoming,
     response,
     estimate,
     ...(mostOfAll !== null && { mostMicroUsd: mostOfAll }),
@@ -251,7 +251,7 @@ function outcomeOf(
 }
 
 /** Has the usage of a response that goes on without its caller booked when it ends. Without Redis it is estimated now. */
-export async function keepPending(call: TextCall, reply: Reply, id: string): Promise<Consumed> {
+export async function storePending(call: TextCall, reply: Reply, id: string): Promise<Consumed> {
   const { services, reservation, identity, model, context } = call;
   if (reservation === null) return NOTHING_KNOWN;
   const { subject, estimate } = reservation;

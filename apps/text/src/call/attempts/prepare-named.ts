@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { wholeCall } from '../history/whole-conversation.ts';
-import { knowsNamed, namesKept } from '../request/history.ts';
+import { knowsNamed, namesStored } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { PreparedAttempt } from './prepared-attempt.ts';
 
@@ -29,7 +29,7 @@ export function prepareNamed(
     );
   if (!isKnown) return prepareWhole();
   const prepared = prepare(call, candidate);
-  const mayBeForgotten = call.history.isWhole && namesKept(call);
+  const mayBeForgotten = call.history.isWhole && namesStored(call);
   if (prepared instanceof GatewayError || !mayBeForgotten) return prepared;
   const { retry } = prepared;
   return {

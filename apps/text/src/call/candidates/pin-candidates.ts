@@ -3,7 +3,7 @@ import type { FoundOrigin, IdKind, IdOrigin } from '../../stored/origins/id-orig
 import { isMadeAt, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { notFound } from '../history/not-found.ts';
-import { type History, isStateful, knowsNamed, namesKept } from '../request/history.ts';
+import { type History, isStateful, knowsNamed, namesStored } from '../request/history.ts';
 import type { OpenedCall } from '../request/text-call.ts';
 
 /**
@@ -28,9 +28,10 @@ export function pinCandidates(
   if (unknown !== undefined && own.length === 0) throw notFound(unknown);
   const usable = thread === null ? candidates : own;
   // Translation refuses ids of providers, except for what the gateway stores.
-  if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => KEPT_KINDS.has(kind)))) return usable;
+  if (ids.length === 0 || (own.length === 0 && !ids.some(({ kind }) => STORED_KINDS.has(kind))))
+    return usable;
   checkNamed(history, ids);
-  if (history.isWhole && namesKept(call)) return heldFirst(usable, request, history);
+  if (history.isWhole && namesStored(call)) return heldFirst(usable, request, history);
 
   const known = ids.flatMap((named, index) => {
     const origin = history.origins[index];
@@ -54,7 +55,7 @@ export function pinCandidates(
 }
 
 /** What the gateway can store itself. Then a channel that does not know it can serve. */
-const KEPT_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
+const STORED_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item', 'conversation']);
 
 /** A provider that has what a request names gets the ids; other channels get the whole conversation. */
 function heldFirst(
@@ -70,12 +71,12 @@ function heldFirst(
 function checkNamed(history: History, ids: readonly NamedId[]): void {
   for (const [index, named] of ids.entries()) {
     const origin = history.origins[index];
-    if (isKnown(origin) || isKept(history, named)) continue;
+    if (isKnown(origin) || isStored(history, named)) continue;
     if (origin === 'foreign' || named.need === 'required') throw notFound(named);
   }
 }
 
-const isKept = (history: History, { kind, id }: NamedId): boolean =>
+const isStored = (history: History, { kind, id }: NamedId): boolean =>
   (history.continued?.kind === kind && history.continued.id === id) ||
   (kind === 'item' && history.items.has(id));
 

@@ -1,6 +1,6 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { Target } from '../../conversation/target.ts';
+import type { Target } from '../../neutral/target.ts';
 import { makerAt, makerName } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
-import { conversationNotFound } from '../../conversations/conversation-errors.ts';
-import { type ConversationHead, keptConversations } from '../../conversations/kept-conversations.ts';
-import type { StoredItem, StoredRecord } from '../../stored/conversations/conversation-store.ts';
-import { originIn } from '../../stored/kept-response.ts';
+import { conversationNotFound } from '../../stored/conversation-errors.ts';
+import { originIn } from '../../stored/response-record.ts';
+import type { StoredItem, StoredRecord } from '../../stored/store/conversation-store.ts';
+import { type ConversationHead, storedConversations } from '../../stored/stored-conversations.ts';
 import { contextTokens } from '../request/earlier-input.ts';
 import type { Continued, RememberedResponse } from '../request/history.ts';
 import type { TextServices } from '../request/text-call.ts';
@@ -83,7 +83,7 @@ export async function continueConversation(
 ): Promise<Continued | null> {
   const rules = services.upstream.configuration.conversations;
   const space = spaceOf(identity, null, rules);
-  const head = space && (await keptConversations(services.conversations, space).head(id));
+  const head = space && (await storedConversations(services.conversations, space).head(id));
   if (head === null) return null;
   checkSize(head, rules);
   return {

@@ -1,7 +1,7 @@
 import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
-import type { ConversationSpace } from '../../conversations/kept-conversations.ts';
+import type { ConversationSpace } from '../../stored/stored-conversations.ts';
 import type { OpaqueTokens } from '../../wire/tokens/opaque-token.ts';
 import type { TextCall } from '../request/text-call.ts';
 
@@ -23,7 +23,7 @@ export function spaceOf(
   model: string | null,
   rules: ConversationRules,
 ): ConversationSpace | null {
-  const { keys, models } = rules.neverKept;
+  const { keys, models } = rules.neverStored;
   const isNever =
     keys.includes(identity.keyId) ||
     (model !== null && models.some((pattern) => fitsPattern(pattern, model)));

@@ -2,10 +2,10 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
-import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import type { FoundOrigin, IdOrigin } from '../../stored/origins/id-origins.ts';
 import { type Maker, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
+import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { Continued, History } from '../request/history.ts';
 import type { ResponseMemory } from '../request/response-memory.ts';
 import type { TextServices } from '../request/text-call.ts';
@@ -112,12 +112,12 @@ const knownMaker = (origin: FoundOrigin | undefined): Maker | null => (isKnown(o
 
 function storingOf(
   { endpoint, identity, request }: OpenCall,
-  { neverKept: { keys, models } }: ConversationRules,
+  { neverStored: { keys, models } }: ConversationRules,
 ): History['storing'] {
   if (endpoint.operation !== 'responses' || !request.stored) return 'unwanted';
   const isNever =
     keys.includes(identity.keyId) || models.some((pattern) => fitsPattern(pattern, request.model));
-  return isNever ? 'refused' : 'kept';
+  return isNever ? 'refused' : 'wanted';
 }
 
 interface NamedItems {

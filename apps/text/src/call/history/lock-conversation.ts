@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import { keptConversations } from '../../conversations/kept-conversations.ts';
+import { storedConversations } from '../../stored/stored-conversations.ts';
 import { conversationIn } from '../request/history.ts';
 import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
@@ -21,9 +21,9 @@ async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
   const { services, identity, request } = call;
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
-  if (space === null) throw neverKept(request.model);
-  const delivery = deliveryOf(call.message)?.id ?? null;
-  const conversationLock = await keptConversations(services.conversations, space).lock(id, delivery);
+  if (space === null) throw neverStored(request.model);
+  const delivery = deliveryOf(call.incoming)?.id ?? null;
+  const conversationLock = await storedConversations(services.conversations, space).lock(id, delivery);
   try {
     // Another request may have continued it since it was looked up.
     const current = await findHistory(call);
@@ -41,7 +41,7 @@ const answerLost = (id: string): GatewayError =>
     retry: false,
   });
 
-const neverKept = (model: string): GatewayError =>
+const neverStored = (model: string): GatewayError =>
   new GatewayError('unsupported_parameter', {
     path: ['conversation'],
     message: `'conversation' is not available for model '${model}': nothing is stored of it.`,

@@ -28,7 +28,7 @@ export const threadMismatch = (members: readonly string[]): GatewayError =>
     message: `The request does not match its thread; differing field(s): ${members.join(', ')}. Keep them as they were, or start another thread.`,
   });
 
-/** Without a kept conversation, a turn would get a wrong answer. */
+/** Without a stored conversation, a turn would get a wrong answer. */
 export const threadUnsupported = (): GatewayError =>
   new GatewayError('thread_unsupported_request', {
     path: ['thread'],

@@ -1,9 +1,9 @@
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { Dropped } from '../../conversation/losses.ts';
-import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
-import { isReference } from '../../stored/kept-response.ts';
+import type { Dropped } from '../../neutral/losses.ts';
 import { makerAt, makerName } from '../../stored/origins/maker.ts';
+import { isReference } from '../../stored/response-record.ts';
+import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import { isSealedHere } from '../../wire/tokens/compaction-seal.ts';

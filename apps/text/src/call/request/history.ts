@@ -1,9 +1,9 @@
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { ConversationHead } from '../../conversations/kept-conversations.ts';
-import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
 import type { FoundOrigin } from '../../stored/origins/id-origins.ts';
 import { isMadeAt, type Maker } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
+import type { StoredItem } from '../../stored/store/conversation-store.ts';
+import type { ConversationHead } from '../../stored/stored-conversations.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import type { TextRequest } from './text-request.ts';
 
@@ -50,8 +50,8 @@ export interface RememberedResponse {
 
 /** The stored parts of what a request names, and how its response is to be stored. */
 export interface History {
-  /** `kept`: its response is stored. `refused`: the caller requests that, but the configuration forbids it. */
-  readonly storing: 'kept' | 'refused' | 'unwanted';
+  /** `wanted`: its response is stored. `refused`: the caller requests that, but the configuration forbids it. */
+  readonly storing: 'wanted' | 'refused' | 'unwanted';
   /** The owner of its response and of what it names. */
   readonly owner: string;
   /** Null: it continues nothing that the gateway has. */
@@ -74,7 +74,7 @@ export const knowsNamed = (
   candidate: Candidate,
 ): boolean =>
   history.holder === null
-    ? !namesKept({ request, history })
+    ? !namesStored({ request, history })
     : candidate.protocol === 'responses' &&
       isMadeAt(history.holder, candidate) &&
       (candidate.route.quirks.storedResponses || !history.isWhole);
@@ -88,7 +88,7 @@ export const unstoredBefore = async ({ continued }: History): Promise<readonly S
   continued === null || continued.isStored ? [] : continued.window();
 
 /** Whether a request continues something that a channel may not know. */
-export const namesKept = ({
+export const namesStored = ({
   request,
   history,
 }: {

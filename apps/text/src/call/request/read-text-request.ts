@@ -25,10 +25,10 @@ const thread = createTaskThread<DescribeTask, Described>({
 /** @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes */
 export async function readTextRequest(
   endpoint: TextEndpoint,
-  message: IncomingMessage,
+  incoming: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: { readonly maxBodyBytes: number; readonly maxJsonDepth: number },
 ): Promise<TextRequest> {
-  const bytes = await readJsonBytes(message, maxBodyBytes);
+  const bytes = await readJsonBytes(incoming, maxBodyBytes);
   return describeBody(endpoint, bytes, maxJsonDepth);
 }
 

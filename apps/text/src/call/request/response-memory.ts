@@ -1,6 +1,6 @@
-import type { StoredItem } from '../../stored/conversations/conversation-store.ts';
-import type { NewItem } from '../../stored/conversations/window-nodes.ts';
 import type { Maker } from '../../stored/origins/maker.ts';
+import type { StoredItem } from '../../stored/store/conversation-store.ts';
+import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { contextTokens } from './earlier-input.ts';
 import type { History, RememberedResponse } from './history.ts';
@@ -25,7 +25,7 @@ interface RememberingCall {
   readonly request: TextRequest;
 }
 
-/** Keeps a response that is not stored, if the caller's connection can continue it. */
+/** Remembers a response that is not stored, if the caller's connection can continue it. */
 export function remember(
   { memory, history, request }: RememberingCall,
   response: JsonObject,

@@ -7,9 +7,9 @@ import type { RequestContext } from '@gateway/service-kit/request/request-contex
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
-import type { Claim, ConversationStore } from '../../stored/conversations/conversation-store.ts';
 import type { IdOrigins } from '../../stored/origins/id-origins.ts';
 import type { BackgroundUsage } from '../../stored/pending-responses.ts';
+import type { Claim, ConversationStore } from '../../stored/store/conversation-store.ts';
 import type { CompactionSeals } from '../../wire/tokens/compaction-seal.ts';
 import type { TokenSeals } from '../../wire/tokens/opaque-token.ts';
 import type { Usage } from '../../wire/usage.ts';
@@ -49,7 +49,7 @@ export interface OpenedCall {
   readonly endpoint: TextEndpoint;
   readonly identity: Identity;
   readonly context: RequestContext;
-  readonly message: IncomingMessage;
+  readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly request: TextRequest;
   readonly model: ResolvedModel;

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readSchema } from '@gateway/contracts/json/read-schema';
 import { validate } from '@gateway/service-kit/request/validate';
-import type { Dropped } from '../../conversation/losses.ts';
+import type { Dropped } from '../../neutral/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
@@ -44,10 +44,10 @@ export interface TextRequest {
   readonly background: boolean;
   /** The ids from earlier replies that this request names. */
   readonly ids: readonly NamedId[];
-  /** Messages: the request begins a kept conversation, or continues one. */
+  /** Messages: the request begins a stored conversation, or continues one. */
   readonly thread: 'create' | 'continue' | null;
   /** Messages: a later request may name this one's reply. */
-  readonly keepsMessage: boolean;
+  readonly storesMessage: boolean;
   /** The key of its conversation, for `affinityOf`. */
   readonly conversationKey: string | null;
   readonly output: OutputBound;
@@ -82,7 +82,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     background: protocol === 'responses' && body.background === true,
     ids: isObject(value) ? boundedIds(protocol, value) : [],
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,
-    keepsMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
+    storesMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
     output: outputBound(protocol, members),
     unsized: unsizedInput(protocol, members),

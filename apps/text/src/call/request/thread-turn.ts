@@ -15,16 +15,16 @@ export interface ThreadTurn {
   /** The maker of the reply that it continues, which has the prompt in its cache; null: none, or not known. */
   readonly servedBy: Maker | null;
   /** Whether a candidate keeps the thread too. It gets the turn as it was sent; others get the whole conversation. */
-  isKeptBy(candidate: Candidate): boolean;
+  isStoredBy(candidate: Candidate): boolean;
   /** The turn's candidates, those that keep its thread first. */
   ordered(candidates: readonly Candidate[]): readonly Candidate[];
   /**
-   * Keeps the conversation with its reply; null: the reply cannot be continued. Await it before the caller gets the reply's
+   * Stores the conversation with its reply; null: the reply cannot be continued. Await it before the caller gets the reply's
    * end. Never rejects: the caller has an answer. If it fails, the next turn gets the error that there is no thread.
    *
    * @param answered the request as the candidate got it: only the turn, if it keeps the thread too
    */
-  keep(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
+  store(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
   /** Ends the turn. A turn that was not kept can be repeated. Never rejects. */
   end(): Promise<void>;
 }

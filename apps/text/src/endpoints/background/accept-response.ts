@@ -12,16 +12,16 @@ import { giveBack } from '../../call/accounting/give-back.ts';
 import { reserveForJob } from '../../call/accounting/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { lockConversation } from '../../call/history/lock-conversation.ts';
-import { storesResponses, UNKEPT_HEADER } from '../../call/keeping/keep-response.ts';
 import { conversationIn } from '../../call/request/history.ts';
 import { NOTHING_HELD, type OpenedCall } from '../../call/request/text-call.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
+import { storesResponses, UNSTORED_HEADER } from '../../call/storing/store-response.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../answer-call.ts';
-import { keepAccepted } from './keep-background.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
+import { storeAccepted } from './store-background.ts';
 
 /** What it takes to have responses generated in the background, and to show them. */
 export interface Acceptance {
@@ -34,7 +34,7 @@ export interface Acceptance {
 export const doesBackground = (candidate: Candidate): boolean =>
   storesResponses(candidate) && candidate.route.quirks.backgroundResponses;
 
-/** The best candidate decides. A conversation that is kept here is held until the response has ended: by a worker. */
+/** The best candidate decides. A conversation that is stored here is held until the response has ended: by a worker. */
 export const isDoneByProvider = ({ history }: OpenedCall, [best]: readonly Candidate[]): boolean =>
   best === undefined || (doesBackground(best) && conversationIn(history) === null);
 
@@ -51,10 +51,10 @@ export async function acceptResponse(
   { responses, queue, feed }: Acceptance,
 ): Promise<void> {
   const { context, request, response, services } = call;
-  if (call.history.storing !== 'kept') throw notStored(request.stored);
+  if (call.history.storing !== 'wanted') throw notStored(request.stored);
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const delivery = deliveryOf(call.message)?.id ?? null;
+  const delivery = deliveryOf(call.incoming)?.id ?? null;
   const jobId = delivery === null ? newJobId() : deliveredJobId(delivery);
   const id = responseIdOf(jobId);
   const made = { id, jobId, body: parsed, queued: queuedFor(call, id, parsed) };
@@ -65,7 +65,7 @@ export async function acceptResponse(
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
     await giveBack({ ...call, ...NOTHING_HELD });
-    response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNKEPT_HEADER) });
+    response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNSTORED_HEADER) });
     response.end(JSON.stringify(accepted));
     return;
   }
@@ -144,7 +144,7 @@ async function accept(
   const text = JSON.stringify({ ...sent, stream: true });
   await refuseUnservable(call, text, candidates);
   await checkUnlocked(call);
-  await using slot = await access.queue.reserveSlot('text.response', turnTakerOf(call.message));
+  await using slot = await access.queue.reserveSlot('text.response', turnTakerOf(call.incoming));
   const owner = { ...(await reserveForJob(call, jobId)), slot };
   return await store(call, access, { id, text, body, queued, owner });
 }
@@ -168,7 +168,7 @@ async function store(
   { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
   { id, text, body, queued, owner }: NewJob,
 ): Promise<JsonObject> {
-  const { identity, request, message, services, history } = call;
+  const { identity, request, incoming, services, history } = call;
   const keepsEvents = request.streamed;
   const { metering } = owner;
   const remove = () =>
@@ -176,7 +176,7 @@ async function store(
       responses.remove(id),
       services.conversations.remove({ owner: history.owner, kind: 'response', id }),
     ]);
-  const isKept = await keepAccepted(call, id, { accepted: queued, body });
+  const isKept = await storeAccepted(call, id, { accepted: queued, body });
   const accepted = isKept ? queued : { ...queued, store: false };
   try {
     await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
@@ -193,7 +193,7 @@ async function store(
     void remove();
     throw error;
   }
-  const headers = keptHeaders(message.headers);
+  const headers = storedHeaders(incoming.headers);
   try {
     await queue.submit(
       'text.response',
@@ -208,15 +208,15 @@ async function store(
 }
 
 /** The others concern the caller's connection, or are the edge's. */
-const KEPT_HEADERS =
+const STORED_HEADERS =
   /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-strict|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
 
-const keptHeaders = (
+const storedHeaders = (
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' && KEPT_HEADERS.test(name) ? [[name, value]] : [],
+      typeof value === 'string' && STORED_HEADERS.test(name) ? [[name, value]] : [],
     ),
   );
 

@@ -8,7 +8,7 @@ import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { findOwned, readKept, removeKept, startingAfter } from '../stored/kept-response.ts';
+import { findOwned, readStored, removeStored, startingAfter } from '../stored/read-stored.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';
@@ -20,7 +20,7 @@ interface ShowOptions extends Acceptance {
 interface FoundCall {
   readonly id: string;
   readonly found: BackgroundResponse;
-  readonly message: Request;
+  readonly incoming: Request;
   readonly response: Response;
 }
 
@@ -30,26 +30,26 @@ type Operation = (call: FoundCall, options: ShowOptions) => Promise<void>;
 const createHandler =
   (operation: Operation) =>
   (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
-  async (message, response, next) => {
-    const id = String(message.params.id);
+  async (incoming, response, next) => {
+    const id = String(incoming.params.id);
     const found = isOwnId(id) ? await find(options, id) : null;
     const { configuration } = options.services.upstream;
-    const owners = ownersOf(identityOf(message), configuration.conversations);
+    const owners = ownersOf(identityOf(incoming), configuration.conversations);
     // Another owner's does not exist.
-    if (found === null || !owners.includes(found.owner)) return otherwise(message, response, next);
-    contextOf(message).line.responseId = id;
-    await operation({ id, found, message, response }, options);
+    if (found === null || !owners.includes(found.owner)) return otherwise(incoming, response, next);
+    contextOf(incoming).line.responseId = id;
+    await operation({ id, found, incoming, response }, options);
   };
 
 /** `GET /v1/responses/{id}`, as an object or as its events. */
 export const createReadHandler = createHandler(async (call, options) => {
-  const { id, found, message, response } = call;
-  const query = new URLSearchParams(queryOf(message));
+  const { id, found, incoming, response } = call;
+  const query = new URLSearchParams(queryOf(incoming));
   if (query.get('stream') !== 'true') return show(call, found, options);
   const after = startingAfter(query);
   const { responses, feed, services } = options;
   if (!found.keepsEvents || !(await responses.hasEvents(id).catch(rethrow))) throw withoutEvents(id, found);
-  const context = contextOf(message);
+  const context = contextOf(incoming);
   const headers = { ...found.ending?.headers, ...eventStreamHead(context) };
   const { keepAliveMs } = services;
   await followResponse({ responses, feed, id, after, response, context, headers, keepAliveMs });
@@ -68,8 +68,8 @@ export const createDeleteHandler = createHandler(async (call, options) => {
   const { id, found } = call;
   const { responses, services } = options;
   await responses.remove(id).catch(rethrow);
-  const kept = await findOwned(services, found.owner, id);
-  if (kept !== null) await removeKept(services, kept);
+  const stored = await findOwned(services, found.owner, id);
+  if (stored !== null) await removeStored(services, stored);
   send(call, { id, object: 'response', deleted: true });
 });
 
@@ -97,8 +97,8 @@ async function cancel({ id, found }: FoundCall, options: ShowOptions): Promise<v
 async function show(call: FoundCall, shown: BackgroundResponse, { services }: ShowOptions): Promise<void> {
   const { id } = call;
   const { response, ending, owner } = shown;
-  const kept = response === null ? await findOwned(services, owner, id) : null;
-  const body = kept === null ? response : await readKept(services, kept);
+  const stored = response === null ? await findOwned(services, owner, id) : null;
+  const body = stored === null ? response : await readStored(services, stored);
   if (body === null) throw notFound(id);
   send(call, body, ending?.headers);
 }
@@ -107,10 +107,10 @@ const notFound = (id: string) =>
   new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
 
 function send(
-  { message, response }: FoundCall,
+  { incoming, response }: FoundCall,
   body: JsonObject,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  response.writeHead(200, { ...headers, ...jsonHead(contextOf(message)) });
+  response.writeHead(200, { ...headers, ...jsonHead(contextOf(incoming)) });
   response.end(JSON.stringify(body));
 }

@@ -11,15 +11,15 @@ import type { TextServices } from '../../call/request/text-call.ts';
 import { consumptionOf, costOf, knownUsage, pricesOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';
-import type { WindowEnd } from '../../stored/conversations/conversation-store.ts';
-import { originIn, type ResponseOrigin } from '../../stored/kept-response.ts';
+import { originIn, type ResponseOrigin } from '../../stored/response-record.ts';
+import type { WindowEnd } from '../../stored/store/conversation-store.ts';
 import { answerLength } from '../../wire/answer-length.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { findOwned, readKept } from '../stored/kept-response.ts';
-import { keepEnd } from './keep-background.ts';
+import { findOwned, readStored } from '../stored/read-stored.ts';
 import type { RecordedEnd } from './record-events.ts';
+import { storeEnd } from './store-background.ts';
 
-/** Where background responses are kept. */
+/** Where background responses are stored. */
 export interface BackgroundAccess {
   readonly services: TextServices;
   readonly responses: BackgroundResponses;
@@ -38,15 +38,15 @@ interface Completion {
 }
 
 /**
- * Ends a response that has been generated. It is kept first, because a reader of its last event may continue it at once. Where it
- * cannot be kept, the response itself has `store: false`.
+ * Ends a response that has been generated. It is stored first, because a reader of its last event may continue it at once. Where it
+ * cannot be stored, the response itself has `store: false`.
  */
 export async function completeBackground(
   { services, responses }: BackgroundAccess,
   { id, accepted, end, usage, headers, origin, after }: Completion,
 ): Promise<void> {
   const { status, event } = end;
-  const isKept = await keepEnd(services, accepted, { ...end.response, id }, { origin, after });
+  const isKept = await storeEnd(services, accepted, { ...end.response, id }, { origin, after });
   const response = isKept ? end.response : { ...end.response, store: false };
   const isOurs = await responses.end(id, {
     status,
@@ -56,11 +56,11 @@ export async function completeBackground(
     events: [{ ...event, rest: { ...event.rest, response } }],
   });
   // It was cancelled in this instant, and stays so.
-  if (!isOurs && isKept) await keepCancelled(services, id, accepted);
+  if (!isOurs && isKept) await storeCancelled(services, id, accepted);
 }
 
 /**
- * Ends a response that was kept by a worker which died before it could end it. Resolves to what it used; null where
+ * Ends a response that was stored by a worker which died before it could end it. Resolves to what it used; null where
  * there is none.
  */
 export async function recoverBackground(
@@ -71,11 +71,11 @@ export async function recoverBackground(
   if (known === null) return null;
   const { usage } = known.ending ?? {};
   if (usage !== undefined) return { status: known.status, usage };
-  const kept = known.isKept && !isFinal(known.status) ? await findOwned(services, known.owner, id) : null;
-  const status = BackgroundStatus.safeParse(kept?.record.data.status).data ?? 'queued';
-  if (kept === null || !isFinal(status)) return null;
-  const response = await readKept(services, kept);
-  const recovered = usageOfKept(services, response, originIn(kept.record.data));
+  const stored = known.isKept && !isFinal(known.status) ? await findOwned(services, known.owner, id) : null;
+  const status = BackgroundStatus.safeParse(stored?.record.data.status).data ?? 'queued';
+  if (stored === null || !isFinal(status)) return null;
+  const response = await readStored(services, stored);
+  const recovered = usageOfStored(services, response, originIn(stored.record.data));
   await responses.end(id, {
     status,
     response: 'kept',
@@ -86,7 +86,7 @@ export async function recoverBackground(
   return { status, usage: recovered };
 }
 
-function usageOfKept(
+function usageOfStored(
   { upstream }: TextServices,
   response: JsonObject,
   { channel, requestedModel }: ResponseOrigin,
@@ -120,7 +120,7 @@ export async function failBackground(
   const error = encodeOpenAiError(thrown instanceof GatewayError ? thrown : internal());
   const { code, message, param } = error;
   const response = { ...known.response, status: 'failed', error: { code, message } };
-  const isKept = await keepEnd(services, known, { ...response, id });
+  const isKept = await storeEnd(services, known, { ...response, id });
   await responses.end(id, {
     status: 'failed',
     response: isKept ? 'kept' : response,
@@ -143,11 +143,11 @@ export async function cancelBackground(
 ): Promise<boolean> {
   if (isFinal(known.status)) return false;
   const isOurs = await responses.end(id, { status: 'cancelled', response: null, headers: {}, events: [] });
-  if (isOurs) await keepCancelled(services, id, known);
+  if (isOurs) await storeCancelled(services, id, known);
   return isOurs;
 }
 
-const keepCancelled = (services: TextServices, id: string, known: BackgroundResponse): Promise<boolean> => {
+const storeCancelled = (services: TextServices, id: string, known: BackgroundResponse): Promise<boolean> => {
   const response: JsonObject = { ...known.response, status: 'cancelled', output: [] };
-  return keepEnd(services, known, { ...response, id });
+  return storeEnd(services, known, { ...response, id });
 };

@@ -25,7 +25,7 @@ export async function openJobCall(
   { body, identity, model: name }: TextResponseInput,
   { services, exchange, requestId }: JobExchange,
 ): Promise<TextCall> {
-  const { message, response } = exchange;
+  const { incoming, response } = exchange;
   const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
@@ -34,8 +34,8 @@ export async function openJobCall(
     services,
     endpoint,
     identity,
-    context: openContext(message, response, { requestId, identity, deadline: NO_DEADLINE }),
-    message,
+    context: openContext(incoming, response, { requestId, identity, deadline: NO_DEADLINE }),
+    incoming,
     response,
     request,
     model,

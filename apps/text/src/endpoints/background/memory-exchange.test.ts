@@ -7,9 +7,9 @@ const open = () =>
   openMemoryExchange({ method: 'POST', path: '/v1/responses', headers: { 'user-agent': 'test' } });
 
 test('the request arrives as it was sent, and what is written to its response is the reply', async () => {
-  const { message, response, reply } = await open();
-  expect(message).toMatchObject({ method: 'POST', url: '/v1/responses' });
-  expect(message.headers['user-agent']).toBe('test');
+  const { incoming, response, reply } = await open();
+  expect(incoming).toMatchObject({ method: 'POST', url: '/v1/responses' });
+  expect(incoming.headers['user-agent']).toBe('test');
   response.writeHead(200, { 'content-type': 'text/plain' });
   response.write('one ');
   response.end('two');

@@ -5,7 +5,7 @@ import { http } from '@gateway/service-kit/node-http';
 
 /** An HTTP exchange whose two ends are in this process: what answers a caller can answer the gateway itself. */
 export interface MemoryExchange {
-  readonly message: IncomingMessage;
+  readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   /** What is written to `response`, as its caller gets it. Rejects where nothing is. */
   readonly reply: Promise<IncomingMessage>;
@@ -39,9 +39,9 @@ export async function openMemoryExchange({ method, path, headers }: MemoryReques
   });
   reply.catch(() => undefined);
   outgoing.end();
-  const [message, response]: [IncomingMessage, ServerResponse] = await arrived.then(([one, other]) => [
+  const [incoming, response]: [IncomingMessage, ServerResponse] = await arrived.then(([one, other]) => [
     one,
     other,
   ]);
-  return { message, response, reply, leave: () => void outgoing.destroy() };
+  return { incoming, response, reply, leave: () => void outgoing.destroy() };
 }

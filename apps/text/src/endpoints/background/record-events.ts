@@ -34,7 +34,7 @@ const LAST_EVENTS: ReadonlyMap<string, BackgroundStatus> = new Map([
   ['response.failed', 'failed'],
 ]);
 /** What the gateway has promised of the response, whatever the provider calls it. */
-const KEPT_MEMBERS = ['id', 'created_at', 'background', 'store', 'previous_response_id'] as const;
+const STORED_MEMBERS = ['id', 'created_at', 'background', 'store', 'previous_response_id'] as const;
 
 /**
  * Reads the events of a generated response to their end and keeps them on the way. The last one is returned instead, so
@@ -42,8 +42,8 @@ const KEPT_MEMBERS = ['id', 'created_at', 'background', 'store', 'previous_respo
  * the response.
  */
 export async function recordEvents({ reply, id, accepted, log }: RecordOptions): Promise<RecordedEnd | null> {
-  const kept = Object.fromEntries(
-    KEPT_MEMBERS.flatMap((name) => (name in accepted ? [[name, accepted[name]]] : [])),
+  const stored = Object.fromEntries(
+    STORED_MEMBERS.flatMap((name) => (name in accepted ? [[name, accepted[name]]] : [])),
   );
   const frames = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
   // To leave the loop must not break the exchange off.
@@ -51,7 +51,7 @@ export async function recordEvents({ reply, id, accepted, log }: RecordOptions):
     const events: LoggedEvent[] = [];
     let end: RecordedEnd | null = null;
     for (const { data } of frames.push(chunk)) {
-      const event = data === null ? null : eventOf(data, kept);
+      const event = data === null ? null : eventOf(data, stored);
       if (event === null || end !== null || SENT_BEFORE.has(event.type)) continue;
       const status = LAST_EVENTS.get(event.type);
       if (status === undefined) events.push(event);
@@ -68,11 +68,11 @@ export async function recordEvents({ reply, id, accepted, log }: RecordOptions):
 }
 
 /** An event under the response's own id. Long numbers stay as they are. */
-function eventOf(data: string, kept: JsonObject): LoggedEvent | null {
+function eventOf(data: string, stored: JsonObject): LoggedEvent | null {
   if (data === '[DONE]') return null;
   const parsed = parseBody(data);
   if (!isJsonObject(parsed) || typeof parsed.type !== 'string') return null;
   const { type, sequence_number: _, ...rest } = parsed;
   const response = objectAt(rest, 'response');
-  return { type, rest: response === null ? rest : { ...rest, response: { ...response, ...kept } } };
+  return { type, rest: response === null ? rest : { ...rest, response: { ...response, ...stored } } };
 }

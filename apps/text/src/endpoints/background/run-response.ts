@@ -10,8 +10,8 @@ import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import { conversationIn } from '../../call/request/history.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
-import type { ResponseOrigin } from '../../stored/kept-response.ts';
 import { originAt } from '../../stored/origins/maker.ts';
+import type { ResponseOrigin } from '../../stored/response-record.ts';
 import { answerCall } from '../answer-call.ts';
 import {
   type BackgroundAccess,
@@ -75,7 +75,7 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
   ended: async ({ jobId, error }) => {
     if (error === undefined) return;
     const id = responseIdOf(jobId);
-    await untilKept(async () => {
+    await untilStored(async () => {
       if ((await recoverBackground(access, id)) === null) await failBackground(access, id, error);
     });
   },
@@ -85,7 +85,7 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
 const END_DELAYS_MS = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
 
 /** A Redis that is full or away must not leave a response without an end: its readers would wait for ever. */
-async function untilKept(end: () => Promise<void>): Promise<void> {
+async function untilStored(end: () => Promise<void>): Promise<void> {
   for (const delayMs of END_DELAYS_MS) {
     try {
       return await end();
@@ -107,7 +107,7 @@ interface Generated {
   readonly usage: UsageResult;
   /** What failed before anything was generated. */
   readonly thrown: unknown;
-  /** Rejects where the exchange was left, or the events could not be kept. */
+  /** Rejects where the exchange was left, or the events could not be stored. */
   readonly recording: Promise<Recording>;
   readonly origin: ResponseOrigin;
 }

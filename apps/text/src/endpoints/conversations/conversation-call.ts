@@ -6,30 +6,30 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import { spaceOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { conversationsOff, itemNotFound } from '../../conversations/conversation-errors.ts';
+import { conversationsOff, itemNotFound } from '../../stored/conversation-errors.ts';
+import { isReference } from '../../stored/response-record.ts';
 import {
   type ConversationItem,
-  type KeptConversation,
-  type KeptConversations,
-  keptConversations,
-  keptItem,
-} from '../../conversations/kept-conversations.ts';
-import { isReference } from '../../stored/kept-response.ts';
+  type StoredConversation,
+  type StoredConversations,
+  storedConversations,
+  storedItem,
+} from '../../stored/stored-conversations.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
 export function conversationsOf(
   { conversations, upstream }: TextServices,
-  message: Request,
-): KeptConversations {
-  const space = spaceOf(identityOf(message), null, upstream.configuration.conversations);
+  incoming: Request,
+): StoredConversations {
+  const space = spaceOf(identityOf(incoming), null, upstream.configuration.conversations);
   if (space === null) throw conversationsOff();
-  return keptConversations(conversations, space);
+  return storedConversations(conversations, space);
 }
 
 /** The conversation that a request's path names; the log line has it too. */
-export function namedConversation(message: Request): string {
-  const id = String(message.params.id);
-  contextOf(message).line.conversationId = id;
+export function namedConversation(incoming: Request): string {
+  const id = String(incoming.params.id);
+  contextOf(incoming).line.conversationId = id;
   return id;
 }
 
@@ -40,22 +40,22 @@ export function namedConversation(message: Request): string {
  */
 export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
-  message: Request,
+  incoming: Request,
   { maxBodyBytes, maxJsonDepth }: TextServices,
 ): Promise<z.infer<Schema>> {
   const bounds = { maxBytes: maxBodyBytes, maxDepth: maxJsonDepth };
-  return validate(schema, hasBody(message.headers) ? (await readJsonBody(message, bounds)).value : {});
+  return validate(schema, hasBody(incoming.headers) ? (await readJsonBody(incoming, bounds)).value : {});
 }
 
 /** Items that a request adds; what it names by an id alone is what its owner has under that id. */
 export async function addedItems(
-  conversations: KeptConversations,
+  conversations: StoredConversations,
   items: readonly unknown[],
 ): Promise<readonly ConversationItem[]> {
   const ids = items.filter(isReference).map(({ id }) => id);
   const found = new Map((await conversations.named(ids)).map((item, index) => [ids[index], item]));
   return items.map((item) => {
-    if (!isReference(item)) return keptItem(item);
+    if (!isReference(item)) return storedItem(item);
     const named = found.get(item.id);
     if (!named) throw itemNotFound(item.id, 'items');
     return named;
@@ -63,7 +63,7 @@ export async function addedItems(
 }
 
 /** A conversation as callers see it. */
-export const shownConversation = ({ id, createdAt, metadata }: KeptConversation) => ({
+export const shownConversation = ({ id, createdAt, metadata }: StoredConversation) => ({
   id,
   object: 'conversation',
   created_at: createdAt,

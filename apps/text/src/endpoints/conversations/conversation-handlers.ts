@@ -2,7 +2,7 @@ import { ConversationRequest, ConversationUpdate } from '@gateway/contracts/open
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { conversationNotFound } from '../../conversations/conversation-errors.ts';
+import { conversationNotFound } from '../../stored/conversation-errors.ts';
 import {
   addedItems,
   conversationsOf,
@@ -14,20 +14,20 @@ import {
 /** Handles `POST /v1/conversations`. */
 export const createConversation =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const conversations = conversationsOf(services, message);
-    const { items, metadata } = await readBody(ConversationRequest, message, services);
+  async (incoming, response) => {
+    const conversations = conversationsOf(services, incoming);
+    const { items, metadata } = await readBody(ConversationRequest, incoming, services);
     const made = await conversations.create(await addedItems(conversations, items ?? []), metadata ?? {});
-    contextOf(message).line.conversationId = made.id;
+    contextOf(incoming).line.conversationId = made.id;
     response.json(shownConversation(made));
   };
 
 /** Handles `GET /v1/conversations/{id}`. */
 export const readConversation =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const found = await conversationsOf(services, message).find(id);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const found = await conversationsOf(services, incoming).find(id);
     if (found === null) throw conversationNotFound(id);
     response.json(shownConversation(found));
   };
@@ -35,10 +35,10 @@ export const readConversation =
 /** Handles `POST /v1/conversations/{id}`: other metadata. */
 export const updateConversation =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const conversations = conversationsOf(services, message);
-    const { metadata } = await readBody(ConversationUpdate, message, services);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const conversations = conversationsOf(services, incoming);
+    const { metadata } = await readBody(ConversationUpdate, incoming, services);
     const changed = await conversations.describe(id, metadata ?? {});
     response.json(shownConversation(changed));
   };
@@ -46,8 +46,8 @@ export const updateConversation =
 /** Handles `DELETE /v1/conversations/{id}`. Responses that were made with it stay. */
 export const deleteConversation =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    if (!(await conversationsOf(services, message).remove(id))) throw conversationNotFound(id);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    if (!(await conversationsOf(services, incoming).remove(id))) throw conversationNotFound(id);
     response.json({ id, object: 'conversation.deleted', deleted: true });
   };

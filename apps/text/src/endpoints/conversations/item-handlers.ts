@@ -1,7 +1,7 @@
 import { ConversationItemsRequest } from '@gateway/contracts/openai/conversations';
 import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { conversationNotFound, itemNotFound } from '../../conversations/conversation-errors.ts';
+import { conversationNotFound, itemNotFound } from '../../stored/conversation-errors.ts';
 import { listedItems, shownItem } from '../../stored/shown-item.ts';
 import { itemPage } from '../stored/item-page.ts';
 import {
@@ -15,10 +15,10 @@ import {
 /** Handles `POST /v1/conversations/{id}/items`. */
 export const addItems =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const conversations = conversationsOf(services, message);
-    const body = await readBody(ConversationItemsRequest, message, services);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const conversations = conversationsOf(services, incoming);
+    const body = await readBody(ConversationItemsRequest, incoming, services);
     const added = await addedItems(conversations, body.items);
     const lock = await conversations.lock(id);
     try {
@@ -39,21 +39,21 @@ export const addItems =
 /** Handles `GET /v1/conversations/{id}/items`. */
 export const listItems =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const items = await conversationsOf(services, message).items(id);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const items = await conversationsOf(services, incoming).items(id);
     if (items === null) throw conversationNotFound(id);
-    const { page, members } = itemPage(listedItems(items), message.query);
+    const { page, members } = itemPage(listedItems(items), incoming.query);
     response.json({ object: 'list', data: page.map(shownItem), ...members });
   };
 
 /** Handles `GET /v1/conversations/{id}/items/{item_id}`. */
 export const readItem =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const itemId = String(message.params.item_id);
-    const items = await conversationsOf(services, message).items(id);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const itemId = String(incoming.params.item_id);
+    const items = await conversationsOf(services, incoming).items(id);
     if (items === null) throw conversationNotFound(id);
     const item = items.find((one) => one.id === itemId);
     if (item === undefined) throw itemNotFound(itemId);
@@ -63,10 +63,10 @@ export const readItem =
 /** Handles `DELETE /v1/conversations/{id}/items/{item_id}`. */
 export const deleteItem =
   (services: TextServices): RequestHandler =>
-  async (message, response) => {
-    const id = namedConversation(message);
-    const itemId = String(message.params.item_id);
-    const conversations = conversationsOf(services, message);
+  async (incoming, response) => {
+    const id = namedConversation(incoming);
+    const itemId = String(incoming.params.item_id);
+    const conversations = conversationsOf(services, incoming);
     const lock = await conversations.lock(id);
     const changed = await conversations
       .removeItem(id, itemId)

@@ -22,7 +22,7 @@ export const prepareCountTranslation = (
   { endpoint, replyBody }: CountEndpoint,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { message, request, model } = call;
+    const { incoming, request, model } = call;
     const protocol = textProtocolOf(candidate);
     const translated = translateRequest({
       caller: endpoint.protocol,
@@ -37,7 +37,7 @@ export const prepareCountTranslation = (
       request: {
         operation: COUNT_OPERATIONS[protocol],
         method: 'POST',
-        headers: translatedHeaders(message.headers, false),
+        headers: translatedHeaders(incoming.headers, false),
         translated: true,
         body: JSON.stringify(Object.fromEntries(counted)),
       },

@@ -10,12 +10,12 @@ import { tokensOf } from '../../call/history/conversation-space.ts';
 import { threadUnsupported } from '../../call/history/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
 import { candidatesFor, openCall } from '../../call/open-call.ts';
-import { namesKept } from '../../call/request/history.ts';
+import { namesStored } from '../../call/request/history.ts';
 import { NOTHING_HELD, type TextCall, type TextServices } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
-import { estimateTokens } from '../../conversation/estimate-tokens.ts';
-import { refuseParameter } from '../../conversation/losses.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
+import { estimateTokens } from '../../neutral/estimate-tokens.ts';
+import { refuseParameter } from '../../neutral/losses.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import { openThread } from '../../threads/open-thread.ts';
@@ -30,8 +30,8 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  * as they can; where none can, the gateway estimates.
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
-  return async (message, response) => {
-    const opened = await openCall(count.endpoint, services, message, response);
+  return async (incoming, response) => {
+    const opened = await openCall(count.endpoint, services, incoming, response);
     const held =
       opened.request.thread === null ? { ...opened, ...NOTHING_HELD } : await openThread(opened, 'counting');
     const call = { ...held, reservation: null };
@@ -67,7 +67,7 @@ const isUnknownPath = (error: unknown): boolean =>
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
   const { endpoint, context, response, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
-  const isNamed = unseen === undefined && candidate !== undefined && namesKept(call);
+  const isNamed = unseen === undefined && candidate !== undefined && namesStored(call);
   const whole = isNamed ? await wholeCall(call, candidate) : call;
   const { request } = candidate === undefined ? whole : openCompactions(whole, candidate);
   const body = countedBody(endpoint.protocol, request.content.take());

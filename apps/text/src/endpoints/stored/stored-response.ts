@@ -16,21 +16,21 @@ import { streamHeaders } from '../../passthrough/headers.ts';
 import { explainFor, passedStream } from '../../passthrough/passed-stream.ts';
 import { relayJson } from '../../passthrough/relay-json.ts';
 import { createResponsesStreamReader } from '../../protocols/responses/stream/stream-reader.ts';
-import { isFinal, originIn } from '../../stored/kept-response.ts';
 import { candidateAt } from '../../stored/origins/candidate-at.ts';
 import type { IdOrigin, ProviderId } from '../../stored/origins/id-origins.ts';
 import { listedItems, receivedIds, replyWithin } from '../../stored/origins/received-ids.ts';
+import { isFinal, originIn } from '../../stored/response-record.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import {
-  completeKept,
-  findKept,
-  type KeptResponse,
+  completeStored,
+  findStored,
   listInput,
-  readKept,
-  removeKept,
+  readStored,
+  removeStored,
+  type StoredResponse,
   startingAfter,
-  streamKept,
-} from './kept-response.ts';
+  streamStored,
+} from './read-stored.ts';
 
 interface StoredCall {
   readonly method: UpstreamRequest['method'];
@@ -41,54 +41,54 @@ interface StoredCall {
 /** One call about an earlier response, and what is known of that. */
 interface StoredRequest extends StoredCall {
   readonly services: TextServices;
-  readonly message: Request;
+  readonly incoming: Request;
   readonly response: ServerResponse;
   readonly context: RequestContext;
   readonly id: string;
-  /** Null for what was made before records were kept, and for what could not be kept. */
-  readonly kept: KeptResponse | null;
+  /** Null for what was made before records were stored, and for what could not be stored. */
+  readonly stored: StoredResponse | null;
   /** The provider that has it, if one does. */
   readonly made: { readonly origin: IdOrigin; readonly candidate: Candidate } | null;
 }
 
 /** Handles a call about an earlier response, for the key that received it: by our record, or by its provider. */
 export function createStoredHandler(call: StoredCall, services: TextServices): RequestHandler {
-  return async (message, response) => {
-    const context = contextOf(message);
-    const id = String(message.params.id);
+  return async (incoming, response) => {
+    const context = contextOf(incoming);
+    const id = String(incoming.params.id);
     context.line.responseId = id;
-    const identity = identityOf(message);
-    const [kept, [found]] = await Promise.all([
-      findKept(services, identity, id),
+    const identity = identityOf(incoming);
+    const [stored, [found]] = await Promise.all([
+      findStored(services, identity, id),
       services.origins.find([{ kind: 'response', id }], identity.keyId),
     ]);
-    const origin = kept === null ? found : providersOrigin(kept);
+    const origin = stored === null ? found : providersOrigin(stored);
     const candidate =
       typeof origin === 'object' ? candidateAt(services.upstream.configuration, origin) : null;
     const made = typeof origin === 'object' && candidate !== null ? { origin, candidate } : null;
-    if (kept === null && made === null) throw notFound(id);
-    const request = { ...call, services, message, response, context, id, kept, made };
-    await (kept !== null && made === null ? answerKept(request, kept) : answer(request));
+    if (stored === null && made === null) throw notFound(id);
+    const request = { ...call, services, incoming, response, context, id, stored, made };
+    await (stored !== null && made === null ? answerStored(request, stored) : answer(request));
   };
 }
 
-function providersOrigin({ record: { data } }: KeptResponse): IdOrigin | 'unknown' {
+function providersOrigin({ record: { data } }: StoredResponse): IdOrigin | 'unknown' {
   const origin = originIn(data);
   return origin.isProviders ? origin : 'unknown';
 }
 
 /** From the record where it has all that is requested, else from the provider; from the record too where that fails. */
 async function answer(request: StoredRequest): Promise<void> {
-  const { method, subpath, message, kept } = request;
-  const isRead = method === 'GET' && (subpath === '/input_items' || queryOf(message) === '');
-  if (kept !== null && isRead && isFinal(kept.record.data)) return answerKept(request, kept);
+  const { method, subpath, incoming, stored } = request;
+  const isRead = method === 'GET' && (subpath === '/input_items' || queryOf(incoming) === '');
+  if (stored !== null && isRead && isFinal(stored.record.data)) return answerStored(request, stored);
   try {
     await askProvider(request);
   } catch (error) {
     const isGone = error instanceof GatewayError && error.options.relay?.status === 404;
     const mayAnswer = method === 'GET' ? isUnanswered(error) || isGone : method === 'DELETE' && isGone;
-    if (kept === null || !mayAnswer || !isFinal(kept.record.data)) throw error;
-    await answerKept(request, kept);
+    if (stored === null || !mayAnswer || !isFinal(stored.record.data)) throw error;
+    await answerStored(request, stored);
   }
 }
 
@@ -96,23 +96,23 @@ async function answer(request: StoredRequest): Promise<void> {
 const isUnanswered = (error: unknown): boolean =>
   error instanceof GatewayError && error.source === 'upstream' && error.options.relay === undefined;
 
-async function answerKept(request: StoredRequest, kept: KeptResponse): Promise<void> {
-  const { method, subpath, services, message, response, context, id } = request;
-  const query = new URLSearchParams(queryOf(message));
+async function answerStored(request: StoredRequest, stored: StoredResponse): Promise<void> {
+  const { method, subpath, services, incoming, response, context, id } = request;
+  const query = new URLSearchParams(queryOf(incoming));
   if (method === 'DELETE') {
-    await removeKept(services, kept);
+    await removeStored(services, stored);
     writeJson(response, context, { id, object: 'response', deleted: true });
   } else if (method === 'POST') {
     // A background response that has ended stays as it is.
-    if (kept.record.data.background === true)
-      return writeJson(response, context, await readKept(services, kept));
+    if (stored.record.data.background === true)
+      return writeJson(response, context, await readStored(services, stored));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
-    writeJson(response, context, await listInput(services, kept, message.query));
+    writeJson(response, context, await listInput(services, stored, incoming.query));
   } else {
-    const shown = await readKept(services, kept);
+    const shown = await readStored(services, stored);
     if (query.get('stream') !== 'true') writeJson(response, context, shown);
-    else streamKept(response, context, shown, startingAfter(query));
+    else streamStored(response, context, shown, startingAfter(query));
   }
 }
 
@@ -123,7 +123,7 @@ function writeJson(response: ServerResponse, context: RequestContext, value: obj
 }
 
 async function askProvider(request: StoredRequest): Promise<void> {
-  const { method, subpath, services, message, response, context, id, made } = request;
+  const { method, subpath, services, incoming, response, context, id, made } = request;
   if (made === null) throw notFound(id);
   const { upstream, background } = services;
   const isDeletion = method === 'DELETE';
@@ -136,8 +136,8 @@ async function askProvider(request: StoredRequest): Promise<void> {
       operation: 'responses',
       method,
       subpath: `/${encodeURIComponent(id)}${subpath}`,
-      query: queryOf(message),
-      headers: message.headers,
+      query: queryOf(incoming),
+      headers: incoming.headers,
     }),
     dialect: 'openai',
     streamed: true,
@@ -175,9 +175,9 @@ async function onReply(
   body: JsonObject,
   whole: () => JsonObject,
 ): Promise<JsonObject | null> {
-  const { method, subpath, services, id, kept } = request;
+  const { method, subpath, services, id, stored } = request;
   if (method === 'DELETE') {
-    if (kept !== null) await removeKept(services, kept);
+    if (stored !== null) await removeStored(services, stored);
     else await services.origins.forget({ kind: 'response', id }).catch(() => undefined);
     return null;
   }
@@ -186,7 +186,7 @@ async function onReply(
     return null;
   }
   await noteShown(request, body.background === true ? whole() : body);
-  const previous = kept?.record.previous ?? null;
+  const previous = stored?.record.previous ?? null;
   return previous === null ? null : { previous_response_id: previous };
 }
 
@@ -196,13 +196,13 @@ const notFound = (id: string) =>
 /** Items of a background response are received when it is read, and its end may be seen for the first time. */
 async function noteShown(request: StoredRequest, shown: JsonObject): Promise<void> {
   if (shown.background !== true) return;
-  const { services, id, kept } = request;
-  const isEnd = kept !== null && !isFinal(kept.record.data) && isFinal(shown);
+  const { services, id, stored } = request;
+  const isEnd = stored !== null && !isFinal(stored.record.data) && isFinal(shown);
   await Promise.all([
     remember(request, receivedIds('responses', shown, { responses: true, messages: false })),
     // If this fails, the next look in the background books it.
     services.background.seen(id, shown).catch(() => undefined),
-    isEnd ? completeKept(services, kept, shown).catch(() => undefined) : undefined,
+    isEnd ? completeStored(services, stored, shown).catch(() => undefined) : undefined,
   ]);
 }
 

@@ -1,7 +1,7 @@
 import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { ResponsesKnownCall } from '@gateway/contracts/openai/responses-known-calls';
 import { z } from 'zod';
-import type { CallItem, KnownCall } from '../../conversation/tool.ts';
+import type { CallItem, KnownCall } from '../../neutral/tool.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { about, INTEGER, type KnownTool, oneOf, parameters, TEXT, TEXTS } from './parameters.ts';

@@ -1,8 +1,8 @@
 import { type ChatOutput, ChatReply } from '@gateway/contracts/openai/chat-wire';
-import type { ReplyPart } from '../../../conversation/parts.ts';
-import type { Reply } from '../../../conversation/reply/reply.ts';
-import { isCut } from '../../../conversation/reply/whole-arguments.ts';
-import type { Target } from '../../../conversation/target.ts';
+import type { ReplyPart } from '../../../neutral/parts.ts';
+import type { Reply } from '../../../neutral/reply/reply.ts';
+import { isCut } from '../../../neutral/reply/whole-arguments.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { decodeServerError } from '../../../wire/openai-errors.ts';
 import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';

@@ -1,15 +1,15 @@
-import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
+import { CallIds } from '../../../neutral/encoding/call-ids.ts';
+import { sealPayload } from '../../../neutral/encoding/sealed-reasoning.ts';
 import type {
   Citation,
   OpaquePayload,
   ReasoningPart,
   ReplyPart,
   ToolCallPart,
-} from '../../../conversation/parts.ts';
-import { REFUSAL_TEXT, type Reply } from '../../../conversation/reply/reply.ts';
-import { isCut } from '../../../conversation/reply/whole-arguments.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+} from '../../../neutral/parts.ts';
+import { REFUSAL_TEXT, type Reply } from '../../../neutral/reply/reply.ts';
+import { isCut } from '../../../neutral/reply/whole-arguments.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { encodeFinish } from './finish-reason.ts';

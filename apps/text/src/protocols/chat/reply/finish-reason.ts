@@ -1,6 +1,6 @@
 import type { FinishReason } from '@gateway/contracts/finish-words';
 import { endsAnswer, finishMeaning } from '@gateway/contracts/finish-words';
-import { type Finish, fittingReason } from '../../../conversation/reply/reply.ts';
+import { type Finish, fittingReason } from '../../../neutral/reply/reply.ts';
 import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
 interface Seen {

@@ -1,7 +1,7 @@
 import { listOf, maybeText } from '@gateway/contracts/json/reply-members';
 import type { ChatOutput, ChatOutputPart, ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
 import { z } from 'zod';
-import type { Target } from '../../../conversation/target.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import type { ThinkTags, ThoughtPiece } from './think-tags.ts';
 

@@ -1,9 +1,9 @@
 import { ChatContentPart, type ChatMessage } from '@gateway/contracts/openai/chat-wire';
-import { type ContentPart, decodeSource, resultContent } from '../../../conversation/content.ts';
-import type { Turn } from '../../../conversation/conversation.ts';
-import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
-import type { Part, ReasoningPart, TextPart } from '../../../conversation/parts.ts';
-import type { RequestReader } from '../../../conversation/request-reader.ts';
+import { type ContentPart, decodeSource, resultContent } from '../../../neutral/content.ts';
+import type { Turn } from '../../../neutral/conversation.ts';
+import { openReasoning } from '../../../neutral/encoding/sealed-reasoning.ts';
+import type { Part, ReasoningPart, TextPart } from '../../../neutral/parts.ts';
+import type { RequestReader } from '../../../neutral/request-reader.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 

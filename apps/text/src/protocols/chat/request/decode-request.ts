@@ -1,9 +1,9 @@
 import { ChatRequest, type ChatTool } from '@gateway/contracts/openai/chat-wire';
 import type { z } from 'zod';
-import type { Conversation, OutputFormat } from '../../../conversation/conversation.ts';
-import { isOwnEffort, readEffort } from '../../../conversation/encoding/effort.ts';
-import { RequestReader } from '../../../conversation/request-reader.ts';
-import type { NamedTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
+import type { Conversation, OutputFormat } from '../../../neutral/conversation.ts';
+import { isOwnEffort, readEffort } from '../../../neutral/encoding/effort.ts';
+import { RequestReader } from '../../../neutral/request-reader.ts';
+import type { NamedTool, Tool, ToolChoice } from '../../../neutral/tool.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { decodeMessages } from './decode-messages.ts';

@@ -1,8 +1,8 @@
-import { toDataUrl } from '../../../conversation/data-url.ts';
-import { type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import { documentText, fileName, searchResultText } from '../../../conversation/encoding/plain-text.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
-import type { AudioPart, DocumentPart, ImagePart, ResultContent } from '../../../conversation/parts.ts';
+import { toDataUrl } from '../../../neutral/data-url.ts';
+import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { documentText, fileName, searchResultText } from '../../../neutral/encoding/plain-text.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
+import type { AudioPart, DocumentPart, ImagePart, ResultContent } from '../../../neutral/parts.ts';
 
 export type ChatPart = { readonly type: string; readonly [member: string]: unknown };
 

@@ -1,21 +1,10 @@
-import type { Turn } from '../../../conversation/conversation.ts';
-import { historyCallId } from '../../../conversation/encoding/call-ids.ts';
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import {
-  asSystemText,
-  errorText,
-  textOf,
-  withoutAttribution,
-} from '../../../conversation/encoding/plain-text.ts';
-import { refusePrefill, settleTurns } from '../../../conversation/encoding/settle-turns.ts';
-import type {
-  Part,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../../conversation/parts.ts';
-import { acceptsPayload } from '../../../conversation/target.ts';
+import type { Turn } from '../../../neutral/conversation.ts';
+import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { asSystemText, errorText, textOf, withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
+import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
+import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../../neutral/parts.ts';
+import { acceptsPayload } from '../../../neutral/target.ts';
 import { type ChatPart, encodeShown, textPart } from './encode-content.ts';
 
 export type Message = { readonly role: string; readonly [member: string]: unknown };

@@ -1,9 +1,9 @@
-import { encodeEffort } from '../../../conversation/encoding/effort.ts';
-import type { EncodedRequest, Encoder } from '../../../conversation/encoding/encoder.ts';
-import { omitRefusedMembers } from '../../../conversation/encoding/refused-members.ts';
-import { encodeUserId } from '../../../conversation/encoding/user-id.ts';
-import { reportUntranslatable } from '../../../conversation/request-reader.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
+import { encodeEffort } from '../../../neutral/encoding/effort.ts';
+import type { EncodedRequest, Encoder } from '../../../neutral/encoding/encoder.ts';
+import { omitRefusedMembers } from '../../../neutral/encoding/refused-members.ts';
+import { encodeUserId } from '../../../neutral/encoding/user-id.ts';
+import { reportUntranslatable } from '../../../neutral/request-reader.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeToolChoice, encodeTools, encodeWebSearchMember, selectChatTools } from './encode-tools.ts';
 

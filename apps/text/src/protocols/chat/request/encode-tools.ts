@@ -1,9 +1,9 @@
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { customAsFunction, objectParameters } from '../../../conversation/encoding/function-tools.ts';
-import { availableTools } from '../../../conversation/encoding/hosted-tools.ts';
-import { selectTools, type ToolSelection } from '../../../conversation/encoding/tool-selection.ts';
-import { refuseParameter, refuseTool } from '../../../conversation/losses.ts';
-import type { CustomTool, FunctionTool, Tool, WebSearchTool } from '../../../conversation/tool.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { customAsFunction, objectParameters } from '../../../neutral/encoding/function-tools.ts';
+import { availableTools } from '../../../neutral/encoding/hosted-tools.ts';
+import { selectTools, type ToolSelection } from '../../../neutral/encoding/tool-selection.ts';
+import { refuseParameter, refuseTool } from '../../../neutral/losses.ts';
+import type { CustomTool, FunctionTool, Tool, WebSearchTool } from '../../../neutral/tool.ts';
 
 /** The only way to request a search in chat: a request member of its own. */
 const WEB_SEARCH_MEMBER = 'web_search_options';

@@ -1,6 +1,6 @@
 import type { ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
-import type { PartSequence } from '../../../conversation/reply/part-sequence.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
+import type { PartSequence } from '../../../neutral/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import { upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { begunBy, CallFragments, type FollowedCall, isWhole } from './call-fragments.ts';
 

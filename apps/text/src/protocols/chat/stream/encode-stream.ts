@@ -1,7 +1,7 @@
-import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import { REFUSAL_TEXT } from '../../../conversation/reply/reply.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+import { CallIds } from '../../../neutral/encoding/call-ids.ts';
+import { REFUSAL_TEXT } from '../../../neutral/reply/reply.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { encodeAnnotation } from '../reply/annotations.ts';

@@ -1,5 +1,5 @@
 import type { MessagesCitation } from '@gateway/contracts/anthropic/messages-wire';
-import type { Citation } from '../../../conversation/parts.ts';
+import type { Citation } from '../../../neutral/parts.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 
 const isHttp = (address: string): boolean => /^https?:\/\//i.test(address);

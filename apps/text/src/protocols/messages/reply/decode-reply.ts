@@ -1,7 +1,7 @@
 import { MessagesOutputBlock, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
-import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../../../conversation/parts.ts';
-import type { Reply } from '../../../conversation/reply/reply.ts';
-import type { Target } from '../../../conversation/target.ts';
+import type { OpaquePayload, ReplyPart, SearchSource, WebSearchPart } from '../../../neutral/parts.ts';
+import type { Reply } from '../../../neutral/reply/reply.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { readUpstream } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';

@@ -1,9 +1,9 @@
-import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
-import type { OpaquePayload, ReplyPart, ToolCallPart, WebSearchPart } from '../../../conversation/parts.ts';
-import type { Reply } from '../../../conversation/reply/reply.ts';
-import { isCut } from '../../../conversation/reply/whole-arguments.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+import { CallIds } from '../../../neutral/encoding/call-ids.ts';
+import { sealPayload } from '../../../neutral/encoding/sealed-reasoning.ts';
+import type { OpaquePayload, ReplyPart, ToolCallPart, WebSearchPart } from '../../../neutral/parts.ts';
+import type { Reply } from '../../../neutral/reply/reply.ts';
+import { isCut } from '../../../neutral/reply/whole-arguments.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 import { upstreamNonsense } from '../../../wire/read-upstream.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';

@@ -1,7 +1,7 @@
 import type { MessagesEnding } from '@gateway/contracts/anthropic/messages-wire';
 import type { FinishReason } from '@gateway/contracts/finish-words';
 import { finishMeaning } from '@gateway/contracts/finish-words';
-import { type Finish, fittingReason } from '../../../conversation/reply/reply.ts';
+import { type Finish, fittingReason } from '../../../neutral/reply/reply.ts';
 import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
 const FROM_NEUTRAL: Record<FinishReason, string> = {

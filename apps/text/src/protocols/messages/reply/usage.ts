@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
-import type { AnswerPlan } from '../../../conversation/target.ts';
+import type { AnswerPlan } from '../../../neutral/target.ts';
 import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';

@@ -1,8 +1,8 @@
 import { MessagesBlock } from '@gateway/contracts/anthropic/messages-wire';
 import type { z } from 'zod';
-import type { Turn } from '../../../conversation/conversation.ts';
-import { mediaTypeOf } from '../../../conversation/data-url.ts';
-import { openReasoning } from '../../../conversation/encoding/sealed-reasoning.ts';
+import type { Turn } from '../../../neutral/conversation.ts';
+import { mediaTypeOf } from '../../../neutral/data-url.ts';
+import { openReasoning } from '../../../neutral/encoding/sealed-reasoning.ts';
 import type {
   DocumentPart,
   ImagePart,
@@ -10,8 +10,8 @@ import type {
   Part,
   ResultContent,
   TextPart,
-} from '../../../conversation/parts.ts';
-import type { RequestReader } from '../../../conversation/request-reader.ts';
+} from '../../../neutral/parts.ts';
+import type { RequestReader } from '../../../neutral/request-reader.ts';
 import type { Path } from '../../../wire/path.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { browserStateText } from '../../caller-tools/browser-state.ts';

@@ -1,8 +1,8 @@
 import { MessagesRequestWire } from '@gateway/contracts/anthropic/messages-wire';
-import type { Conversation, OutputFormat, ReasoningControl } from '../../../conversation/conversation.ts';
-import { readEffort } from '../../../conversation/encoding/effort.ts';
-import type { TextPart } from '../../../conversation/parts.ts';
-import { RequestReader } from '../../../conversation/request-reader.ts';
+import type { Conversation, OutputFormat, ReasoningControl } from '../../../neutral/conversation.ts';
+import { readEffort } from '../../../neutral/encoding/effort.ts';
+import type { TextPart } from '../../../neutral/parts.ts';
+import { RequestReader } from '../../../neutral/request-reader.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { decodeContent } from './decode-content.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';

@@ -5,8 +5,8 @@ import {
   MessagesToolset,
   MessagesWebSearchTool,
 } from '@gateway/contracts/anthropic/messages-wire';
-import type { RequestReader } from '../../../conversation/request-reader.ts';
-import type { FunctionTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
+import type { RequestReader } from '../../../neutral/request-reader.ts';
+import type { FunctionTool, Tool, ToolChoice } from '../../../neutral/tool.ts';
 import type { Path } from '../../../wire/path.ts';
 import { messagesClientTool } from '../../caller-tools/messages-tools.ts';
 import { messagesToolset } from '../../caller-tools/messages-toolsets.ts';

@@ -1,7 +1,7 @@
-import { historyCallId } from '../../../conversation/encoding/call-ids.ts';
-import { type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import { documentText, searchResultText } from '../../../conversation/encoding/plain-text.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
+import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
+import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { documentText, searchResultText } from '../../../neutral/encoding/plain-text.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
 import type {
   DocumentPart,
   ImagePart,
@@ -11,8 +11,8 @@ import type {
   ResultContent,
   ToolCallPart,
   ToolResultPart,
-} from '../../../conversation/parts.ts';
-import { acceptsPayload } from '../../../conversation/target.ts';
+} from '../../../neutral/parts.ts';
+import { acceptsPayload } from '../../../neutral/target.ts';
 import type { Path } from '../../../wire/path.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 

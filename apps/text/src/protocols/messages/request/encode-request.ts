@@ -1,11 +1,11 @@
 import { blocks } from '@gateway/contracts/openai/moderation-wire';
-import { type EncodedRequest, type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import { withoutAttribution } from '../../../conversation/encoding/plain-text.ts';
-import { omitRefusedMembers } from '../../../conversation/encoding/refused-members.ts';
-import { encodeUserId } from '../../../conversation/encoding/user-id.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
-import { reportUntranslatable } from '../../../conversation/request-reader.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
+import { type EncodedRequest, type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
+import { omitRefusedMembers } from '../../../neutral/encoding/refused-members.ts';
+import { encodeUserId } from '../../../neutral/encoding/user-id.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
+import { reportUntranslatable } from '../../../neutral/request-reader.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeToolChoice, encodeTools, selectMessagesTools } from './encode-tools.ts';
 import { encodeTurns } from './encode-turns.ts';

@@ -1,8 +1,8 @@
 import type { Effort } from '@gateway/contracts/quirks';
-import type { ReasoningControl } from '../../../conversation/conversation.ts';
-import { nearestEffort } from '../../../conversation/encoding/effort.ts';
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
+import type { ReasoningControl } from '../../../neutral/conversation.ts';
+import { nearestEffort } from '../../../neutral/encoding/effort.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
 
 /** Tokens of thought for a manual model, by effort. */
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {

@@ -1,9 +1,9 @@
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { customAsFunction, objectParameters } from '../../../conversation/encoding/function-tools.ts';
-import { availableTools } from '../../../conversation/encoding/hosted-tools.ts';
-import { selectTools, type ToolSelection } from '../../../conversation/encoding/tool-selection.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
-import type { FunctionTool, Tool, WebSearchTool } from '../../../conversation/tool.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { customAsFunction, objectParameters } from '../../../neutral/encoding/function-tools.ts';
+import { availableTools } from '../../../neutral/encoding/hosted-tools.ts';
+import { selectTools, type ToolSelection } from '../../../neutral/encoding/tool-selection.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
+import type { FunctionTool, Tool, WebSearchTool } from '../../../neutral/tool.ts';
 
 const DEFAULT_WEB_SEARCH = 'web_search_20250305';
 

@@ -1,9 +1,9 @@
-import type { Turn } from '../../../conversation/conversation.ts';
-import { type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import { asSystemText, CONTINUATION_TEXT, textOf } from '../../../conversation/encoding/plain-text.ts';
-import { settleTurns } from '../../../conversation/encoding/settle-turns.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
-import type { TextPart } from '../../../conversation/parts.ts';
+import type { Turn } from '../../../neutral/conversation.ts';
+import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { asSystemText, CONTINUATION_TEXT, textOf } from '../../../neutral/encoding/plain-text.ts';
+import { settleTurns } from '../../../neutral/encoding/settle-turns.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
+import type { TextPart } from '../../../neutral/parts.ts';
 import { type Block, encodePart } from './encode-content.ts';
 
 interface Message {

@@ -5,9 +5,9 @@ import {
 } from '@gateway/contracts/anthropic/messages-wire';
 import { lookUp } from '@gateway/contracts/look-up';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
-import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { Target } from '../../../conversation/target.ts';
+import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { objectOf } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { isJsonObject, parseArguments, parseExactly } from '../../../wire/raw-json.ts';

@@ -1,7 +1,7 @@
-import type { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import type { Citation, OpaquePayload } from '../../../conversation/parts.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+import type { CallIds } from '../../../neutral/encoding/call-ids.ts';
+import type { Citation, OpaquePayload } from '../../../neutral/parts.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';

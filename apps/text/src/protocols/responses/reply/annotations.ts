@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Citation } from '../../../conversation/parts.ts';
+import type { Citation } from '../../../neutral/parts.ts';
 
 const UrlCitation = z.looseObject({
   type: z.literal('url_citation'),

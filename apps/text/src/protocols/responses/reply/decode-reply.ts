@@ -1,7 +1,7 @@
 import { ResponsesOutputItem, ResponsesReply } from '@gateway/contracts/openai/responses-wire';
-import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../../conversation/parts.ts';
-import type { Reply } from '../../../conversation/reply/reply.ts';
-import type { Target } from '../../../conversation/target.ts';
+import type { OpaquePayload, ReplyPart, WebSearchPart } from '../../../neutral/parts.ts';
+import type { Reply } from '../../../neutral/reply/reply.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { decodeOpenAiError } from '../../../wire/openai-errors.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';

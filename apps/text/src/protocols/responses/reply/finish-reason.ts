@@ -1,6 +1,6 @@
 import { finishMeaning } from '@gateway/contracts/finish-words';
 import type { ResponsesReply } from '@gateway/contracts/openai/responses-wire';
-import type { Finish } from '../../../conversation/reply/reply.ts';
+import type { Finish } from '../../../neutral/reply/reply.ts';
 import { upstreamGaveUp } from '../../../wire/read-upstream.ts';
 
 interface Seen {

@@ -1,4 +1,4 @@
-import type { AnswerContext } from '../../../conversation/target.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import type { Usage } from '../../../wire/usage.ts';

@@ -1,7 +1,7 @@
 import { ResponsesKnownCall, ResponsesKnownOutput } from '@gateway/contracts/openai/responses-known-calls';
-import { decodeSource } from '../../../conversation/content.ts';
-import type { ToolResultPart } from '../../../conversation/parts.ts';
-import type { RequestReader } from '../../../conversation/request-reader.ts';
+import { decodeSource } from '../../../neutral/content.ts';
+import type { ToolResultPart } from '../../../neutral/parts.ts';
+import type { RequestReader } from '../../../neutral/request-reader.ts';
 import type { Path } from '../../../wire/path.ts';
 
 type Item = { readonly [member: string]: unknown };

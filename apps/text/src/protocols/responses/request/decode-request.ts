@@ -1,8 +1,8 @@
 import { ResponsesRequestWire } from '@gateway/contracts/openai/responses-wire';
-import type { Conversation, OutputFormat, ReasoningControl } from '../../../conversation/conversation.ts';
-import { isOwnEffort, readEffort } from '../../../conversation/encoding/effort.ts';
-import type { TextPart } from '../../../conversation/parts.ts';
-import { RequestReader } from '../../../conversation/request-reader.ts';
+import type { Conversation, OutputFormat, ReasoningControl } from '../../../neutral/conversation.ts';
+import { isOwnEffort, readEffort } from '../../../neutral/encoding/effort.ts';
+import type { TextPart } from '../../../neutral/parts.ts';
+import { RequestReader } from '../../../neutral/request-reader.ts';
 import type { OpaqueTokens } from '../../../wire/tokens/opaque-token.ts';
 import { ItemReader } from './decode-items.ts';
 import { decodeTool, decodeToolChoice } from './decode-tools.ts';

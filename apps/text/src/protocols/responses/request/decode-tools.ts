@@ -4,8 +4,8 @@ import {
   ResponsesToolChoice,
 } from '@gateway/contracts/openai/responses-wire';
 import type { z } from 'zod';
-import type { RequestReader } from '../../../conversation/request-reader.ts';
-import type { NamedTool, Tool, ToolChoice } from '../../../conversation/tool.ts';
+import type { RequestReader } from '../../../neutral/request-reader.ts';
+import type { NamedTool, Tool, ToolChoice } from '../../../neutral/tool.ts';
 import type { Path } from '../../../wire/path.ts';
 import { responsesCallerTool } from '../../caller-tools/responses-tools.ts';
 

@@ -1,12 +1,7 @@
-import { toDataUrl } from '../../../conversation/data-url.ts';
-import { type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import {
-  documentText,
-  errorText,
-  fileName,
-  searchResultText,
-} from '../../../conversation/encoding/plain-text.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
+import { toDataUrl } from '../../../neutral/data-url.ts';
+import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { documentText, errorText, fileName, searchResultText } from '../../../neutral/encoding/plain-text.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
 import type {
   AudioPart,
   DocumentPart,
@@ -14,7 +9,7 @@ import type {
   MediaSource,
   ResultContent,
   ToolResultPart,
-} from '../../../conversation/parts.ts';
+} from '../../../neutral/parts.ts';
 import type { Path } from '../../../wire/path.ts';
 
 type InputPart = { readonly type: string; readonly [member: string]: unknown };

@@ -1,9 +1,9 @@
-import type { Turn } from '../../../conversation/conversation.ts';
-import { historyCallId } from '../../../conversation/encoding/call-ids.ts';
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { refusePrefill, settleTurns } from '../../../conversation/encoding/settle-turns.ts';
-import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../../conversation/parts.ts';
-import { acceptsPayload } from '../../../conversation/target.ts';
+import type { Turn } from '../../../neutral/conversation.ts';
+import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
+import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../../neutral/parts.ts';
+import { acceptsPayload } from '../../../neutral/target.ts';
 import { encodeOutput, encodeShown } from './encode-content.ts';
 
 type Item = { readonly [member: string]: unknown };

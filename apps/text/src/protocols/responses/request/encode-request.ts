@@ -1,12 +1,12 @@
-import type { ReasoningControl } from '../../../conversation/conversation.ts';
-import { encodeEffort } from '../../../conversation/encoding/effort.ts';
-import { type EncodedRequest, type Encoder, staysHome } from '../../../conversation/encoding/encoder.ts';
-import { withoutAttribution } from '../../../conversation/encoding/plain-text.ts';
-import { omitRefusedMembers } from '../../../conversation/encoding/refused-members.ts';
-import { encodeUserId } from '../../../conversation/encoding/user-id.ts';
-import { reportUntranslatable } from '../../../conversation/request-reader.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
-import type { Tool } from '../../../conversation/tool.ts';
+import type { ReasoningControl } from '../../../neutral/conversation.ts';
+import { encodeEffort } from '../../../neutral/encoding/effort.ts';
+import { type EncodedRequest, type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
+import { omitRefusedMembers } from '../../../neutral/encoding/refused-members.ts';
+import { encodeUserId } from '../../../neutral/encoding/user-id.ts';
+import { reportUntranslatable } from '../../../neutral/request-reader.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
+import type { Tool } from '../../../neutral/tool.ts';
 import { encodeItems } from './encode-items.ts';
 import { encodeMaxToolCalls, encodeToolChoice, encodeTools, selectResponsesTools } from './encode-tools.ts';
 

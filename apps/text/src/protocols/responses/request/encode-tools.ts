@@ -1,9 +1,9 @@
-import type { Encoder } from '../../../conversation/encoding/encoder.ts';
-import { objectParameters } from '../../../conversation/encoding/function-tools.ts';
-import { availableTools } from '../../../conversation/encoding/hosted-tools.ts';
-import { refuseParameter } from '../../../conversation/losses.ts';
-import { pathsOf } from '../../../conversation/scalar-paths.ts';
-import type { CustomTool, FunctionTool, NamedTool, Tool, WebSearchTool } from '../../../conversation/tool.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { objectParameters } from '../../../neutral/encoding/function-tools.ts';
+import { availableTools } from '../../../neutral/encoding/hosted-tools.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
+import type { CustomTool, FunctionTool, NamedTool, Tool, WebSearchTool } from '../../../neutral/tool.ts';
 
 const DEFAULT_WEB_SEARCH = 'web_search';
 

@@ -1,8 +1,8 @@
 import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/responses-wire';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
-import { PartSequence } from '../../../conversation/reply/part-sequence.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { Target } from '../../../conversation/target.ts';
+import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { textAt } from '../../../wire/json-object.ts';
 import { decodeFailure, decodeOpenAiError } from '../../../wire/openai-errors.ts';
 import { parseBody } from '../../../wire/raw-json.ts';

@@ -1,7 +1,7 @@
-import type { Reply } from '../../../conversation/reply/reply.ts';
-import { replyEvents } from '../../../conversation/reply/reply-events.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+import type { Reply } from '../../../neutral/reply/reply.ts';
+import { replyEvents } from '../../../neutral/reply/reply-events.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { ResponseWriter } from './response-writer.ts';

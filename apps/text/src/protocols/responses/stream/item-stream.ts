@@ -1,8 +1,8 @@
 import { ResponsesOutputItem } from '@gateway/contracts/openai/responses-wire';
-import type { Citation } from '../../../conversation/parts.ts';
-import type { PartSequence } from '../../../conversation/reply/part-sequence.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { Target } from '../../../conversation/target.ts';
+import type { Citation } from '../../../neutral/parts.ts';
+import type { PartSequence } from '../../../neutral/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { Target } from '../../../neutral/target.ts';
 import { textAt } from '../../../wire/json-object.ts';
 import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';

@@ -1,4 +1,4 @@
-import type { Citation } from '../../../conversation/parts.ts';
+import type { Citation } from '../../../neutral/parts.ts';
 import { encodeAnnotation } from '../reply/annotations.ts';
 import type { Emit, ItemStatus, ItemWriter, Position } from './item-writer.ts';
 

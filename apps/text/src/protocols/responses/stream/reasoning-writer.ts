@@ -1,6 +1,6 @@
-import { sealPayload } from '../../../conversation/encoding/sealed-reasoning.ts';
-import type { OpaquePayload } from '../../../conversation/parts.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
+import { sealPayload } from '../../../neutral/encoding/sealed-reasoning.ts';
+import type { OpaquePayload } from '../../../neutral/parts.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
 import type { Emit, ItemWriter, Position } from './item-writer.ts';
 
 /** Reasoning: a summary in parts, or the trace of an open-weight model. */

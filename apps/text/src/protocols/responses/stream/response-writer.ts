@@ -1,9 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import { CallIds } from '../../../conversation/encoding/call-ids.ts';
-import { type Finish, REFUSAL_TEXT } from '../../../conversation/reply/reply.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
-import type { AnswerContext } from '../../../conversation/target.ts';
-import type { CallItem } from '../../../conversation/tool.ts';
+import { CallIds } from '../../../neutral/encoding/call-ids.ts';
+import { type Finish, REFUSAL_TEXT } from '../../../neutral/reply/reply.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
+import type { AnswerContext } from '../../../neutral/target.ts';
+import type { CallItem } from '../../../neutral/tool.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 import { addUsage, type Usage } from '../../../wire/usage.ts';
 import { encodeOpenAiError } from '../reply/errors.ts';

@@ -1,4 +1,4 @@
-import type { WebSearchPart } from '../../../conversation/parts.ts';
+import type { WebSearchPart } from '../../../neutral/parts.ts';
 import type { Emit, ItemStatus, ItemWriter, Position } from './item-writer.ts';
 
 /** A web search that the upstream runs. What was searched for is known at its end. */

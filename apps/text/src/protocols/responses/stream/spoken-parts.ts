@@ -1,5 +1,5 @@
-import type { PartSequence } from '../../../conversation/reply/part-sequence.ts';
-import type { StreamEvent } from '../../../conversation/reply/stream-event.ts';
+import type { PartSequence } from '../../../neutral/reply/part-sequence.ts';
+import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'tool-call' | 'web-search';
 

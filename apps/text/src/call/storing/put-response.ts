@@ -1,4 +1,4 @@
-import type { NewRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
+import type { NewRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
 import type { TextCall } from '../request/text-call.ts';
 
 interface NewResponse extends Pick<NewRecord, 'id' | 'input' | 'output' | 'data' | 'received'> {
@@ -27,7 +27,7 @@ export async function putResponse(
       maxBytes: maxBytesPerKey,
     })
     .catch(() => 'failed' as const);
-  services.metrics.kept(result);
+  services.metrics.stored(result);
   if (result !== 'stored') context.line.responseKept = false;
   return result === 'stored';
 }

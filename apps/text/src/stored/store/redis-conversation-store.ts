@@ -28,7 +28,7 @@ interface ConversationStoreOptions {
 
 /** No provider's ids are as long. */
 const MAX_ID_CHARACTERS = 512;
-/** Of one record: all of them are kept in one script call. */
+/** Of one record: all of them are stored in one script call. */
 const MAX_ITEMS = 10_000;
 /** What one script reads, so that no other command waits for long. */
 const ITEMS_PER_READ = 500;

@@ -1,10 +1,6 @@
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import {
-  type ConversationItem,
-  keptConversations,
-  newItemId,
-} from '../../conversations/kept-conversations.ts';
-import type { NewItem } from '../../stored/conversations/window-nodes.ts';
+import type { NewItem } from '../../stored/store/window-nodes.ts';
+import { type ConversationItem, newItemId, storedConversations } from '../../stored/stored-conversations.ts';
 import { objectOf } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { spaceOf } from '../history/conversation-space.ts';
@@ -25,17 +21,17 @@ export async function addToConversation(
   const space = spaceOf(identity, null, services.upstream.configuration.conversations);
   let isAdded = false;
   if (items !== null && space !== null) {
-    const adding = keptConversations(services.conversations, space).add(
+    const adding = storedConversations(services.conversations, space).add(
       id,
       items.map(withId),
-      deliveryOf(call.message)?.id ?? null,
+      deliveryOf(call.incoming)?.id ?? null,
     );
     isAdded = await adding.then(
       () => true,
       () => false,
     );
     context.line.conversationKept = isAdded;
-    services.metrics.kept(isAdded ? 'stored' : 'failed');
+    services.metrics.stored(isAdded ? 'stored' : 'failed');
   }
   await conversationLock?.release().catch(() => undefined);
   return isAdded;

@@ -13,7 +13,7 @@ export interface RecordKey {
   readonly id: string;
 }
 
-/** The end of a kept window, to be gone on from. */
+/** The end of a stored window, to be gone on from. */
 export interface WindowEnd {
   /** Empty where there are no items. */
   readonly head: string;
@@ -34,7 +34,7 @@ export interface NewRecord extends RecordKey {
   readonly after?: WindowEnd;
   readonly input: readonly NewItem[];
   readonly output: readonly NewItem[];
-  /** The rest: what is large among its members lies outside of Redis, and is kept once. */
+  /** The rest: what is large among its members lies outside of Redis, and is stored once. */
   readonly data: JsonObject;
   /** Keep it only if the record is there and ends like this: for changes of one that is shared. */
   readonly expects?: string;
@@ -48,7 +48,7 @@ export interface NewRecord extends RecordKey {
 
 /**
  * `full`: the owner's bound is reached. `previous-not-found`: it is gone. `continued`: by another one. `changed`: the record
- * is not the expected one. `taken`: another key, or another response, has the same id. Nothing is kept then.
+ * is not the expected one. `taken`: another key, or another response, has the same id. Nothing is stored then.
  */
 export type PutResult = 'stored' | 'full' | 'previous-not-found' | 'continued' | 'changed' | 'taken';
 
@@ -66,7 +66,7 @@ export interface StoredRecord extends WindowEnd {
 export interface StoredItem {
   /** Its own, or one that the store gives to an item without. */
   readonly id: string;
-  /** As it was kept: without an id where it had none. */
+  /** As it was stored: without an id where it had none. */
   readonly json: string;
   /** The channel that made it; null for what a caller sent. */
   readonly maker: string | null;

@@ -1,11 +1,11 @@
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { Dropped } from '../../conversation/losses.ts';
-import type { NewRecord } from '../../stored/conversations/conversation-store.ts';
-import type { NewItem } from '../../stored/conversations/window-nodes.ts';
-import { dataOf, inputItems, outputItems } from '../../stored/kept-response.ts';
+import type { Dropped } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import { makerAt, makerName, originAt } from '../../stored/origins/maker.ts';
 import { receivedIds } from '../../stored/origins/received-ids.ts';
+import { dataOf, inputItems, outputItems } from '../../stored/response-record.ts';
+import type { NewRecord } from '../../stored/store/conversation-store.ts';
+import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
@@ -20,28 +20,28 @@ import { putResponse } from './put-response.ts';
 export type Amendment = JsonObject | null;
 
 /** Reported if the configuration forbids to store responses of this key or model. */
-const NEVER_KEPT: Dropped = {
+const NEVER_STORED: Dropped = {
   path: ['store'],
   reason: 'nothing is stored for this key or this model',
 };
 
 /** The loss of a call whose response must not be stored. */
 export const lostStore = ({ history }: TextCall): readonly Dropped[] =>
-  history.storing === 'refused' ? [NEVER_KEPT] : [];
+  history.storing === 'refused' ? [NEVER_STORED] : [];
 
 /** Under `x-gateway-strict`, not storing is a loss only if the request sets `store`. */
 export const missed = ({ request }: TextCall, dropped: readonly Dropped[]): readonly Dropped[] =>
-  request.setsStore ? dropped : dropped.filter((one) => one !== NEVER_KEPT);
+  request.setsStore ? dropped : dropped.filter((one) => one !== NEVER_STORED);
 
 /** The header of a response that is not stored although its caller requested it. A stream has `store: false` in its last event. */
-const [UNKEPT, NO] = ['x-gateway-stored', 'false'] as const;
-export const UNKEPT_HEADER = { [UNKEPT]: NO };
+const [UNSTORED, NO] = ['x-gateway-stored', 'false'] as const;
+export const UNSTORED_HEADER = { [UNSTORED]: NO };
 
 /** Sets this header on a reply that has not begun. */
-export const sayUnkept = ({ response }: Pick<TextCall, 'response'>): unknown =>
-  response.setHeader(UNKEPT, NO);
+export const sayUnstored = ({ response }: Pick<TextCall, 'response'>): unknown =>
+  response.setHeader(UNSTORED, NO);
 
-interface KeepOptions {
+interface StoreOptions {
   /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */
   readonly whole?: () => JsonObject;
   /** Its provider stores it too. A provider never stores what the gateway has compacted. */
@@ -54,11 +54,11 @@ interface KeepOptions {
  *
  * @returns the members to replace in the response, so that it is true
  */
-export async function keepResponse(
+export async function storeResponse(
   call: TextCall,
   candidate: Candidate,
   response: JsonObject,
-  { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: KeepOptions = {},
+  { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: StoreOptions = {},
 ): Promise<Amendment> {
   const { history, identity, request, endpoint } = call;
   const { where, shown } = decideStoring({

@@ -1,15 +1,15 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
-import { putResponse } from '../../call/keeping/put-response.ts';
 import type { OpenedCall, TextServices } from '../../call/request/text-call.ts';
-import { dataOf, inputItems } from '../../stored/kept-response.ts';
+import { putResponse } from '../../call/storing/put-response.ts';
+import { dataOf, inputItems } from '../../stored/response-record.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { completeKept, findOwned, type Made } from '../stored/kept-response.ts';
+import { completeStored, findOwned, type Made } from '../stored/read-stored.ts';
 
 /**
- * Keeps a background response when it is accepted: its input can be listed, and continuing it too early is refused.
+ * Stores a background response when it is accepted: its input can be listed, and continuing it too early is refused.
  * Resolves to whether it could; what is not kept can be read, but not continued.
  */
-export async function keepAccepted(
+export async function storeAccepted(
   call: OpenedCall,
   id: string,
   { accepted, body }: { readonly accepted: JsonObject; readonly body: JsonObject },
@@ -29,8 +29,8 @@ export async function keepAccepted(
   });
 }
 
-/** Keeps how it has ended. Resolves to whether the store has it; where not, it has nothing of it. */
-export async function keepEnd(
+/** Stores how it has ended. Resolves to whether the store has it; where not, it has nothing of it. */
+export async function storeEnd(
   services: TextServices,
   { owner, isKept }: Pick<BackgroundResponse, 'owner' | 'isKept'>,
   response: JsonObject & { readonly id: string },
@@ -38,9 +38,9 @@ export async function keepEnd(
 ): Promise<boolean> {
   if (!isKept) return false;
   const { id } = response;
-  const kept = await findOwned(services, owner, id).catch(() => null);
-  if (kept === null) return false;
-  if (await completeKept(services, kept, response, made).catch(() => false)) return true;
+  const stored = await findOwned(services, owner, id).catch(() => null);
+  if (stored === null) return false;
+  if (await completeStored(services, stored, response, made).catch(() => false)) return true;
   await services.conversations.remove({ owner, kind: 'response', id }).catch(() => undefined);
   return false;
 }

@@ -13,7 +13,7 @@ export interface PartFiles {
 /** A name of its own for every file, so that removing one never takes what another process has just written. */
 export const newPartName = (): string => `conversation-${randomUUID()}.json`;
 
-/** Keeps the parts in a store of assets. */
+/** Stores the parts in a store of assets. */
 export const partFilesIn = (assets: Pick<AssetStore, 'put' | 'open' | 'delete'>): PartFiles => ({
   put: async (name, bytes) => {
     await assets.put(name, bytes);

@@ -8,7 +8,7 @@ export interface NewItem {
   readonly maker?: string | null;
 }
 
-/** An item after those before it. Items that begin alike have the same nodes, and are kept once. */
+/** An item after those before it. Items that begin alike have the same nodes, and are stored once. */
 export interface WindowNode {
   readonly node: string;
   /** Empty for the first one of a window. */

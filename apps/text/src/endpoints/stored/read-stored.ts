@@ -7,7 +7,8 @@ import { findResponse } from '../../call/history/continued.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
-import type { StoredRecord, WindowEnd } from '../../stored/conversations/conversation-store.ts';
+import { makerName } from '../../stored/origins/maker.ts';
+import type { PendingResponse } from '../../stored/pending-responses.ts';
 import {
   dataOf,
   isFinal,
@@ -15,27 +16,26 @@ import {
   outputItems,
   type ResponseOrigin,
   responseOf,
-} from '../../stored/kept-response.ts';
-import { makerName } from '../../stored/origins/maker.ts';
-import type { PendingResponse } from '../../stored/pending-responses.ts';
+} from '../../stored/response-record.ts';
 import { listedItems, shownItem } from '../../stored/shown-item.ts';
+import type { StoredRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { itemPage } from './item-page.ts';
 
 /** A response that the gateway has a record for. */
-export interface KeptResponse {
+export interface StoredResponse {
   readonly owner: string;
   readonly id: string;
   readonly record: StoredRecord;
 }
 
-type KeepingServices = Pick<TextServices, 'conversations' | 'upstream' | 'metrics'>;
+type StoringServices = Pick<TextServices, 'conversations' | 'upstream' | 'metrics'>;
 
-export async function findKept(
-  services: KeepingServices,
+export async function findStored(
+  services: StoringServices,
   identity: Pick<Identity, 'keyId' | 'team'>,
   id: string,
-): Promise<KeptResponse | null> {
+): Promise<StoredResponse | null> {
   const rules = services.upstream.configuration.conversations;
   return findResponse(services, ownersOf(identity, rules), id, rules);
 }
@@ -45,46 +45,46 @@ export async function findOwned(
   { conversations }: TextServices,
   owner: string,
   id: string,
-): Promise<KeptResponse | null> {
+): Promise<StoredResponse | null> {
   const found = await conversations.read({ owner, kind: 'response', id }, { retentionMs: null });
   return found && { owner, id, record: found.record };
 }
 
-const keyOf = ({ owner, id }: KeptResponse) => ({ owner, kind: 'response', id }) as const;
+const keyOf = ({ owner, id }: StoredResponse) => ({ owner, kind: 'response', id }) as const;
 
-const itemsOf = async (services: KeepingServices, kept: KeptResponse, items: 'input' | 'output') =>
-  (await services.conversations.read(keyOf(kept), { retentionMs: null, items }))?.items ?? [];
+const itemsOf = async (services: StoringServices, stored: StoredResponse, items: 'input' | 'output') =>
+  (await services.conversations.read(keyOf(stored), { retentionMs: null, items }))?.items ?? [];
 
 /** The response as its caller got it. */
-export const readKept = async (services: TextServices, kept: KeptResponse): Promise<JsonObject> =>
-  responseOf(kept.record.data, await itemsOf(services, kept, 'output'));
+export const readStored = async (services: TextServices, stored: StoredResponse): Promise<JsonObject> =>
+  responseOf(stored.record.data, await itemsOf(services, stored, 'output'));
 
 /** Forgets the response everywhere, with the ids that it brought. */
-export async function removeKept(services: TextServices, kept: KeptResponse): Promise<void> {
-  const output = await itemsOf(services, kept, 'output');
-  await services.conversations.remove(keyOf(kept));
+export async function removeStored(services: TextServices, stored: StoredResponse): Promise<void> {
+  const output = await itemsOf(services, stored, 'output');
+  await services.conversations.remove(keyOf(stored));
   const ids = [
-    { kind: 'response', id: kept.id } as const,
+    { kind: 'response', id: stored.id } as const,
     ...output.map(({ id }) => ({ kind: 'item', id }) as const),
   ];
   await Promise.all(ids.map((id) => services.origins.forget(id).catch(() => undefined)));
 }
 
-/** How a response was made that was kept before. */
+/** How a response was made that was stored before. */
 export interface Made {
   readonly origin: ResponseOrigin;
-  /** The kept items that its input follows, beside those of an earlier response. */
+  /** The stored items that its input follows, beside those of an earlier response. */
   readonly after: WindowEnd | null;
 }
 
-/** Keeps how a response has ended that was under way when it was kept. Resolves to whether it could. */
-export async function completeKept(
-  services: KeepingServices,
-  kept: KeptResponse,
+/** Stores how a response has ended that was under way when it was stored. Resolves to whether it could. */
+export async function completeStored(
+  services: StoringServices,
+  stored: StoredResponse,
   shown: JsonObject,
-  { origin, after }: Made = { origin: originIn(kept.record.data), after: null },
+  { origin, after }: Made = { origin: originIn(stored.record.data), after: null },
 ): Promise<boolean> {
-  const { owner, id, record } = kept;
+  const { owner, id, record } = stored;
   const { retentionMs, maxBytesPerKey } = services.upstream.configuration.conversations;
   const result = await services.conversations.put({
     owner,
@@ -93,23 +93,23 @@ export async function completeKept(
     ...(record.previous !== null && { previous: record.previous }),
     ...(after !== null && { after }),
     expects: record.head,
-    input: await itemsOf(services, kept, 'input'),
+    input: await itemsOf(services, stored, 'input'),
     output: outputItems(shown, makerName(origin)),
     data: dataOf(shown, origin),
     retentionMs,
     maxBytes: maxBytesPerKey,
   });
-  services.metrics.kept(result);
+  services.metrics.stored(result);
   return result === 'stored';
 }
 
-/** Keeps how background responses have ended that nobody reads. What fails is kept when one is read. */
-export const keepEnding =
-  (services: KeepingServices) =>
+/** Stores how background responses have ended that nobody reads. What fails is stored when one is read. */
+export const storeEnding =
+  (services: StoringServices) =>
   async ({ id, subject }: PendingResponse, shown: JsonObject): Promise<void> => {
-    const kept = await findKept(services, subject, id).catch(() => null);
-    if (kept === null || isFinal(kept.record.data)) return;
-    await completeKept(services, kept, shown).catch(() => undefined);
+    const stored = await findStored(services, subject, id).catch(() => null);
+    if (stored === null || isFinal(stored.record.data)) return;
+    await completeStored(services, stored, shown).catch(() => undefined);
   };
 
 const MAX_DIGITS = 9;
@@ -126,13 +126,13 @@ export function startingAfter(query: URLSearchParams): number {
 }
 
 /** Writes a response as the stream that it was, or may have been, from an event on. */
-export function streamKept(
+export function streamStored(
   response: ServerResponse,
   context: RequestContext,
-  kept: JsonObject,
+  stored: JsonObject,
   startingAfter: number,
 ): void {
-  const frames = replyFrames(kept)?.split('\n\n').slice(0, -1) ?? [];
+  const frames = replyFrames(stored)?.split('\n\n').slice(0, -1) ?? [];
   const shown = frames.filter((frame) => {
     const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
     return number === undefined || Number(number) > startingAfter;
@@ -144,10 +144,10 @@ export function streamKept(
 /** The page of a response's own input items that a query names. */
 export async function listInput(
   services: TextServices,
-  kept: KeptResponse,
+  stored: StoredResponse,
   query: unknown,
 ): Promise<JsonObject> {
-  const input = await itemsOf(services, kept, 'input');
+  const input = await itemsOf(services, stored, 'input');
   const { page, members } = itemPage(listedItems(input), query);
   return { object: 'list', data: page.map(shownItem), ...members };
 }

@@ -8,14 +8,14 @@ const SAYS_UNSTORED = { isProviders: false, saysUnstored: true };
 
 /** A row for each kind of answer: what is requested, who stores it, whether all before it is here; where it is stored, `store`. */
 const CASES = [
-  ['kept', PROVIDER, 'whole', 'here', null],
-  ['kept', PROVIDER, 'part', 'provider', null],
-  ['kept', DENIES, 'whole', 'nowhere', null],
-  ['kept', DENIES, 'part', 'nowhere', null],
-  ['kept', OURS, 'whole', 'here', null],
-  ['kept', OURS, 'part', 'nowhere', false],
-  ['kept', SAYS_UNSTORED, 'whole', 'here', true],
-  ['kept', SAYS_UNSTORED, 'part', 'nowhere', false],
+  ['wanted', PROVIDER, 'whole', 'here', null],
+  ['wanted', PROVIDER, 'part', 'provider', null],
+  ['wanted', DENIES, 'whole', 'nowhere', null],
+  ['wanted', DENIES, 'part', 'nowhere', null],
+  ['wanted', OURS, 'whole', 'here', null],
+  ['wanted', OURS, 'part', 'nowhere', false],
+  ['wanted', SAYS_UNSTORED, 'whole', 'here', true],
+  ['wanted', SAYS_UNSTORED, 'part', 'nowhere', false],
   ['refused', PROVIDER, 'whole', 'nowhere', false],
   ['refused', DENIES, 'whole', 'nowhere', null],
   ['refused', OURS, 'part', 'nowhere', false],

@@ -1,14 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import type {
-  Claim,
-  ConversationStore,
-  NewRecord,
-  StoredItem,
-  WindowEnd,
-} from '../stored/conversations/conversation-store.ts';
-import { holdClaim } from '../stored/conversations/held-claim.ts';
-import { ID_PREFIXES, type NewItem } from '../stored/conversations/window-nodes.ts';
 import { objectOf, textAt } from '../wire/json-object.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import {
@@ -19,6 +10,15 @@ import {
   itemNotFound,
   notWritten,
 } from './conversation-errors.ts';
+import type {
+  Claim,
+  ConversationStore,
+  NewRecord,
+  StoredItem,
+  WindowEnd,
+} from './store/conversation-store.ts';
+import { holdClaim } from './store/held-claim.ts';
+import { ID_PREFIXES, type NewItem } from './store/window-nodes.ts';
 
 /** The conversations that one caller may see, and their bounds. */
 export interface ConversationSpace {
@@ -41,7 +41,7 @@ const ConversationData = z.object({
 type ConversationData = z.infer<typeof ConversationData>;
 
 /** A conversation without its items. */
-export interface KeptConversation extends ConversationData {
+export interface StoredConversation extends ConversationData {
   readonly id: string;
 }
 
@@ -58,13 +58,13 @@ export interface ConversationHead extends WindowEnd {
 }
 
 /** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
-export interface KeptConversations {
+export interface StoredConversations {
   create(
     items: readonly ConversationItem[],
     metadata: ConversationData['metadata'],
-  ): Promise<KeptConversation>;
+  ): Promise<StoredConversation>;
   /** Null: the conversation is unknown, or another owner's. */
-  find(id: string): Promise<KeptConversation | null>;
+  find(id: string): Promise<StoredConversation | null>;
   items(id: string): Promise<readonly StoredItem[] | null>;
   /**
    * Items that the owner has anywhere, by their ids, in the order of the ids; null for those that there are not.
@@ -81,9 +81,9 @@ export interface KeptConversations {
    */
   add(id: string, items: readonly ConversationItem[], delivery?: string | null): Promise<void>;
   /** @throws {GatewayError} `object_not_found`, `storage_full` */
-  describe(id: string, metadata: ConversationData['metadata']): Promise<KeptConversation>;
+  describe(id: string, metadata: ConversationData['metadata']): Promise<StoredConversation>;
   /** @throws {GatewayError} `object_not_found`, for an item too */
-  removeItem(id: string, itemId: string): Promise<KeptConversation>;
+  removeItem(id: string, itemId: string): Promise<StoredConversation>;
   remove(id: string): Promise<boolean>;
   /**
    * The head of a conversation, for as long as something works on it.
@@ -100,10 +100,10 @@ const MAX_ID_CHARACTERS = 512;
 /** As many items as some thousand responses bring. */
 const MAX_ITEMS = 20_000;
 
-export const keptConversations = (
+export const storedConversations = (
   store: ConversationStore,
   { owner: newOwner, owners, maxBytes, maxConversationBytes }: ConversationSpace,
-): KeptConversations => {
+): StoredConversations => {
   const read = async (id: string, withItems: boolean) => {
     if (!isId(id)) return null;
     const options = { retentionMs: null, ...(withItems && { items: 'window' as const }) };
@@ -232,7 +232,7 @@ const endOf = ({ head, items, bytes }: WindowEnd): WindowEnd => ({ head, items, 
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
 
 /** An item with its own id, or with a new one. */
-export function keptItem(value: unknown): ConversationItem {
+export function storedItem(value: unknown): ConversationItem {
   const item = objectOf(value);
   return { id: textAt(item, 'id') || newItemId(item.type), json: JSON.stringify(value) };
 }

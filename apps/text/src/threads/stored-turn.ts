@@ -3,17 +3,17 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { TextRequest } from '../call/request/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
 import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import type { PutResult } from '../stored/conversations/conversation-store.ts';
 import { isMadeAt, type Maker, makerAt } from '../stored/origins/maker.ts';
+import type { PutResult } from '../stored/store/conversation-store.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
-interface KeptTurnOptions {
+interface StoredTurnOptions {
   readonly records: Pick<ThreadRecords, 'put'>;
   /** Null where the turn continues nothing, or only looks. */
   readonly claim: { release(): Promise<void> } | null;
   readonly previous: string | null;
   /** The thread as it was before the turn. */
-  readonly kept: NewTurn['thread'];
+  readonly stored: NewTurn['thread'];
   /** Those that the turn adds. */
   readonly messages: readonly unknown[];
   readonly sent: TextRequest;
@@ -22,38 +22,38 @@ interface KeptTurnOptions {
   readonly count: (result: PutResult | 'failed' | null) => void;
 }
 
-export class KeptTurn implements ThreadTurn {
+export class StoredTurn implements ThreadTurn {
   readonly sent: TextRequest;
-  readonly #options: KeptTurnOptions;
+  readonly #options: StoredTurnOptions;
 
-  constructor(options: KeptTurnOptions) {
+  constructor(options: StoredTurnOptions) {
     this.#options = options;
     this.sent = options.sent;
   }
 
-  isKeptBy(candidate: Candidate): boolean {
+  isStoredBy(candidate: Candidate): boolean {
     const { model, protocol, route } = candidate;
     if (protocol !== 'messages' || !route.quirks.messageThreads) return false;
-    const { previous, kept } = this.#options;
+    const { previous, stored } = this.#options;
     if (previous === null) return true;
-    return kept.keeper !== null && kept.keeper.model === model && isMadeAt(kept.keeper, candidate);
+    return stored.keeper !== null && stored.keeper.model === model && isMadeAt(stored.keeper, candidate);
   }
 
   ordered(candidates: readonly Candidate[]): readonly Candidate[] {
     if (this.#options.previous === null) return candidates;
-    const keepers = candidates.filter((candidate) => this.isKeptBy(candidate));
+    const keepers = candidates.filter((candidate) => this.isStoredBy(candidate));
     return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
   }
 
   get servedBy(): Maker | null {
-    return this.#options.kept.servedBy;
+    return this.#options.stored.servedBy;
   }
 
-  async keep(message: RecordedMessage | null, { request, candidate }: AnsweredTurn): Promise<void> {
-    const { records, previous, kept, messages, line, count } = this.#options;
+  async store(message: RecordedMessage | null, { request, candidate }: AnsweredTurn): Promise<void> {
+    const { records, previous, stored, messages, line, count } = this.#options;
     const servedBy = makerAt(candidate);
     const keeper = request === this.sent ? { ...servedBy, model: candidate.model } : null;
-    const turn = message && { previous, messages, reply: message, thread: { ...kept, keeper, servedBy } };
+    const turn = message && { previous, messages, reply: message, thread: { ...stored, keeper, servedBy } };
     const result = turn && (await records.put(turn).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';
     count(result);

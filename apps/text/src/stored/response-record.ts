@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import type { StoredItem } from './conversations/conversation-store.ts';
-import type { NewItem } from './conversations/window-nodes.ts';
 import { IdOrigin } from './origins/id-origins.ts';
+import type { StoredItem } from './store/conversation-store.ts';
+import type { NewItem } from './store/window-nodes.ts';
 
-/** Where a kept response was made. */
+/** Where a stored response was made. */
 export const ResponseOrigin = IdOrigin.extend({
   /** Its provider stores it too, under the same id. */
   isProviders: z.boolean(),
@@ -15,16 +15,16 @@ export type ResponseOrigin = z.infer<typeof ResponseOrigin>;
 /** No member of a response has a colon in its name. */
 const ORIGIN = 'gateway:origin';
 
-/** What is kept of a response beside its items. */
+/** What is stored of a response beside its items. */
 export function dataOf(response: JsonObject, origin: ResponseOrigin): JsonObject {
   const { output: _, ...rest } = response;
   return { ...rest, [ORIGIN]: origin };
 }
 
-/** Where a response was made, by what is kept of it. */
+/** Where a response was made, by what is stored of it. */
 export const originIn = (data: JsonObject): ResponseOrigin => ResponseOrigin.parse(data[ORIGIN]);
 
-/** The response as it was, by what is kept of it. */
+/** The response as it was, by what is stored of it. */
 export function responseOf(data: JsonObject, output: readonly StoredItem[]): JsonObject {
   const { [ORIGIN]: _, ...response } = data;
   return { ...response, output: output.map(({ json }) => parseBody(json)) };
@@ -32,7 +32,7 @@ export function responseOf(data: JsonObject, output: readonly StoredItem[]): Jso
 
 const UNDER_WAY = new Set<unknown>(['queued', 'in_progress']);
 
-/** Whether what is kept of a response is its end. */
+/** Whether what is stored of a response is its end. */
 export const isFinal = (data: JsonObject): boolean => !UNDER_WAY.has(data.status);
 
 /** The output of a whole response as items to keep; `maker` names who wrote it. */
@@ -43,7 +43,7 @@ export const outputItems = ({ output }: JsonObject, maker: string): readonly New
     maker,
   }));
 
-/** Whether an item of an input refers to a kept one. */
+/** Whether an item of an input refers to a stored one. */
 export const isReference = (item: unknown): item is { readonly id: string } =>
   isJsonObject(item) &&
   typeof item.id === 'string' &&

@@ -1,18 +1,18 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Reply } from '@gateway/upstream/replies/reply';
-import { type Keep, keepLastFrame } from '../call/keeping/keep-last-frame.ts';
+import { type StoreResponse, storeLastFrame } from '../call/storing/store-last-frame.ts';
 import type { StreamTranslator } from '../conversion/translate-stream.ts';
 
-/** A translated stream whose last event waits until the response is kept. */
-export class KeptStream implements RelayedStream {
+/** A translated stream whose last event waits until the response is stored. */
+export class StoringStream implements RelayedStream {
   readonly #stream: StreamTranslator;
-  readonly #keep: Keep;
+  readonly #keep: StoreResponse;
   readonly id = null;
 
-  constructor(stream: StreamTranslator, keep: Keep) {
+  constructor(stream: StreamTranslator, store: StoreResponse) {
     this.#stream = stream;
-    this.#keep = keep;
+    this.#keep = store;
   }
 
   push(chunk: Buffer): Output | Promise<Output> {
@@ -24,7 +24,7 @@ export class KeptStream implements RelayedStream {
   }
 
   fail(error: GatewayError): string | Promise<string> {
-    return keepLastFrame(this.#stream.fail(error), this.#keep);
+    return storeLastFrame(this.#stream.fail(error), this.#keep);
   }
 
   get failure(): GatewayError | null {
@@ -49,6 +49,6 @@ export class KeptStream implements RelayedStream {
 
   /** Only the last chunk is searched. */
   #checked(frames: string): string | Promise<string> {
-    return this.#stream.ended ? keepLastFrame(frames, this.#keep) : frames;
+    return this.#stream.ended ? storeLastFrame(frames, this.#keep) : frames;
   }
 }
