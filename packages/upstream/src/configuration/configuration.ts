@@ -125,7 +125,7 @@ export interface ConversationRules {
   readonly maxChainLength: number;
   readonly maxChainBytes: number;
   /** Keys, by id, and models, by name or pattern, whose conversations are not stored. */
-  readonly neverStored: { readonly keys: readonly string[]; readonly models: readonly string[] };
+  readonly neverKept: { readonly keys: readonly string[]; readonly models: readonly string[] };
   /** Teams whose keys may read and continue what any of them has made. */
   readonly sharingTeams: readonly string[];
 }

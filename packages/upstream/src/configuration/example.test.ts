@@ -45,7 +45,7 @@ test('the example shows every setting that exists', async () => {
     Price,
     ImageFamily,
     ConversationsEntry,
-    ConversationsEntry.shape.neverStored.unwrap(),
+    ConversationsEntry.shape.neverKept.unwrap(),
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
     // perMinute and similar settings are within braces

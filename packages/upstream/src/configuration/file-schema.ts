@@ -172,7 +172,7 @@ export const ConversationsEntry = z.strictObject({
   maxBytesPerKey: z.int().min(0).max(MAX_BYTES).optional(),
   maxChainLength: z.int().min(1).max(100_000).optional(),
   maxChainBytes: z.int().min(1024).max(MAX_BYTES).optional(),
-  neverStored: z.strictObject({ keys: words.optional(), models: words.optional() }).optional(),
+  neverKept: z.strictObject({ keys: words.optional(), models: words.optional() }).optional(),
   sharingTeams: words.optional(),
 });
 export type ConversationsEntry = z.infer<typeof ConversationsEntry>;

@@ -149,14 +149,14 @@ test('rules of conversations have defaults, each by itself', () => {
     maxBytesPerKey: 1_073_741_824,
     maxChainLength: 2000,
     maxChainBytes: 67_108_864,
-    neverStored: { keys: [], models: [] },
+    neverKept: { keys: [], models: [] },
     sharingTeams: [],
   };
   expect(rulesOf('')).toEqual(defaults);
   expect(rulesOf('conversations: { retentionDays: 0.5, neverKept: { models: ["secret-*"] } }')).toEqual({
     ...defaults,
     retentionMs: 43_200_000,
-    neverStored: { keys: [], models: ['secret-*'] },
+    neverKept: { keys: [], models: ['secret-*'] },
   });
 });
 

@@ -32,7 +32,7 @@ const EVERYTHING = {
     },
     drawing: { kind: 'image', family: { sizes: ['1x1'] }, routes: [{ channel: 'one' }] },
   },
-  conversations: { retentionDays: 3, neverStored: { keys: ['a'] } },
+  conversations: { retentionDays: 3, neverKept: { keys: ['a'] } },
 };
 
 type Path = readonly string[];

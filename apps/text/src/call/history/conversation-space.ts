@@ -23,7 +23,7 @@ export function spaceOf(
   model: string | null,
   rules: ConversationRules,
 ): ConversationSpace | null {
-  const { keys, models } = rules.neverStored;
+  const { keys, models } = rules.neverKept;
   const isNever =
     keys.includes(identity.keyId) ||
     (model !== null && models.some((pattern) => fitsPattern(pattern, model)));

@@ -112,7 +112,7 @@ const knownMaker = (origin: FoundOrigin | undefined): Maker | null => (isKnown(o
 
 function storingOf(
   { endpoint, identity, request }: OpenCall,
-  { neverStored: { keys, models } }: ConversationRules,
+  { neverKept: { keys, models } }: ConversationRules,
 ): History['storing'] {
   if (endpoint.operation !== 'responses' || !request.stored) return 'unwanted';
   const isNever =

@@ -21,7 +21,7 @@ async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
   const { services, identity, request } = call;
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
-  if (space === null) throw neverStored(request.model);
+  if (space === null) throw neverKept(request.model);
   const delivery = deliveryOf(call.incoming)?.id ?? null;
   const conversationLock = await storedConversations(services.conversations, space).lock(id, delivery);
   try {
@@ -41,7 +41,7 @@ const answerLost = (id: string): GatewayError =>
     retry: false,
   });
 
-const neverStored = (model: string): GatewayError =>
+const neverKept = (model: string): GatewayError =>
   new GatewayError('unsupported_parameter', {
     path: ['conversation'],
     message: `'conversation' is not available for model '${model}': nothing is stored of it.`,

@@ -14,6 +14,6 @@ export const buildConversationRules = (entry: ConversationsEntry | null): Conver
   maxBytesPerKey: entry?.maxBytesPerKey ?? DEFAULT_MAX_BYTES_PER_KEY,
   maxChainLength: entry?.maxChainLength ?? DEFAULT_MAX_CHAIN_LENGTH,
   maxChainBytes: entry?.maxChainBytes ?? DEFAULT_MAX_CHAIN_BYTES,
-  neverStored: { keys: entry?.neverStored?.keys ?? [], models: entry?.neverStored?.models ?? [] },
+  neverKept: { keys: entry?.neverKept?.keys ?? [], models: entry?.neverKept?.models ?? [] },
   sharingTeams: entry?.sharingTeams ?? [],
 });
