@@ -1,15 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
 import type { JobOwner } from '@gateway/jobs/queue/job-owner';
 import type { TurnTaker } from '@gateway/jobs/turns/job-turns';
 import { rateLimitHeaders } from '@gateway/metering/limits/rate-limit-headers';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import { BUDGET_HEADER } from '@gateway/metering/meter/budget-notice';
 import type { Meter, Metered } from '@gateway/metering/meter/meter';
-import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
-import { pendingEntryOf } from './counted-request.ts';
+import type { Caller } from './caller.ts';
 
 interface MeteringService {
   readonly meter: Meter;
@@ -28,8 +30,11 @@ export interface CostlyRequest {
   readonly mostMicroUsd?: number | undefined;
   /** See `Demand`. */
   readonly isTentative?: boolean;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly caller: Pick<Caller, 'note'>;
+  readonly identity: Identity;
+  readonly context: RequestContext;
+  /** Of a request that is counted with what it reserves. */
+  readonly entry?: PendingEntry | undefined;
 }
 
 /** A request that has been let in, and under which name it is accounted. */
@@ -49,10 +54,9 @@ export const reserveRequest = (service: MeteringService, costly: CostlyRequest):
   reserve(service, costly, requestIdOf(undefined));
 
 /** Who takes a slot in a queue by this request. */
-export function turnTakerOf(request: IncomingMessage): TurnTaker {
-  const { keyId, jobShare } = identityOf(request);
-  return { keyId, share: jobShare };
-}
+export const turnTakerOf = (request: IncomingMessage): TurnTaker => turnTaker(identityOf(request));
+
+export const turnTaker = ({ keyId, jobShare }: Identity): TurnTaker => ({ keyId, share: jobShare });
 
 /** The owner of a job that something is reserved for. */
 export type ReservedJob = JobOwner & Required<Pick<JobOwner, 'metering'>>;
@@ -69,18 +73,19 @@ export async function reserveJob(
   { jobId, isDetached }: { readonly jobId: string; readonly isDetached: boolean },
 ): Promise<ReservedJob> {
   const { subject } = await reserve(service, costly, jobId, longestLifeMs(kind, { isDetached }));
-  const { requestId } = contextOf(costly.request);
-  return { ...turnTakerOf(costly.request), requestId, metering: { subject, estimate: costly.estimate } };
+  const { requestId } = costly.context;
+  return { ...turnTaker(costly.identity), requestId, metering: { subject, estimate: costly.estimate } };
 }
 
 async function reserve(
   { meter, now }: MeteringService,
-  { endpoint, model, estimate, mostMicroUsd, isTentative = false, request, response }: CostlyRequest,
+  costly: CostlyRequest,
   id: string,
   leaseMs?: number,
 ): Promise<ReservedRequest> {
-  const { keyId, team, accounts } = identityOf(request);
-  const { line, dialect, requestId } = contextOf(request);
+  const { endpoint, model, estimate, mostMicroUsd, isTentative = false, caller, context, entry } = costly;
+  const { keyId, team, accounts } = costly.identity;
+  const { line, dialect, requestId } = context;
   const subject = { id, keyId, team, endpoint, model, startedAtMs: now(), requestId };
   const metered = await meter.begin({
     subject,
@@ -88,14 +93,13 @@ async function reserve(
     estimate,
     mostMicroUsd,
     isTentative,
-    entry: pendingEntryOf(request),
+    entry,
     ...(leaseMs && { leaseMs }),
   });
   line.usageId = id;
-  if (metered.budgetNotice !== null) response.setHeader(BUDGET_HEADER, metered.budgetNotice);
+  if (metered.budgetNotice !== null) caller.note(BUDGET_HEADER, metered.budgetNotice);
   if (metered.tokenRate !== null)
-    for (const [name, value] of rateLimitHeaders(metered.tokenRate, dialect, now()))
-      response.setHeader(name, value);
+    for (const [name, value] of rateLimitHeaders(metered.tokenRate, dialect, now())) caller.note(name, value);
   const givenBack = async () => {
     if (accounts.length > 0) await meter.sent();
   };

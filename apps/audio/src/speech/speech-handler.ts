@@ -5,6 +5,7 @@ import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
+import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { isStrict, type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
@@ -56,6 +57,7 @@ export const speechHandler =
   async (request, response) => {
     const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const context = contextOf(request);
+    const identity = identityOf(request);
     const startedAt = performance.now();
     const wishes = wishesOf(request);
     const body = await readJsonBody(request, { maxBytes, maxDepth });
@@ -63,7 +65,7 @@ export const speechHandler =
     const model = modelFor(upstream, {
       name: speech.model,
       protocols: ['speech'],
-      identity: identityOf(request),
+      identity,
     });
     const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
     const wanted = speech.stream_format ?? 'audio';
@@ -72,7 +74,8 @@ export const speechHandler =
     const { characters } = estimate.consumption;
     Object.assign(context.line, { model: model.name, format, characters });
     if (wishes.isDetached) return queueSpeech({ service, wishes, speech, estimate, request, response });
-    const costly = { endpoint: 'speech', model: model.name, estimate, request, response };
+    const caller = new HttpCaller(response);
+    const costly = { endpoint: 'speech', model: model.name, estimate, caller, identity, context };
     const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
     const settle = (outcome: UsageOutcome, consumed: ConsumedUsage, failure?: GatewayError) => {
@@ -85,7 +88,7 @@ export const speechHandler =
     // Sound has no words for silence.
     const keepAliveMs = wanted === 'sse' ? service.keepAliveMs : 0;
     const waiting = createWaitingCaller({
-      response,
+      caller,
       context,
       keepAliveMs,
       head: () => headOf(EVENT_STREAM_TYPE, context),
@@ -113,7 +116,7 @@ export const speechHandler =
       })
       .catch(async (thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
-        showAttempts(made, context, response);
+        showAttempts(made, context, caller);
         const usage = {
           ...usageOfFailure(estimate, error.code, made),
           detail: usageDetail({ attempts: made }),
@@ -126,7 +129,7 @@ export const speechHandler =
     if (reply === null) return;
     const channel = reply.candidate.channel.name;
     firstByteMs = Math.round(performance.now() - startedAt);
-    showAttempts(made, context, response);
+    showAttempts(made, context, caller);
     const dropped = reply.dropped.join(', ');
     let usage = usageOfSpeech(model.price, estimate, {
       channel,
@@ -143,7 +146,7 @@ export const speechHandler =
     const { stream, contentType } = speechStreamFor(speech, reply, onDone);
     const end = await relayStream({
       reply,
-      response,
+      caller,
       context,
       stream,
       keepAliveMs,

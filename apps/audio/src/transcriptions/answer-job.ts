@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
 import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
+import { HttpCaller } from '@gateway/model-service/caller';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
@@ -54,7 +55,7 @@ export async function streamJob({ keepAliveMs, submitted, response, context }: A
   let streaming = false;
   let isBetweenEvents = true;
   const waiting = createWaitingCaller({
-    response,
+    caller: new HttpCaller(response),
     context,
     keepAliveMs,
     head: () => ({ ...EVENT_STREAM, ...idsOf(context) }),

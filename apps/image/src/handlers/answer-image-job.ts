@@ -1,4 +1,5 @@
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
@@ -42,7 +43,7 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
   let hasSent = false;
   let isBetweenEvents = true;
   const waiting = createWaitingCaller({
-    response,
+    caller: new HttpCaller(response),
     context,
     keepAliveMs: service.keepAliveMs,
     head: () => streamHead(context),

@@ -6,6 +6,7 @@ import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage/usa
 import type { DirectJob } from '@gateway/jobs/queue/direct-job';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
+import { type Caller, HttpCaller } from '@gateway/model-service/caller';
 import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
@@ -13,7 +14,12 @@ import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { createWaitingCaller, type WaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
-import { CallerLeft, contextOf, endedRequest } from '@gateway/service-kit/request/request-context';
+import {
+  CallerLeft,
+  contextOf,
+  endedRequest,
+  identityOf,
+} from '@gateway/service-kit/request/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
@@ -47,17 +53,18 @@ interface StreamOptions {
  * @throws {GatewayError} before the stream has begun; afterwards an error event in the stream
  */
 export async function answerStream(options: StreamOptions): Promise<void> {
-  const { response, service, request } = options;
+  const { service, request } = options;
   const context = contextOf(request);
+  const caller = new HttpCaller(options.response);
   const waiting = createWaitingCaller({
-    response,
+    caller,
     context,
     keepAliveMs: service.keepAliveMs,
     head: () => streamHead(context),
     errorText: errorFrame,
   });
   try {
-    await streamTo(waiting, options);
+    await streamTo(waiting, { ...options, caller });
   } catch (error) {
     if (!waiting.fail(error)) throw error;
   } finally {
@@ -65,13 +72,17 @@ export async function answerStream(options: StreamOptions): Promise<void> {
   }
 }
 
-async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise<void> {
-  const { service, model, order, request, response } = options;
+async function streamTo(
+  waiting: WaitingCaller,
+  options: StreamOptions & { readonly caller: Caller },
+): Promise<void> {
+  const { service, model, order, request, caller } = options;
   const context = contextOf(request);
   const startedAt = performance.now();
   const candidates = streamingCandidates(service.upstream, model);
   const estimate = estimateImages(model, order);
-  const costly = { endpoint: 'images', model: model.name, estimate, request, response };
+  const identity = identityOf(request);
+  const costly = { endpoint: 'images', model: model.name, estimate, caller, identity, context };
   const metered = await reserveRequest(service, costly);
   let firstByteMs: number | null = null;
   const settle = (outcome: UsageOutcome, consumed: ConsumedUsage, failure?: GatewayError) => {
@@ -100,7 +111,7 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
     onAttempt: (attempt) => requested.push(attempt),
   }).catch(async (thrown: unknown) => {
     const error = endedRequest(context) ?? toGatewayError(thrown);
-    showAttempts(requested, context, response);
+    showAttempts(requested, context, caller);
     const detail = usageDetail({ attempts: requested });
     settle(failedAs(), { ...usageOfFailure(estimate, error.code, requested), detail }, error);
     job.fail(error);
@@ -110,7 +121,7 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   firstByteMs = Math.round(performance.now() - startedAt);
-  showAttempts(requested, context, response);
+  showAttempts(requested, context, caller);
   const detail = usageDetail({ attempts: requested, dropped: dropped.join(', '), isStreamed: true });
   const account = reply.candidate.account.name;
   Object.assign(context.line, { channel, account, attempts, firstByteMs });
@@ -160,15 +171,15 @@ async function streamTo(waiting: WaitingCaller, options: StreamOptions): Promise
     keep(charge('ok', completed, undefined, missing.length), missing);
     await metered.givenBack();
     waiting.end();
-    if (!response.headersSent) response.writeHead(200, headersWith(missing));
-    response.end(events.map(({ frame }) => frame).join(''));
+    caller.begin(200, headersWith(missing));
+    caller.end(events.map(({ frame }) => frame).join(''));
     return;
   }
   const { events, stream } = imageStream(order.n ?? 1, job.take);
   let hasBegun = false;
   const end = await relayStream({
     reply,
-    response,
+    caller,
     context,
     stream,
     headers: headersWith([]),

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Caller } from '@gateway/model-service/caller';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/stream/sse-frames.ts';
 import { type BackgroundResponses, type EventPage, unavailable } from './background-responses.ts';
@@ -11,7 +11,7 @@ interface FollowOptions {
   readonly id: string;
   /** The number of the last event that the caller has. */
   readonly after: number;
-  readonly response: ServerResponse;
+  readonly caller: Caller;
   readonly context: RequestContext;
   readonly headers: OutgoingHttpHeaders;
   readonly keepAliveMs: number;
@@ -29,25 +29,25 @@ const RETRY_MS = 1000;
  * @throws {GatewayError} `service_unavailable`, as long as nothing has been written
  */
 export async function followResponse(options: FollowOptions): Promise<void> {
-  const { responses, feed, id, response, context, headers, keepAliveMs, beforeEnd } = options;
+  const { responses, feed, id, caller, context, headers, keepAliveMs, beforeEnd } = options;
   const wakeUp = createWakeUp();
   const leave = await feed.watch(id, wakeUp.wake).catch(rethrow);
   context.signal.addEventListener('abort', wakeUp.wake);
-  const keepAlive = keepAliveMs > 0 ? setInterval(() => showAlive(response), keepAliveMs) : undefined;
+  const keepAlive = keepAliveMs > 0 ? setInterval(() => showAlive(caller), keepAliveMs) : undefined;
   let after = options.after;
   try {
     while (!context.signal.aborted) {
       const page = await responses.eventsAfter(id, after).catch((error: unknown) => {
-        if (!response.headersSent) throw unavailable(error);
+        if (!caller.hasBegun) throw unavailable(error);
         setTimeout(wakeUp.wake, RETRY_MS).unref();
         return null;
       });
       if (page !== null) {
-        if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
+        caller.begin(200, headers, true);
         if (page.rest !== 'more') await beforeEnd?.();
-        await write(response, page, context.signal);
+        await write(caller, page, context.signal);
         after = page.last;
-        if (page.rest !== 'more') return void response.end(lastFrames(page));
+        if (page.rest !== 'more') return void caller.end(lastFrames(page));
         if (page.frames.length > 0) continue;
       }
       await wakeUp.next();
@@ -55,7 +55,7 @@ export async function followResponse(options: FollowOptions): Promise<void> {
     if (context.signal.reason instanceof CallerLeft) return;
     // The caller goes on at another replica; the response itself is not touched.
     context.failure = endedRequest(context);
-    response.destroy();
+    caller.breakOff();
   } finally {
     leave();
     clearInterval(keepAlive);
@@ -67,13 +67,21 @@ const rethrow = (cause: unknown): never => {
   throw unavailable(cause);
 };
 
-async function write(response: ServerResponse, { frames }: EventPage, signal: AbortSignal): Promise<void> {
-  if (frames.length === 0 || response.write(frames.join(''))) return;
-  await once(response, 'drain', { signal }).catch(() => undefined);
+async function write(caller: Caller, { frames }: EventPage, signal: AbortSignal): Promise<void> {
+  if (frames.length === 0 || caller.send(frames.join('')) || signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const goOn = () => {
+      stop();
+      signal.removeEventListener('abort', goOn);
+      resolve();
+    };
+    const stop = caller.onTaken(goOn);
+    signal.addEventListener('abort', goOn);
+  });
 }
 
-function showAlive(response: ServerResponse): void {
-  if (response.headersSent && !response.writableNeedDrain) response.write(COMMENT_FRAME);
+function showAlive(caller: Caller): void {
+  if (caller.hasBegun && !caller.isFull) caller.send(COMMENT_FRAME);
 }
 
 /** A log that is full has no last event: the caller learns where the response is. */

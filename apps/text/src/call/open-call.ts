@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
+import type { Caller } from '@gateway/model-service/caller';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Route } from '@gateway/upstream/configuration/configuration';
@@ -18,31 +20,27 @@ export async function openCall(
   endpoint: TextEndpoint,
   services: TextServices,
   incoming: IncomingMessage,
-  response: ServerResponse,
+  { caller, entry }: { readonly caller: Caller; readonly entry?: PendingEntry | undefined },
 ): Promise<OpenedCall> {
   const startedAt = performance.now();
   const request = await readTextRequest(endpoint, incoming, services);
-  return openReadCall({ endpoint, services, incoming, response, request, startedAt });
+  const from = { caller, entry, identity: identityOf(incoming), context: contextOf(incoming) };
+  return openReadCall({ ...from, endpoint, services, request, startedAt });
 }
 
-type ReadRequest = Pick<
-  OpenedCall,
-  'endpoint' | 'services' | 'incoming' | 'response' | 'request' | 'startedAt' | 'memory'
->;
+type ReadRequest = Omit<OpenedCall, 'model' | 'history'>;
 
 /** The same for a request that has been read. */
 export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
-  const { endpoint, services, incoming, request } = read;
-  const context = contextOf(incoming);
-  const identity = identityOf(incoming);
+  const { endpoint, services, identity, context, request } = read;
   context.line.model = request.model;
   context.line.stream = request.streamed;
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
   if (request.ownValue !== null && !model.routes.some((route) => takesOwnValues(route, endpoint.protocol)))
     throw request.ownValue;
-  const history = await findHistory({ ...read, identity });
-  return { ...read, identity, context, model, history };
+  const history = await findHistory(read);
+  return { ...read, model, history };
 }
 
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */

@@ -81,7 +81,7 @@ async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promi
 /** A response or a message that has nothing but the compaction, whole or as a stream. */
 async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> {
   const { reply } = compaction;
-  const { endpoint, request, response } = call;
+  const { endpoint, request, caller } = call;
   const adapter = PROTOCOLS[endpoint.protocol];
   const context = contextFor(call, compaction);
   const finish = { reason: endpoint.protocol === 'messages' ? 'compaction' : 'stop' } as const;
@@ -100,8 +100,8 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   await call.thread?.store(messageIn(frames), { request, candidate: reply.candidate });
   const written = isStored ? await storeLastFrame(frames, store) : frames;
   const end = () => {
-    response.writeHead(200, streamHead(translatedHead(reply, call.context)));
-    response.end(written);
+    caller.begin(200, streamHead(translatedHead(reply, call.context)));
+    caller.end(written);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }
@@ -127,16 +127,16 @@ function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContex
 }
 
 function writeJson(call: TextCall, reply: Reply, json: JsonObject): WrittenSummary {
-  const { response, context } = call;
+  const { caller, context } = call;
   const body = Buffer.from(JSON.stringify(json));
   const unstored = json.store === false && call.history.storing === 'wanted' ? UNSTORED_HEADER : {};
   const end = () => {
-    response.writeHead(200, {
+    caller.begin(200, {
       ...translatedHead(reply, context),
       ...unstored,
       'content-length': body.length,
     });
-    response.end(body);
+    caller.end(body);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }

@@ -56,7 +56,7 @@ export const prepareSummary = (
   level = 0,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { model, request, incoming } = call;
+    const { model, request, caller } = call;
     const { conversation, order } = attempt;
     const bounds = TRANSCRIPT_BOUNDS[level];
     if (bounds === undefined) throw new Error('no such bounds of a transcript');
@@ -76,7 +76,7 @@ export const prepareSummary = (
       request: {
         operation: textProtocolOf(candidate),
         method: 'POST',
-        headers: translatedHeaders(incoming.headers, true),
+        headers: translatedHeaders(caller.headers, true),
         translated: true,
         body: written,
       },

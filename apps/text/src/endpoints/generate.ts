@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
+import type { Caller } from '@gateway/model-service/caller';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
@@ -28,9 +30,9 @@ export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
   acceptance?: Acceptance,
-): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
-  return async (incoming, response) => {
-    const opened = await openCall(endpoint, services, incoming, response);
+): (incoming: IncomingMessage, caller: Caller, entry: PendingEntry | undefined) => Promise<void> {
+  return async (incoming, caller, entry) => {
+    const opened = await openCall(endpoint, services, incoming, { caller, entry });
     if (opened.request.background && acceptance !== undefined) {
       const candidates = candidatesFor(opened);
       if (!isDoneByProvider(opened, candidates)) return acceptResponse(opened, candidates, acceptance);
@@ -49,7 +51,7 @@ export async function generateReply(opened: OpenedCall): Promise<void> {
     await giveBack(held);
   }
   outcome.end();
-  if (outcome.thrown !== undefined && !held.response.writableEnded) throw outcome.thrown;
+  if (outcome.thrown !== undefined && !held.caller.hasEnded) throw outcome.thrown;
 }
 
 /**

@@ -42,19 +42,19 @@ export const preparePassthrough = (
   withholdsThoughts = false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, incoming, thread } = call;
+    const { endpoint, caller, thread } = call;
     const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
     const streamOptions = withUsage ? usageOption(sent.request) : null;
     const { body, dropped } = ownBody(sent, candidate, { streamOptions, withholdsThoughts });
     const hasThoughts = () =>
       ownBody(sent, candidate, { streamOptions, withholdsThoughts: true }).dropped.length > dropped.length;
-    if (isStrict(incoming)) refuseLosses(missed(call, dropped));
+    if (isStrict(caller)) refuseLosses(missed(call, dropped));
     return {
       request: {
         operation: endpoint.operation,
         method: 'POST',
-        query: queryOf(incoming),
-        headers: upstreamRequestHeaders(endpoint, incoming, thread !== null && !isThreaded),
+        query: queryOf(caller),
+        headers: upstreamRequestHeaders(endpoint, caller, thread !== null && !isThreaded),
         body,
       },
       retry: (refusal) => {
@@ -81,13 +81,13 @@ async function passWhole(
   reply: Reply,
   collected: TextProtocol | null = null,
 ): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context } = call;
+  const { endpoint, request, caller, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
   const written = await writtenBy(
     relayJson({
       reply,
-      response,
+      caller,
       context,
       ...(collected !== null && {
         collect: () =>
@@ -114,7 +114,7 @@ async function passWhole(
 }
 
 async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
-  const { endpoint, request, response, context, services } = call;
+  const { endpoint, request, caller, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({
     hidesUsage: !showsUsage(request),
     answers: request.output.answers,
@@ -139,7 +139,7 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
   const written = await writtenBy(
     relayStream({
       reply,
-      response,
+      caller,
       context,
       stream: threadStream(call, reply, stream),
       status: reply.status,

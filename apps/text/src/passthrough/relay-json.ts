@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Caller } from '@gateway/model-service/caller';
 import type { EndAnswer } from '@gateway/model-service/stream/relay-stream';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
@@ -15,7 +15,7 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 interface RelayJsonOptions {
   readonly reply: Reply;
-  readonly response: ServerResponse;
+  readonly caller: Caller;
   readonly context: RequestContext;
   /** Gets the body before the caller does, and returns the members to replace in it; null for none. */
   readonly onBody: (body: JsonObject, whole: () => JsonObject) => Promise<JsonObject | null> | undefined;
@@ -32,7 +32,7 @@ interface RelayJsonOptions {
  * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
  */
 export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
-  const { reply, response, context, onBody, asStream, collect } = options;
+  const { reply, caller, context, onBody, asStream, collect } = options;
   const bytes = await (collect?.() ?? reply.bytes(MAX_REPLY_BYTES));
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
@@ -46,13 +46,12 @@ export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
   const frames = asStream?.({ ...exactly(bytes), ...amended }) ?? null;
   if (frames !== null) {
     return () => {
-      if (!response.headersSent)
-        response.writeHead(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unstored });
-      response.end(frames);
+      caller.begin(reply.status, { ...streamHead(replyHeaders(reply, context)), ...unstored });
+      caller.end(frames);
     };
   }
   // The caller's stream was begun to keep it waiting.
-  if (response.headersSent) throw notFinished();
+  if (caller.hasBegun) throw notFinished();
   const written = amended === null ? bytes : Buffer.from(JSON.stringify({ ...exactly(bytes), ...amended }));
   const headers = {
     ...replyHeaders(reply, context),
@@ -61,8 +60,8 @@ export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
     'content-length': written.length,
   };
   return () => {
-    response.writeHead(reply.status, headers);
-    response.end(written);
+    caller.begin(reply.status, headers);
+    caller.end(written);
   };
 }
 

@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import { type Counting, handleCounted, pendingEntryOf } from '@gateway/model-service/counted-request';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
+import { HttpCaller } from '@gateway/model-service/caller';
+import { type Counting, handleCounted } from '@gateway/model-service/counted-request';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
 import { http } from '@gateway/service-kit/node-http';
@@ -79,20 +81,20 @@ export function createRequestRunner({
     const context = openContext(incoming, response, { requestId, identity, deadline, load });
     requestLog.observe(incoming, response, context, WEBSOCKET.path);
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
-    return { incoming, response, context, load };
+    return { caller: new HttpCaller(response), identity, response, context, load };
   };
 
   const generate = async (
-    { incoming, response }: ReturnType<typeof open>,
+    { caller, context, identity }: ReturnType<typeof open>,
     { memory }: Connection,
     { lane, generates }: CreateEvent,
-    request: TextRequest,
+    { request, entry }: { readonly request: TextRequest; readonly entry: PendingEntry | undefined },
   ): Promise<void> => {
     const startedAt = performance.now();
     // A warm-up reserves nothing that it could be counted with.
-    if (!generates) await pendingEntryOf(incoming)?.countAlone();
-    const read = { endpoint: RESPONSES, services, incoming, response, request, startedAt };
-    const call = await openReadCall({ ...read, memory: memory.of(lane) });
+    if (!generates) await entry?.countAlone();
+    const from = { caller, entry, identity, context, memory: memory.of(lane) };
+    const call = await openReadCall({ ...from, endpoint: RESPONSES, services, request, startedAt });
     await (generates ? generateReply(call) : warmUp(call));
   };
 
@@ -107,26 +109,28 @@ export function createRequestRunner({
         return writeError(response, error, context);
       }
       const opened = open(connection, event.lane, identity ?? opener);
-      const { incoming, response, context, load } = opened;
+      const { caller, response, context, load } = opened;
       if (identity === undefined) {
         writeError(response, keyEnded(), context);
         return connection.onKeyEnded();
       }
       let previousId: string | undefined;
+      let pending: PendingEntry | undefined;
       try {
         load.admit(event.bytes.length);
         access.permit(identity);
-        const counted = { endpoint: WEBSOCKET, request: incoming, response, delivery: null };
-        await handleCounted(counting, counted, async () => {
+        const counted = { endpoint: WEBSOCKET, caller, identity, context, delivery: null };
+        await handleCounted(counting, counted, async (entry) => {
+          pending = entry;
           const request = describeRequest(RESPONSES, event.bytes, event.value);
           previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
-          await generate(opened, connection, event, request);
+          await generate(opened, connection, event, { request, entry });
         });
       } catch (error) {
         writeError(response, error, context);
       }
       // What a limit did not let in can be sent again as it is.
-      const isRefused = pendingEntryOf(incoming)?.isRefused === true;
+      const isRefused = pending?.isRefused === true;
       if (context.failure !== undefined && previousId !== undefined && !isRefused)
         connection.memory.forget(event.lane, previousId);
       // Nothing may be left that nobody ends.

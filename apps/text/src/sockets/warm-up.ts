@@ -20,7 +20,7 @@ import { NO_USAGE } from '../wire/usage.ts';
  * @throws {GatewayError} for what no candidate can serve
  */
 export async function warmUp(call: OpenedCall): Promise<void> {
-  const { context, history, request, response, services } = call;
+  const { context, history, request, caller, services } = call;
   candidatesFor(call);
   const nowSeconds = Math.floor(services.now() / 1000);
   const body = request.content.take();
@@ -53,8 +53,8 @@ export async function warmUp(call: OpenedCall): Promise<void> {
   }
   context.line.warmUp = true;
   const isUnstored = request.stored && shown.store === false;
-  response.writeHead(200, { ...eventStreamHead(context), ...(isUnstored && UNSTORED_HEADER) });
-  response.end(replyFrames(shown));
+  caller.begin(200, { ...eventStreamHead(context), ...(isUnstored && UNSTORED_HEADER) });
+  caller.end(replyFrames(shown) ?? undefined);
 }
 
 async function store(call: OpenedCall, made: JsonObject, body: unknown): Promise<boolean> {

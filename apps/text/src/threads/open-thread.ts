@@ -35,7 +35,7 @@ export async function openThread(call: OpenedCall, purpose: Purpose): Promise<He
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
   if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
   const claim =
-    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.incoming)?.id ?? null) : null;
+    purpose === 'generating' ? await records.claim(previous, deliveryOf(call.caller)?.id ?? null) : null;
   if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
   try {
     const thread = await records.find(previous);
@@ -80,8 +80,8 @@ async function opened(
   call: OpenedCall,
   { body, purpose, previous, records, thread, claim }: Opening,
 ): Promise<HeldCall> {
-  const { request, incoming, services, context } = call;
-  const fixed = fixedMembersOf(body, incoming.headers);
+  const { request, caller, services, context } = call;
+  const fixed = fixedMembersOf(body, caller.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));

@@ -100,7 +100,7 @@ const contextFor = ({ call, reply }: Pick<Answer, 'call' | 'reply'>) =>
 
 async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
-  const { response, context, services } = call;
+  const { caller, context, services } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
   const stream = isStorable(call) ? new StoringStream(translator, storing(answer)) : translator;
   let firstByteMs: number | null = null;
@@ -108,7 +108,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const written = await writtenBy(
     relayStream({
       reply,
-      response,
+      caller,
       context,
       stream: threadStream(call, reply, stream),
       headers: streamHead(head),
@@ -143,8 +143,8 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Wr
   await call.thread?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
   const stored = isStorable(call) ? await storeLastFrame(text, storing(answer)) : text;
   const end = () => {
-    if (!call.response.headersSent) call.response.writeHead(200, streamHead(head));
-    call.response.end(stored);
+    call.caller.begin(200, streamHead(head));
+    call.caller.end(stored);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }
@@ -159,8 +159,8 @@ async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<Writt
   const unstored = amendment?.store === false ? UNSTORED_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));
   const end = () => {
-    call.response.writeHead(200, { ...head, ...unstored, 'content-length': body.length });
-    call.response.end(body);
+    call.caller.begin(200, { ...head, ...unstored, 'content-length': body.length });
+    call.caller.end(body);
   };
   return { firstByteMs: logFirstByte(call, reply), end };
 }

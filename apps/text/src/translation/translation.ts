@@ -50,13 +50,13 @@ export const prepareTranslation = (
   });
 
 function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
-  const { endpoint, incoming, request, model, compacted } = call;
+  const { endpoint, request, model, compacted } = call;
   const caller = endpoint.protocol;
   const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
   const { plan, ...translated } = translateRequest({ caller, body, target, tokens: tokensOf(call) });
   const dropped = [...translated.dropped, ...lostStore(call)];
-  if (isStrict(incoming)) refuseLosses(missed(call, dropped));
+  if (isStrict(call.caller)) refuseLosses(missed(call, dropped));
   const shown = compacted ? { compaction: { ...compacted, usage: compacted.spent.usage } } : {};
   return {
     plan: { ...plan, ...shown, ...(caller === 'responses' && { echo: { ...plan.echo, ...keptEcho(call) } }) },
@@ -73,13 +73,13 @@ export const keptEcho = ({ history }: TextCall): JsonObject => ({
 });
 
 const upstreamRequest = (
-  { incoming, request }: TextCall,
+  { caller, request }: TextCall,
   candidate: Candidate,
   body: TranslatedRequest['body'],
 ): UpstreamRequest => ({
   operation: textProtocolOf(candidate),
   method: 'POST',
-  headers: translatedHeaders(incoming.headers, request.streamed),
+  headers: translatedHeaders(caller.headers, request.streamed),
   translated: true,
   body: JSON.stringify(body),
 });

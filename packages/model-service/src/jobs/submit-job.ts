@@ -9,6 +9,7 @@ import type { QueueSlot } from '@gateway/jobs/queue/queue-slots';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { HttpCaller } from '../caller.ts';
 import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import type { JobWishes } from './job-wishes.ts';
@@ -23,7 +24,7 @@ export interface JobService<Kinds extends JobKind> {
 }
 
 interface Submission<Kind extends JobKind>
-  extends Omit<CostlyRequest, 'request' | 'response' | 'model' | 'estimate'> {
+  extends Omit<CostlyRequest, 'caller' | 'identity' | 'context' | 'model' | 'estimate'> {
   /** Null for a job that costs nothing by itself. */
   readonly estimate: CostlyRequest['estimate'] | null;
   readonly kind: Kind;
@@ -71,7 +72,8 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   const { kind, input, slot, wishes, fingerprint, request, response, endpoint, estimate } = submission;
   const { queue } = service;
   const { isDetached, idempotencyKey, webhook } = wishes;
-  const { keyId, signsWebhooks = false } = identityOf(request);
+  const [identity, context] = [identityOf(request), contextOf(request)];
+  const { keyId, signsWebhooks = false } = identity;
   if (webhook !== null && !signsWebhooks) throw noWebhookSecret();
   const jobId = newJobId();
   let claim: string | undefined;
@@ -92,11 +94,18 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   try {
     const owner =
       estimate === null
-        ? { id: jobId, keyId, requestId: contextOf(request).requestId }
+        ? { id: jobId, keyId, requestId: context.requestId }
         : await reserveJob(
             service,
             kind,
-            { endpoint, model: input.model, estimate, request, response },
+            {
+              endpoint,
+              model: input.model,
+              estimate,
+              caller: new HttpCaller(response),
+              identity,
+              context,
+            },
             { jobId, isDetached },
           );
     const handle = await queue.enqueue(kind, input, {

@@ -11,6 +11,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { createUpstream, type Upstream } from '@gateway/upstream/upstream';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { HttpCaller } from '../caller.ts';
 import { createEventStream, type EventMapper, PASS } from './event-stream.ts';
 import { relayStream } from './relay-stream.ts';
 import type { RelayedStream } from './relayed-stream.ts';
@@ -133,7 +134,7 @@ async function startService(): Promise<RelayService> {
       const mapper = new TestMapper(() => send(model, context.signal));
       const end = await relayStream({
         reply,
-        response,
+        caller: new HttpCaller(response),
         context,
         stream: createEventStream({ mapper, maxFrameBytes: MAX_FRAME_BYTES }),
         headers: { 'content-type': 'text/event-stream' },

@@ -1,13 +1,14 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import type { Caller } from '../caller.ts';
 import { graceMs, isOver, type Output, type RelayedStream } from './relayed-stream.ts';
 
 interface RelayOptions {
   readonly reply: Reply;
-  readonly response: ServerResponse;
+  readonly caller: Caller;
   readonly context: RequestContext;
   readonly stream: RelayedStream;
   /** Written with the first output. */
@@ -59,6 +60,7 @@ class Relay {
   /** Whether anything was written since the silence was last looked at. */
   #hasSpoken = false;
   #keepAlive: NodeJS.Timeout | undefined;
+  #stopTaking: (() => void) | undefined;
   /** Set while something is done before the caller gets its next output. */
   #held: Promise<void> | null = null;
   /** What the rest was good for when it was last looked at. */
@@ -76,8 +78,8 @@ class Relay {
   }
 
   begin(): void {
-    const { response, context, keepAliveMs = 0 } = this.#options;
-    response.on('drain', this.#onDrain);
+    const { caller, context, keepAliveMs = 0 } = this.#options;
+    this.#stopTaking = caller.onTaken(this.#onTaken);
     context.signal.addEventListener('abort', this.#onAbort);
     if (keepAliveMs > 0) this.#keepAlive = setInterval(this.#breakSilence, keepAliveMs);
     this.#consume();
@@ -151,25 +153,24 @@ class Relay {
     if (ms === undefined || this.#over) return;
     this.#grace = setTimeout(() => {
       // What may have come has not been read, because of the caller.
-      if (this.#held !== null || this.#options.response.writableNeedDrain) this.#awaitRest(rest);
+      if (this.#held !== null || this.#options.caller.isFull) this.#awaitRest(rest);
       else this.#onEnd();
     }, ms);
   }
 
   #write(output: Output): boolean {
-    const { response } = this.#options;
+    const { caller } = this.#options;
     // The caller has left, and the rest is read only to learn how it ends.
-    if (output === null || output.length === 0 || response.destroyed) return true;
+    if (output === null || output.length === 0 || caller.isGone) return true;
     this.#begin();
     this.#hasSpoken = true;
-    return response.write(output);
+    return caller.send(output);
   }
 
   /** Before the first output. */
   #begin(): void {
-    const { response, status = 200, headers, onFirstByte } = this.#options;
-    if (!response.headersSent)
-      response.writeHead(status, typeof headers === 'function' ? headers() : headers);
+    const { caller, status = 200, headers, onFirstByte } = this.#options;
+    if (!caller.hasBegun) caller.begin(status, typeof headers === 'function' ? headers() : headers);
     if (!this.#hasWritten) onFirstByte?.();
     this.#hasWritten = true;
   }
@@ -221,11 +222,11 @@ class Relay {
 
   /** The stream is complete, or its own last event is an error. @param last what its caller has yet to get */
   #finish(last: Output): void {
-    const { stream, response, context } = this.#options;
+    const { stream, caller, context } = this.#options;
     const { failure } = stream;
     this.#over = true;
     const isEmpty = last === null || last.length === 0;
-    if (!isEmpty && !response.destroyed) this.#begin();
+    if (!isEmpty && !caller.isGone) this.#begin();
     if (failure instanceof UnreadableReply) this.#reply.unreadable(failure.message);
     else if (failure !== null || stream.rest === 'cancelled') this.#reply.cancel();
     else this.#reply.letGo();
@@ -238,7 +239,7 @@ class Relay {
     } else {
       if (failure !== null) context.failure ??= failure;
       this.#stop(context.failure);
-      this.#resolve(() => response.end(isEmpty ? undefined : last));
+      this.#resolve(() => caller.end(isEmpty ? undefined : last));
     }
   }
 
@@ -275,10 +276,10 @@ class Relay {
   }
 
   #breakOff(ending: string | null): void {
-    const { response } = this.#options;
+    const { caller } = this.#options;
     this.#resolve(() => {
-      if (ending === null) response.destroy();
-      else response.end(ending);
+      if (ending === null) caller.breakOff();
+      else caller.end(ending);
     });
   }
 
@@ -290,11 +291,11 @@ class Relay {
   }
 
   get #hasLeft(): boolean {
-    const { response, context } = this.#options;
-    return response.destroyed || context.signal.reason instanceof CallerLeft;
+    const { caller, context } = this.#options;
+    return caller.isGone || context.signal.reason instanceof CallerLeft;
   }
 
-  readonly #onDrain = (): void => {
+  readonly #onTaken = (): void => {
     if (this.#held === null) this.#reply.resume();
   };
 
@@ -308,18 +309,18 @@ class Relay {
   };
 
   readonly #breakSilence = (): void => {
-    const { response, stream } = this.#options;
-    if (!this.#hasWritten || response.writableNeedDrain) return;
+    const { caller, stream } = this.#options;
+    if (!this.#hasWritten || caller.isFull) return;
     if (!this.#hasSpoken) this.#write(stream.keepAlive());
     this.#hasSpoken = false;
   };
 
   #stop(failure: GatewayError | undefined): void {
-    const { response, context, onEnd } = this.#options;
+    const { context, onEnd } = this.#options;
     this.#over = true;
     clearInterval(this.#keepAlive);
     clearTimeout(this.#grace);
-    response.off('drain', this.#onDrain);
+    this.#stopTaking?.();
     context.signal.removeEventListener('abort', this.#onAbort);
     onEnd?.(failure);
   }

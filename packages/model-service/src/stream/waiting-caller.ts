@@ -1,7 +1,8 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError, withoutRetry } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Caller } from '../caller.ts';
 
 /** A comment, which readers of event streams skip. */
 export const COMMENT_FRAME = ': keepalive\n\n';
@@ -19,7 +20,7 @@ export interface WaitingCaller {
 }
 
 interface WaitingOptions {
-  readonly response: ServerResponse;
+  readonly caller: Caller;
   readonly context: RequestContext;
   /** Silence after which `frame` is sent; 0 for never. */
   readonly keepAliveMs: number;
@@ -38,7 +39,7 @@ interface WaitingOptions {
  * is silent. Once the head is sent, failures are events of the stream; until the first output another channel can still answer.
  */
 export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
-  const { response, context, keepAliveMs, head, errorText } = options;
+  const { caller, context, keepAliveMs, head, errorText } = options;
   const { frame = COMMENT_FRAME, mayInterrupt = () => true } = options;
   let timer: NodeJS.Timeout | undefined;
 
@@ -47,10 +48,10 @@ export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
     timer = undefined;
   };
   const breakSilence = () => {
-    if (response.destroyed || response.writableEnded) return end();
-    if (response.writableNeedDrain || !mayInterrupt()) return;
-    if (!response.headersSent) response.writeHead(200, head());
-    response.write(frame);
+    if (caller.isGone || caller.hasEnded) return end();
+    if (caller.isFull || !mayInterrupt()) return;
+    if (!caller.hasBegun) caller.begin(200, head());
+    caller.send(frame);
   };
 
   return {
@@ -61,11 +62,11 @@ export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
     end,
     fail: (thrown) => {
       end();
-      if (!response.headersSent) return false;
-      if (response.writableEnded) return true;
+      if (!caller.hasBegun) return false;
+      if (caller.hasEnded) return true;
       const error = context.mayBePaid ? withoutRetry(toGatewayError(thrown)) : toGatewayError(thrown);
       context.failure ??= error;
-      if (!response.destroyed) response.end(errorText(error));
+      if (!caller.isGone) caller.end(errorText(error));
       return true;
     },
   };

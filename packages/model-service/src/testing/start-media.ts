@@ -150,6 +150,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
 
   const lines: LoggedLine[] = [];
   const requestLog: RequestLog = {
+    begin: () => () => undefined,
     observe: (_request, response, context) => {
       response.once('close', () =>
         lines.push({

@@ -46,29 +46,45 @@ interface OpenOptions {
   readonly load?: RequestLoad;
 }
 
-export function openContext(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { requestId, identity, deadline, load }: OpenOptions,
-): RequestContext {
+/** A request under way, whatever carries it. */
+export interface OpenRequest {
+  readonly context: RequestContext;
+  readonly leaving: AbortController;
+  /** Call it when the answer is over. */
+  close(isAnswered: boolean): void;
+}
+
+/** @param path decides the dialect */
+export function openRequest(path: string, { requestId, identity, deadline, load }: OpenOptions): OpenRequest {
   const leaving = new AbortController();
   const underway = underwayUntil(deadline);
-  const open: OpenRequest = { index: -1, leaving };
-  underway.add(open);
-  response.once('close', () => {
-    underway.remove(open);
-    load?.end();
-    if (!response.writableFinished) leaving.abort(new CallerLeft());
-  });
+  const listed = { index: -1, leaving };
+  underway.add(listed);
   const context: RequestContext = {
     requestId,
-    dialect: dialectOf(request.url ?? '/'),
+    dialect: dialectOf(path),
     identity,
     signal: leaving.signal,
     line: {},
     failure: undefined,
     ...(load && { load }),
   };
+  const close = (isAnswered: boolean) => {
+    underway.remove(listed);
+    load?.end();
+    if (!isAnswered) leaving.abort(new CallerLeft());
+  };
+  return { context, leaving, close };
+}
+
+/** The same for a request over HTTP, whose handler finds the context by it. */
+export function openContext(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: OpenOptions,
+): RequestContext {
+  const { context, leaving, close } = openRequest(request.url ?? '/', options);
+  response.once('close', () => close(response.writableFinished));
   request[contextOfRequest] = context;
   request[leavingOfRequest] = leaving;
   return context;
@@ -78,19 +94,19 @@ export function openContext(
 export const leaveRequest = (request: IncomingMessage): void =>
   request[leavingOfRequest]?.abort(new CallerLeft());
 
-interface OpenRequest {
+interface Listed {
   index: number;
   readonly leaving: AbortController;
 }
 
 /** The open requests that end at a deadline. */
-const openRequests = new WeakMap<AbortSignal, Underway<OpenRequest>>();
+const openRequests = new WeakMap<AbortSignal, Underway<Listed>>();
 
 /** One listener for all requests: a signal removes a listener by searching all of them. */
-function underwayUntil(deadline: AbortSignal): Underway<OpenRequest> {
+function underwayUntil(deadline: AbortSignal): Underway<Listed> {
   const known = openRequests.get(deadline);
   if (known !== undefined) return known;
-  const underway = createUnderway<OpenRequest>();
+  const underway = createUnderway<Listed>();
   openRequests.set(deadline, underway);
   const end = () => {
     for (const { leaving } of underway.all()) leaving.abort(deadline.reason);

@@ -5,7 +5,9 @@ import type { Metrics, RequestOutcome } from '../metrics.ts';
 import type { LogFields, RequestContext } from './request-context.ts';
 
 export interface RequestLog {
-  /** Writes the request's one line, and counts it, when its reply has ended. */
+  /** Begins to measure a request. Returns what writes its one line, and counts it, when its reply has ended. */
+  begin(request: LoggedRequest, context: RequestContext, endpoint: string): (end: ReplyEnd) => void;
+  /** The same for a request over HTTP. */
   observe(
     request: IncomingMessage,
     response: ServerResponse,
@@ -14,36 +16,47 @@ export interface RequestLog {
   ): void;
 }
 
+type LoggedRequest = Pick<IncomingMessage, 'method' | 'url'>;
+
+/** How a reply has ended. */
+interface ReplyEnd {
+  readonly status: number;
+  /** Whether its caller has all of it. */
+  readonly isAnswered: boolean;
+}
+
 /** The name in log and metrics for the path of a request that reached no endpoint. */
 export const UNKNOWN_PATH = 'unknown';
 
 export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {
   const writeLine = createLineWriter(logger);
+  const begin: RequestLog['begin'] = (request, context, endpoint) => {
+    const startedAt = performance.now();
+    return (end) => {
+      const durationMs = performance.now() - startedAt;
+      const outcome = outcomeOf(end, context);
+      const status = outcome === 'left' ? 499 : end.status;
+      metrics.request({ endpoint, status, outcome }, durationMs);
+      const head = {
+        method: request.method,
+        path: endpoint,
+        requestedPath: endpoint === UNKNOWN_ENDPOINT ? pathOf(request) : undefined,
+        requestId: context.requestId,
+        keyId: context.identity?.keyId,
+        status,
+        outcome,
+        durationMs: Math.round(durationMs * 100) / 100,
+      };
+      writeLine(outcome === 'failed' ? 'error' : 'info', head, context.line, failureFields(context.failure));
+    };
+  };
   return {
+    begin,
     observe: (request, response, context, endpoint) => {
-      const startedAt = performance.now();
-      response.once('close', () => {
-        const durationMs = performance.now() - startedAt;
-        const outcome = outcomeOf(response, context);
-        const status = outcome === 'left' ? 499 : response.statusCode;
-        metrics.request({ endpoint, status, outcome }, durationMs);
-        const head = {
-          method: request.method,
-          path: endpoint,
-          requestedPath: endpoint === UNKNOWN_ENDPOINT ? pathOf(request) : undefined,
-          requestId: context.requestId,
-          keyId: context.identity?.keyId,
-          status,
-          outcome,
-          durationMs: Math.round(durationMs * 100) / 100,
-        };
-        writeLine(
-          outcome === 'failed' ? 'error' : 'info',
-          head,
-          context.line,
-          failureFields(context.failure),
-        );
-      });
+      const end = begin(request, context, endpoint);
+      response.once('close', () =>
+        end({ status: response.statusCode, isAnswered: response.writableFinished }),
+      );
     },
   };
 }
@@ -53,17 +66,17 @@ const UNKNOWN_ENDPOINT = 'unknown';
 const MAX_PATH_CHARS = 200;
 
 /** Without the query, which may hold secrets. */
-const pathOf = ({ url = '' }: IncomingMessage): string =>
+const pathOf = ({ url = '' }: LoggedRequest): string =>
   url.split(/[?#]/, 1)[0]?.slice(0, MAX_PATH_CHARS) ?? '';
 
 function outcomeOf(
-  response: ServerResponse,
+  { status, isAnswered }: ReplyEnd,
   { failure, upgraded }: Pick<RequestContext, 'failure' | 'upgraded'>,
 ): RequestOutcome {
   if (upgraded === true) return failure === undefined ? 'ok' : 'failed';
-  if (!response.writableFinished && failure === undefined) return 'left';
-  if (response.statusCode >= 500) return 'failed';
-  if (response.statusCode >= 400) return 'refused';
+  if (!isAnswered && failure === undefined) return 'left';
+  if (status >= 500) return 'failed';
+  if (status >= 400) return 'refused';
   return failure === undefined ? 'ok' : 'failed';
 }
 

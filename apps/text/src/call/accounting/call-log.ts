@@ -65,13 +65,13 @@ export function logProvidersCompaction(
 
 /** Reports the dropped parameters of a request to the caller, in the log and in the metrics. */
 export function reportDropped(
-  { context, services, response, endpoint }: TextCall,
+  { context, services, caller, endpoint }: TextCall,
   target: TextProtocol,
   dropped: readonly Dropped[],
 ): void {
   const names = droppedHeader(dropped);
   if (names === null) return;
-  if (!response.headersSent) response.setHeader('x-gateway-dropped', names);
+  caller.note('x-gateway-dropped', names);
   context.line.dropped = names;
   services.metrics.losses(endpoint.protocol, target, dropped.length);
 }

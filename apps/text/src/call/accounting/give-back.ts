@@ -1,4 +1,3 @@
-import { pendingEntryOf } from '@gateway/model-service/counted-request';
 import type { HeldCall } from '../request/text-call.ts';
 
 /**
@@ -6,13 +5,13 @@ import type { HeldCall } from '../request/text-call.ts';
  * reservation, its conversation and its thread. Call it when the call is being settled. Never rejects.
  */
 export async function giveBack({
-  incoming,
+  entry,
   identity,
   services,
   thread,
   conversationLock,
 }: HeldCall): Promise<void> {
-  pendingEntryOf(incoming)?.release();
+  entry?.release();
   await Promise.all([
     identity.accounts.length > 0 && services.meter.sent(),
     thread?.end(),

@@ -125,7 +125,7 @@ export const reserveForJob = (call: OpenedCall, jobId: string): Promise<Reserved
 
 /** The most that so many requests for a call can consume and cost. */
 export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
-  const { endpoint, request, model, incoming, response } = call;
+  const { endpoint, request, model, caller, identity, context, entry } = call;
   const { requests, unsized } = largestOf(call);
   const { price } = model;
   const most = (all: readonly Consumption[]): number | null => {
@@ -153,8 +153,10 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
   return {
     endpoint: endpoint.protocol,
     model: request.model,
-    request: incoming,
-    response,
+    caller,
+    identity,
+    context,
+    entry,
     estimate,
     ...(mostOfAll !== null && { mostMicroUsd: mostOfAll }),
   };

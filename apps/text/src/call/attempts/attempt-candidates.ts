@@ -37,9 +37,9 @@ export async function attemptCandidates(
   call: TextCall,
   { candidates, prepare, holdsStart, mayHedge = false }: AttemptOptions,
 ): Promise<CallOutcome> {
-  const { context, services, endpoint, request, response } = call;
+  const { context, services, endpoint, request, caller } = call;
   const waiting = createWaitingCaller({
-    response,
+    caller,
     context,
     keepAliveMs: request.streamed ? services.keepAliveMs : 0,
     frame: keepAliveFrame(endpoint.protocol),
@@ -85,7 +85,7 @@ export async function attemptCandidates(
       },
       read: async (reply) => {
         logReply(context, reply);
-        showAttempts(attempts, context, response);
+        showAttempts(attempts, context, caller);
         const answering = prepared.get(reply.candidate);
         if (answering === undefined) throw new Error('a reply to a request that was not prepared');
         const outcome = await answering.receive(reply);
@@ -106,7 +106,7 @@ export async function attemptCandidates(
       },
     });
   } catch (caught) {
-    showAttempts(attempts, context, response);
+    showAttempts(attempts, context, caller);
     const { outcome, candidate } = read.at(-1) ?? { outcome: failedWith(undefined), candidate: null };
     return end({ ...outcome, thrown: sendError(context, caught) }, candidate);
   }

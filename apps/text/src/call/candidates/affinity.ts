@@ -11,10 +11,10 @@ import type { ThreadTurn } from '../request/thread-turn.ts';
  * A conversation key counts for one caller's key only, so that no caller can steer the requests of others.
  */
 export function affinityOf(call: OpenedCall, thread: ThreadTurn | null): Affinity | null {
-  const { endpoint, request, incoming, identity, history } = call;
+  const { endpoint, request, caller, identity, history } = call;
   const last = history.continued?.servedBy ?? thread?.servedBy ?? null;
   if (last !== null) return { at: (candidate) => isMadeAt(last, candidate) };
-  const key = commonKey(endpoint.protocol, request.conversationKey, sessionIn(incoming.headers));
+  const key = commonKey(endpoint.protocol, request.conversationKey, sessionIn(caller.headers));
   return key === null ? null : { key: `${identity.keyId}\n${key}` };
 }
 

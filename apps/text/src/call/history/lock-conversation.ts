@@ -22,7 +22,7 @@ async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
   call.context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
-  const delivery = deliveryOf(call.incoming)?.id ?? null;
+  const delivery = deliveryOf(call.caller)?.id ?? null;
   const conversationLock = await storedConversations(services.conversations, space).lock(id, delivery);
   try {
     // Another request may have continued it since it was looked up.

@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { Caller } from '@gateway/model-service/caller';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
@@ -49,8 +50,9 @@ export interface OpenedCall {
   readonly endpoint: TextEndpoint;
   readonly identity: Identity;
   readonly context: RequestContext;
-  readonly incoming: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly caller: Caller;
+  /** Of a request that is counted with what it reserves. */
+  readonly entry: PendingEntry | undefined;
   readonly request: TextRequest;
   readonly model: ResolvedModel;
   readonly history: History;

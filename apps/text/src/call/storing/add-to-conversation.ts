@@ -24,7 +24,7 @@ export async function addToConversation(
     const adding = storedConversations(services.conversations, space).add(
       id,
       items.map(withId),
-      deliveryOf(call.incoming)?.id ?? null,
+      deliveryOf(call.caller)?.id ?? null,
     );
     isAdded = await adding.then(
       () => true,

@@ -38,8 +38,7 @@ const [UNSTORED, NO] = ['x-gateway-stored', 'false'] as const;
 export const UNSTORED_HEADER = { [UNSTORED]: NO };
 
 /** Sets this header on a reply that has not begun. */
-export const sayUnstored = ({ response }: Pick<TextCall, 'response'>): unknown =>
-  response.setHeader(UNSTORED, NO);
+export const sayUnstored = ({ caller }: Pick<TextCall, 'caller'>): void => caller.note(UNSTORED, NO);
 
 interface StoreOptions {
   /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */

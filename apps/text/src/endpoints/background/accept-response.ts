@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { unstarted } from '@gateway/jobs/queue/cancel-job';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
-import { type ReservedJob, turnTakerOf } from '@gateway/model-service/metered-request';
+import { type ReservedJob, turnTaker } from '@gateway/model-service/metered-request';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
@@ -50,11 +50,11 @@ export async function acceptResponse(
   candidates: readonly Candidate[],
   { responses, queue, feed }: Acceptance,
 ): Promise<void> {
-  const { context, request, response, services } = call;
+  const { context, request, caller, services } = call;
   if (call.history.storing !== 'wanted') throw notStored(request.stored);
   const parsed = request.content.take();
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const delivery = deliveryOf(call.incoming)?.id ?? null;
+  const delivery = deliveryOf(call.caller)?.id ?? null;
   const jobId = delivery === null ? newJobId() : deliveredJobId(delivery);
   const id = responseIdOf(jobId);
   const made = { id, jobId, body: parsed, queued: queuedFor(call, id, parsed) };
@@ -65,14 +65,14 @@ export async function acceptResponse(
   Object.assign(context.line, { responseId: id, jobId, usagePending: true });
   if (!request.streamed) {
     await giveBack({ ...call, ...NOTHING_HELD });
-    response.writeHead(200, { ...jsonHead(context), ...(accepted.store === false && UNSTORED_HEADER) });
-    response.end(JSON.stringify(accepted));
+    caller.begin(200, { ...jsonHead(context), ...(accepted.store === false && UNSTORED_HEADER) });
+    caller.end(JSON.stringify(accepted));
     return;
   }
   const { keepAliveMs } = services;
   const headers = eventStreamHead(context);
   const beforeEnd = () => giveBack({ ...call, ...NOTHING_HELD });
-  const stream = { responses, feed, id, after: -1, response, context, headers, keepAliveMs, beforeEnd };
+  const stream = { responses, feed, id, after: -1, caller, context, headers, keepAliveMs, beforeEnd };
   await followResponse(stream).catch((cause: unknown) => {
     throw unread(id, cause);
   });
@@ -144,7 +144,7 @@ async function accept(
   const text = JSON.stringify({ ...sent, stream: true });
   await refuseUnservable(call, text, candidates);
   await checkUnlocked(call);
-  await using slot = await access.queue.reserveSlot('text.response', turnTakerOf(call.incoming));
+  await using slot = await access.queue.reserveSlot('text.response', turnTaker(call.identity));
   const owner = { ...(await reserveForJob(call, jobId)), slot };
   return await store(call, access, { id, text, body, queued, owner });
 }
@@ -168,7 +168,7 @@ async function store(
   { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
   { id, text, body, queued, owner }: NewJob,
 ): Promise<JsonObject> {
-  const { identity, request, incoming, services, history } = call;
+  const { identity, request, caller, services, history } = call;
   const keepsEvents = request.streamed;
   const { metering } = owner;
   const remove = () =>
@@ -193,7 +193,7 @@ async function store(
     void remove();
     throw error;
   }
-  const headers = storedHeaders(incoming.headers);
+  const headers = storedHeaders(caller.headers);
   try {
     await queue.submit(
       'text.response',

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { HttpCaller } from '@gateway/model-service/caller';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import type { Request, RequestHandler, Response } from 'express';
 import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
@@ -52,7 +53,8 @@ export const createReadHandler = createHandler(async (call, options) => {
   const context = contextOf(incoming);
   const headers = { ...found.ending?.headers, ...eventStreamHead(context) };
   const { keepAliveMs } = services;
-  await followResponse({ responses, feed, id, after, response, context, headers, keepAliveMs });
+  const caller = new HttpCaller(response);
+  await followResponse({ responses, feed, id, after, caller, context, headers, keepAliveMs });
 });
 
 /** `POST /v1/responses/{id}/cancel` */

@@ -1,4 +1,5 @@
 import type { TextResponseInput } from '@gateway/contracts/jobs';
+import { HttpCaller } from '@gateway/model-service/caller';
 import { openContext } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
@@ -35,8 +36,8 @@ export async function openJobCall(
     endpoint,
     identity,
     context: openContext(incoming, response, { requestId, identity, deadline: NO_DEADLINE }),
-    incoming,
-    response,
+    caller: new HttpCaller(response),
+    entry: undefined,
     request,
     model,
     history,

@@ -22,7 +22,7 @@ export const prepareCountTranslation = (
   { endpoint, replyBody }: CountEndpoint,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { incoming, request, model } = call;
+    const { caller, request, model } = call;
     const protocol = textProtocolOf(candidate);
     const translated = translateRequest({
       caller: endpoint.protocol,
@@ -37,7 +37,7 @@ export const prepareCountTranslation = (
       request: {
         operation: COUNT_OPERATIONS[protocol],
         method: 'POST',
-        headers: translatedHeaders(incoming.headers, false),
+        headers: translatedHeaders(caller.headers, false),
         translated: true,
         body: JSON.stringify(Object.fromEntries(counted)),
       },
@@ -51,7 +51,7 @@ async function relayCount(
   reply: Reply,
   replyBody: CountEndpoint['replyBody'],
 ): Promise<ReplyOutcome> {
-  const { context, response } = call;
+  const { context, caller } = call;
   const body = parseObject((await reply.bytes(MAX_REPLY_BYTES)).toString());
   const inputTokens = body && numberAt(body, 'input_tokens');
   if (inputTokens === null) {
@@ -61,8 +61,8 @@ async function relayCount(
     });
   }
   const end = () => {
-    response.writeHead(200, translatedHead(reply, context));
-    response.end(JSON.stringify(replyBody(inputTokens)));
+    caller.begin(200, translatedHead(reply, context));
+    caller.end(JSON.stringify(replyBody(inputTokens)));
   };
   return { ...NOTHING_KNOWN, firstByteMs: logFirstByte(call, reply), thrown: undefined, end };
 }

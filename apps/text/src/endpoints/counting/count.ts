@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { HttpCaller } from '@gateway/model-service/caller';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempts/attempt-candidates.ts';
@@ -31,7 +32,9 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
   return async (incoming, response) => {
-    const opened = await openCall(count.endpoint, services, incoming, response);
+    const opened = await openCall(count.endpoint, services, incoming, {
+      caller: new HttpCaller(response),
+    });
     const held =
       opened.request.thread === null ? { ...opened, ...NOTHING_HELD } : await openThread(opened, 'counting');
     const call = { ...held, reservation: null };
@@ -65,7 +68,7 @@ const isUnknownPath = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'upstream_misconfigured';
 
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
-  const { endpoint, context, response, history } = call;
+  const { endpoint, context, caller, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
   const isNamed = unseen === undefined && candidate !== undefined && namesStored(call);
   const whole = isNamed ? await wholeCall(call, candidate) : call;
@@ -75,8 +78,8 @@ async function estimate(call: TextCall, [candidate]: readonly Candidate[], { rep
   const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, tokensOf(call));
   const inputTokens = await estimateTokens(conversation);
   context.line.usageEstimated = true;
-  response.writeHead(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });
-  response.end(JSON.stringify(replyBody(inputTokens)));
+  caller.begin(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });
+  caller.end(JSON.stringify(replyBody(inputTokens)));
 }
 
 /** What only the provider holds cannot be counted here, and a count without it would be far too low. */

@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import type { Caller } from '@gateway/model-service/caller';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { eventStreamHead } from '../../call/attempts/reply-head.ts';
 import { findResponse } from '../../call/history/continued.ts';
@@ -127,7 +127,7 @@ export function startingAfter(query: URLSearchParams): number {
 
 /** Writes a response as the stream that it was, or may have been, from an event on. */
 export function streamStored(
-  response: ServerResponse,
+  caller: Caller,
   context: RequestContext,
   stored: JsonObject,
   startingAfter: number,
@@ -137,8 +137,8 @@ export function streamStored(
     const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
     return number === undefined || Number(number) > startingAfter;
   });
-  response.writeHead(200, eventStreamHead(context));
-  response.end(shown.map((frame) => `${frame}\n\n`).join(''));
+  caller.begin(200, eventStreamHead(context));
+  caller.end(shown.map((frame) => `${frame}\n\n`).join(''));
 }
 
 /** The page of a response's own input items that a query names. */

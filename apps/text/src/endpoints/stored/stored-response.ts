@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type Caller, HttpCaller } from '@gateway/model-service/caller';
 import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
@@ -42,7 +42,7 @@ interface StoredCall {
 interface StoredRequest extends StoredCall {
   readonly services: TextServices;
   readonly incoming: Request;
-  readonly response: ServerResponse;
+  readonly caller: Caller;
   readonly context: RequestContext;
   readonly id: string;
   /** Null for what was made before records were stored, and for what could not be stored. */
@@ -67,7 +67,8 @@ export function createStoredHandler(call: StoredCall, services: TextServices): R
       typeof origin === 'object' ? candidateAt(services.upstream.configuration, origin) : null;
     const made = typeof origin === 'object' && candidate !== null ? { origin, candidate } : null;
     if (stored === null && made === null) throw notFound(id);
-    const request = { ...call, services, incoming, response, context, id, stored, made };
+    const caller = new HttpCaller(response);
+    const request = { ...call, services, incoming, caller, context, id, stored, made };
     await (stored !== null && made === null ? answerStored(request, stored) : answer(request));
   };
 }
@@ -97,33 +98,33 @@ const isUnanswered = (error: unknown): boolean =>
   error instanceof GatewayError && error.source === 'upstream' && error.options.relay === undefined;
 
 async function answerStored(request: StoredRequest, stored: StoredResponse): Promise<void> {
-  const { method, subpath, services, incoming, response, context, id } = request;
+  const { method, subpath, services, incoming, caller, context, id } = request;
   const query = new URLSearchParams(queryOf(incoming));
   if (method === 'DELETE') {
     await removeStored(services, stored);
-    writeJson(response, context, { id, object: 'response', deleted: true });
+    writeJson(caller, context, { id, object: 'response', deleted: true });
   } else if (method === 'POST') {
     // A background response that has ended stays as it is.
     if (stored.record.data.background === true)
-      return writeJson(response, context, await readStored(services, stored));
+      return writeJson(caller, context, await readStored(services, stored));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
-    writeJson(response, context, await listInput(services, stored, incoming.query));
+    writeJson(caller, context, await listInput(services, stored, incoming.query));
   } else {
     const shown = await readStored(services, stored);
-    if (query.get('stream') !== 'true') writeJson(response, context, shown);
-    else streamStored(response, context, shown, startingAfter(query));
+    if (query.get('stream') !== 'true') writeJson(caller, context, shown);
+    else streamStored(caller, context, shown, startingAfter(query));
   }
 }
 
-function writeJson(response: ServerResponse, context: RequestContext, value: object): void {
+function writeJson(caller: Caller, context: RequestContext, value: object): void {
   const body = Buffer.from(JSON.stringify(value));
-  response.writeHead(200, { ...jsonHead(context), 'content-length': body.length });
-  response.end(body);
+  caller.begin(200, { ...jsonHead(context), 'content-length': body.length });
+  caller.end(body);
 }
 
 async function askProvider(request: StoredRequest): Promise<void> {
-  const { method, subpath, services, incoming, response, context, id, made } = request;
+  const { method, subpath, services, incoming, caller, context, id, made } = request;
   if (made === null) throw notFound(id);
   const { upstream, background } = services;
   const isDeletion = method === 'DELETE';
@@ -152,7 +153,7 @@ async function askProvider(request: StoredRequest): Promise<void> {
     };
     const end = await relayStream({
       reply,
-      response,
+      caller,
       context,
       stream: passedStream({ reader, requestId: context.requestId, onFrame, explain: explainFor(reply) }),
       status: reply.status,
@@ -164,7 +165,7 @@ async function askProvider(request: StoredRequest): Promise<void> {
     return;
   }
   const onBody = (body: JsonObject, whole: () => JsonObject) => onReply(request, body, whole);
-  const end = await relayJson({ reply, response, context, onBody });
+  const end = await relayJson({ reply, caller, context, onBody });
   if (isDeletion) await lookAtPending();
   end();
 }
