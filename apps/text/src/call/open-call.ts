@@ -10,10 +10,10 @@ import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
 import { findHistory } from './history/find-history.ts';
+import { type Purpose, turnIn } from './request/history.ts';
 import { readTextRequest } from './request/read-text-request.ts';
-import type { OpenedCall, TextServices } from './request/text-call.ts';
+import { type HeldCall, NOTHING_HELD, type OpenedCall, type TextServices } from './request/text-call.ts';
 import type { TextEndpoint } from './request/text-endpoint.ts';
-import type { ThreadTurn } from './request/thread-turn.ts';
 
 /** Reads and checks a request for a model. */
 export async function openCall(
@@ -43,10 +43,23 @@ export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
   return { ...read, model, history };
 }
 
+/**
+ * A call that has what it continues for itself. Most continue nothing, or what others may continue at the same time.
+ *
+ * @throws {GatewayError} where another request has it, or it cannot be continued
+ */
+export async function holdCall(call: OpenedCall, purpose: Purpose): Promise<HeldCall> {
+  const { history } = call;
+  if (history.continued?.claim === undefined) return { ...call, ...NOTHING_HELD };
+  const claimed = await history.continued.claim(purpose);
+  const unknown = { history: { ...history, continued: null } };
+  return { ...call, ...NOTHING_HELD, ...(claimed ?? unknown) };
+}
+
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */
-export function candidatesFor(call: OpenedCall, thread: ThreadTurn | null = null): readonly Candidate[] {
-  const { services, endpoint, request, model } = call;
-  const affinity = () => affinityOf(call, thread);
+export function candidatesFor(call: OpenedCall): readonly Candidate[] {
+  const { services, endpoint, request, model, history } = call;
+  const affinity = () => affinityOf(call);
   const candidates = chooseCandidates(services.upstream, model, endpoint, request.builtInTools, affinity);
   // A value that only some servers know may be translated, but does not go to one that would refuse it.
   const taking =
@@ -54,7 +67,7 @@ export function candidatesFor(call: OpenedCall, thread: ThreadTurn | null = null
       ? candidates
       : candidates.filter(({ protocol, route }) => protocol !== endpoint.protocol || route.quirks.ownValues);
   const pinned = pinCandidates(call, taking);
-  return thread === null ? pinned : thread.ordered(pinned);
+  return turnIn(history)?.ordered(pinned) ?? pinned;
 }
 
 /** Whether a route's server speaks a protocol itself, with values that only its maker documents. */

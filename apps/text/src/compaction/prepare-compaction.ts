@@ -5,6 +5,7 @@ import { logFirstByte } from '../call/accounting/call-log.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
+import { turnIn } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
@@ -89,7 +90,7 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   const store = (answer: JsonObject) => storeResponse(call, reply.candidate, answer, { isProviders: false });
   if (!request.streamed) {
     const body = { ...adapter.encodeReply({ parts: [], finish, usage: NO_USAGE }, context) };
-    await call.thread?.store(recordedMessage(body), { request, candidate: reply.candidate });
+    await turnIn(call.history)?.store(recordedMessage(body), { request, candidate: reply.candidate });
     return writeJson(call, reply, { ...body, ...(isStored && (await store(body))) });
   }
   const encoder = adapter.encodeStream(context);
@@ -97,7 +98,7 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
     ...encoder.event({ type: 'start', usage: NO_USAGE }),
     ...encoder.event({ type: 'finish', finish, usage: NO_USAGE }),
   ].join('');
-  await call.thread?.store(messageIn(frames), { request, candidate: reply.candidate });
+  await turnIn(call.history)?.store(messageIn(frames), { request, candidate: reply.candidate });
   const written = isStored ? await storeLastFrame(frames, store) : frames;
   const end = () => {
     caller.begin(200, streamHead(translatedHead(reply, call.context)));

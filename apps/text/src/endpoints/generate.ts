@@ -5,18 +5,11 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import type { CallOutcome } from '../call/accounting/outcome.ts';
-import { lockConversation } from '../call/history/lock-conversation.ts';
-import { candidatesFor, openCall } from '../call/open-call.ts';
-import { conversationIn } from '../call/request/history.ts';
-import {
-  type HeldCall,
-  NOTHING_HELD,
-  type OpenedCall,
-  type TextServices,
-} from '../call/request/text-call.ts';
+import { candidatesFor, holdCall, openCall } from '../call/open-call.ts';
+import { turnIn } from '../call/request/history.ts';
+import type { HeldCall, OpenedCall, TextServices } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { sayUnstored } from '../call/storing/store-response.ts';
-import { openThread } from '../threads/open-thread.ts';
 import { answerCall } from './answer-call.ts';
 import {
   type Acceptance,
@@ -43,7 +36,7 @@ export function createGenerateHandler(
 
 /** The life of a request, once it has been read and understood: the caller gets the end of the reply last of all. */
 export async function generateReply(opened: OpenedCall): Promise<void> {
-  const held = await holdCall(opened);
+  const held = await holdCall(opened, 'generating');
   let outcome: CallOutcome;
   try {
     outcome = await answerHeld(held);
@@ -54,21 +47,10 @@ export async function generateReply(opened: OpenedCall): Promise<void> {
   if (outcome.thrown !== undefined && !held.caller.hasEnded) throw outcome.thrown;
 }
 
-/**
- * Takes for a call what it continues: its turn in a message thread, or its conversation. Most continue neither.
- *
- * @throws {GatewayError} where another request has it, or it cannot be continued
- */
-function holdCall(call: OpenedCall): HeldCall | Promise<HeldCall> {
-  if (call.request.thread !== null) return openThread(call, 'generating');
-  if (conversationIn(call.history) !== null) return lockConversation(call);
-  return { ...call, ...NOTHING_HELD };
-}
-
 /** Chooses who may answer, reserves what that may cost, has it answered, and settles. */
 async function answerHeld(held: HeldCall): Promise<CallOutcome> {
   const { request, services, history } = held;
-  const suitable = candidatesFor(held, held.thread);
+  const suitable = candidatesFor(held);
   // Another provider would keep the caller waiting.
   const candidates = request.background ? suitable.filter(doesBackground) : suitable;
   if (request.background) await services.background.requireStore();
@@ -92,7 +74,7 @@ async function answerHeld(held: HeldCall): Promise<CallOutcome> {
  * Whether a call may be sent to two candidates at a time. Not what is bound to one provider, goes on without its caller, or
  * makes a provider do something twice: what it names, a thread, a background response, built-in tools.
  */
-function mayHedge({ request, thread }: HeldCall, candidates: readonly Candidate[]): boolean {
+function mayHedge({ request, history }: HeldCall, candidates: readonly Candidate[]): boolean {
   const [first] = candidates;
   return (
     candidates.length > 1 &&
@@ -101,7 +83,7 @@ function mayHedge({ request, thread }: HeldCall, candidates: readonly Candidate[
     !request.background &&
     request.ids.length === 0 &&
     request.thread === null &&
-    thread === null &&
+    turnIn(history) === null &&
     request.builtInTools.length === 0
   );
 }

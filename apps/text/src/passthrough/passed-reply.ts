@@ -4,6 +4,7 @@ import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
 import { estimatesFor, storePending } from '../call/accounting/metered-call.ts';
 import { type Consumed, consumedOf, NOTHING_KNOWN } from '../call/accounting/outcome.ts';
+import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import {
@@ -108,7 +109,7 @@ function storeMessage(
   const { candidate } = reply;
   const renamed = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
   const message = () => recordedMessage({ ...parsed(), ...renamed });
-  const storing = call.thread?.store(message(), { request: call.request, candidate });
+  const storing = turnIn(call.history)?.store(message(), { request: call.request, candidate });
   if (renamed === null && remembering === undefined && storing === undefined) return undefined;
   return Promise.all([remembering, storing]).then(() => renamed);
 }

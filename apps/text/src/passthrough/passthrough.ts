@@ -8,6 +8,7 @@ import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/cal
 import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { turnIn } from '../call/request/history.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextRequest } from '../call/request/text-request.ts';
@@ -38,12 +39,13 @@ export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
   withUsage = requestsUsage(call, candidate),
-  isThreaded = call.thread?.isStoredBy(candidate) ?? false,
+  isThreaded = turnIn(call.history)?.isStoredBy(candidate) ?? false,
   withholdsThoughts = false,
 ): PreparedAttempt | GatewayError =>
   unlessRefused(() => {
-    const { endpoint, caller, thread } = call;
-    const sent = thread !== null && isThreaded ? { ...call, request: thread.sent } : call;
+    const { endpoint, caller } = call;
+    const turn = turnIn(call.history);
+    const sent = turn !== null && isThreaded ? { ...call, request: turn.sent } : call;
     const streamOptions = withUsage ? usageOption(sent.request) : null;
     const { body, dropped } = ownBody(sent, candidate, { streamOptions, withholdsThoughts });
     const hasThoughts = () =>
@@ -54,7 +56,7 @@ export const preparePassthrough = (
         operation: endpoint.operation,
         method: 'POST',
         query: queryOf(caller),
-        headers: upstreamRequestHeaders(endpoint, caller, thread !== null && !isThreaded),
+        headers: upstreamRequestHeaders(endpoint, caller, turn !== null && !isThreaded),
         body,
       },
       retry: (refusal) => {

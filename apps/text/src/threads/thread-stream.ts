@@ -1,6 +1,7 @@
 import { isOver, type Output, type RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { MessageRecorder, type RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 
@@ -9,13 +10,13 @@ const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** A stream whose end waits until its message is stored, where its call is a thread's turn. */
 export function threadStream(
-  call: Pick<TextCall, 'thread' | 'request'>,
+  { history, request }: Pick<TextCall, 'history' | 'request'>,
   { candidate }: Reply,
   stream: RelayedStream,
 ): RelayedStream {
-  const { thread, request } = call;
-  if (thread === null) return stream;
-  return new ThreadStream(stream, (message) => thread.store(message, { request, candidate }));
+  const turn = turnIn(history);
+  if (turn === null) return stream;
+  return new ThreadStream(stream, (message) => turn.store(message, { request, candidate }));
 }
 
 /** The message that a caller gets as these frames; null where it is not to be stored. */

@@ -19,6 +19,7 @@ import {
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
+import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { type Amendment, storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
@@ -140,7 +141,7 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Wr
   const frames = streamReply(plan, body, contextFor(answer));
   onConsumed(consumedByWhole(answer, translated(answer, body)));
   const text = frames.join('');
-  await call.thread?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
+  await turnIn(call.history)?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
   const stored = isStorable(call) ? await storeLastFrame(text, storing(answer)) : text;
   const end = () => {
     call.caller.begin(200, streamHead(head));
@@ -154,7 +155,7 @@ async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<Writt
   const answered = await readAnswer(answer, onConsumed);
   onConsumed(consumedByWhole(answer, answered));
   const message = recordedMessage({ ...answered.body });
-  await call.thread?.store(message, { request: call.request, candidate: reply.candidate });
+  await turnIn(call.history)?.store(message, { request: call.request, candidate: reply.candidate });
   const amendment = isStorable(call) ? await storing(answer)({ ...answered.body }) : null;
   const unstored = amendment?.store === false ? UNSTORED_HEADER : {};
   const body = Buffer.from(JSON.stringify({ ...answered.body, ...amendment }));

@@ -3,16 +3,15 @@ import { isMadeAt } from '../../stored/origins/maker.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { sessionIn } from '../request/conversation-key.ts';
 import type { OpenedCall } from '../request/text-call.ts';
-import type { ThreadTurn } from '../request/thread-turn.ts';
 
 /**
  * The candidate that has a call's conversation in its prompt cache. It is the maker of the reply that the call continues; else the
  * one that gets all requests with the same conversation key. Null: nothing shows which requests belong together.
  * A conversation key counts for one caller's key only, so that no caller can steer the requests of others.
  */
-export function affinityOf(call: OpenedCall, thread: ThreadTurn | null): Affinity | null {
+export function affinityOf(call: OpenedCall): Affinity | null {
   const { endpoint, request, caller, identity, history } = call;
-  const last = history.continued?.servedBy ?? thread?.servedBy ?? null;
+  const last = history.continued?.servedBy ?? null;
   if (last !== null) return { at: (candidate) => isMadeAt(last, candidate) };
   const key = commonKey(endpoint.protocol, request.conversationKey, sessionIn(caller.headers));
   return key === null ? null : { key: `${identity.keyId}\n${key}` };

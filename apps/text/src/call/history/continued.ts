@@ -8,7 +8,8 @@ import { contextTokens } from '../request/earlier-input.ts';
 import type { Continued, RememberedResponse } from '../request/history.ts';
 import type { TextServices } from '../request/text-call.ts';
 import { spaceOf } from './conversation-space.ts';
-import type { OpenCall } from './find-history.ts';
+import type { FindHistory, OpenCall } from './find-history.ts';
+import { lockConversation } from './lock-conversation.ts';
 import { previousNotFound } from './not-found.ts';
 
 /** A stored response, and whose it is. */
@@ -55,6 +56,7 @@ export async function continueStored(
     holder: origin.isProviders ? origin : null,
     isWhole: !NOT_CONTINUED.has(record.data.status),
     servedBy: origin.channel === '' ? null : origin,
+    turn: null,
     members: { previous_response_id: id },
     window: once(() => readWindow(services, owner, id)),
   };
@@ -72,15 +74,18 @@ export const continueRemembered = (remembered: RememberedResponse): Continued =>
   holder: null,
   isWhole: true,
   servedBy: remembered.servedBy,
+  turn: null,
   members: { previous_response_id: remembered.id },
   window: () => remembered.items(),
 });
 
 /** Null: the gateway does not store it. @throws {GatewayError} `context_length_exceeded`, `service_unavailable` */
 export async function continueConversation(
-  { services, identity }: Pick<OpenCall, 'services' | 'identity'>,
+  call: OpenCall,
   id: string,
+  findHistory: FindHistory,
 ): Promise<Continued | null> {
+  const { services, identity } = call;
   const rules = services.upstream.configuration.conversations;
   const space = spaceOf(identity, null, rules);
   const head = space && (await storedConversations(services.conversations, space).head(id));
@@ -98,6 +103,8 @@ export async function continueConversation(
     holder: null,
     isWhole: true,
     servedBy: null,
+    turn: null,
+    claim: async (purpose) => (purpose === 'generating' ? lockConversation(call, id, findHistory) : {}),
     members: { conversation: { id } },
     window: once(() => readConversation(services, head)),
   };

@@ -1,5 +1,4 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { ConversationRules } from '@gateway/upstream/configuration/configuration';
 import type { FoundOrigin, IdOrigin } from '../../stored/origins/id-origins.ts';
@@ -7,24 +6,21 @@ import { type Maker, makerName } from '../../stored/origins/maker.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
 import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { Continued, History } from '../request/history.ts';
-import type { ResponseMemory } from '../request/response-memory.ts';
-import type { TextServices } from '../request/text-call.ts';
-import type { TextEndpoint } from '../request/text-endpoint.ts';
-import type { TextRequest } from '../request/text-request.ts';
+import type { OpenedCall, TextServices } from '../request/text-call.ts';
 import { continueConversation, continueRemembered, continueStored } from './continued.ts';
 import { ownersOf } from './conversation-space.ts';
+import { continueThread } from './threads/continue-thread.ts';
 
-export type OpenCall = {
-  readonly services: TextServices;
-  readonly endpoint: TextEndpoint;
-  readonly identity: Identity;
-  readonly request: TextRequest;
-  readonly memory?: ResponseMemory;
-};
+/** A request that has been read, of which nothing has been looked up. */
+export type OpenCall = Pick<
+  OpenedCall,
+  'services' | 'endpoint' | 'identity' | 'context' | 'caller' | 'request' | 'memory'
+>;
+
+export type FindHistory = (call: OpenCall) => Promise<History>;
 
 const NO_ITEMS: ReadonlyMap<string, StoredItem> = new Map();
 const NOTHING_NAMED = {
-  continued: null,
   items: NO_ITEMS,
   bytes: 0,
   origins: [],
@@ -45,11 +41,12 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const storing = storingOf(call, rules);
   const [owner] = owners;
   const { ids } = request;
-  if (ids.length === 0) return { ...NOTHING_NAMED, storing, owner };
+  const turn = request.thread === null ? null : continueThread(call, findHistory);
+  if (ids.length === 0) return { ...NOTHING_NAMED, continued: turn, storing, owner };
   const named = call.endpoint.protocol === 'responses' ? ids : [];
   const itemIds = named.flatMap(({ kind, id, need }) => (kind === 'item' && need !== 'none' ? [id] : []));
-  const continuing = findContinued(call, named, owners);
-  const isRemembered = continuing !== null && !(continuing instanceof Promise);
+  const continuing = turn ?? findContinued(call, named, owners);
+  const isRemembered = continuing !== null && !(continuing instanceof Promise) && !continuing.isStored;
   const [continued, items, origins] = await Promise.all([
     continuing,
     findItems(services, owners, { ids: itemIds, maxBytes: rules.maxChainBytes }),
@@ -95,7 +92,7 @@ function findContinued(
       : continueRemembered(remembered);
   }
   const conversation = named.find(({ kind }) => kind === 'conversation');
-  return conversation === undefined ? null : continueConversation(call, conversation.id);
+  return conversation === undefined ? null : continueConversation(call, conversation.id, findHistory);
 }
 
 const bytesOf = (

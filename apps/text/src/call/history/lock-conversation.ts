@@ -1,36 +1,35 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import { storedConversations } from '../../stored/stored-conversations.ts';
-import { conversationIn } from '../request/history.ts';
-import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../request/text-call.ts';
+import { type Claimed, conversationIn } from '../request/history.ts';
 import { spaceOf } from './conversation-space.ts';
-import { findHistory } from './find-history.ts';
+import type { FindHistory, OpenCall } from './find-history.ts';
 
 /**
- * Locks the conversation that a call continues, if there is one, until the call gives it back.
+ * Locks the conversation that a call continues, until the call gives it back.
  *
  * @throws {GatewayError} `conversation_locked` where something else works on it; `outcome_unknown` where the same request was delivered
  * before, to a replica that was lost after it had added to the conversation
  */
-export async function lockConversation(call: OpenedCall): Promise<HeldCall> {
-  const conversation = conversationIn(call.history);
-  return conversation === null ? { ...call, ...NOTHING_HELD } : lock(call, conversation.id);
-}
-
-async function lock(call: OpenedCall, id: string): Promise<HeldCall> {
-  const { services, identity, request } = call;
-  call.context.line.conversationId = id;
+export async function lockConversation(
+  call: OpenCall,
+  id: string,
+  findHistory: FindHistory,
+): Promise<Claimed> {
+  const { services, identity, request, context, caller } = call;
+  context.line.conversationId = id;
   const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   if (space === null) throw neverKept(request.model);
-  const delivery = deliveryOf(call.caller)?.id ?? null;
-  const conversationLock = await storedConversations(services.conversations, space).lock(id, delivery);
+  const delivery = deliveryOf(caller)?.id ?? null;
+  const lock = await storedConversations(services.conversations, space).lock(id, delivery);
+  const release = () => lock.release().catch(() => undefined);
   try {
     // Another request may have continued it since it was looked up.
-    const current = await findHistory(call);
-    if (delivery !== null && conversationIn(current)?.delivery === delivery) throw answerLost(id);
-    return { ...call, thread: null, conversationLock, history: current };
+    const history = await findHistory(call);
+    if (delivery !== null && conversationIn(history)?.delivery === delivery) throw answerLost(id);
+    return { history, release };
   } catch (error) {
-    await conversationLock.release().catch(() => undefined);
+    await release();
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { IdKind } from '../../stored/origins/id-origins.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
-import { threadNotFound } from './thread-errors.ts';
+import { threadNotFound } from './threads/thread-errors.ts';
 
 /** As the providers write it. */
 const NOUNS: Readonly<Record<IdKind, string>> = {

@@ -6,13 +6,15 @@ import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { ConversationHead } from '../../stored/stored-conversations.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import type { TextRequest } from './text-request.ts';
+import type { ThreadTurn } from './thread-turn.ts';
 
 /**
  * What a request continues. Whatever kind it is of, a channel that has it gets its id, and every other one its items before
  * the request's own.
  */
 export interface Continued {
-  readonly kind: 'response' | 'conversation';
+  readonly kind: 'response' | 'conversation' | 'thread';
+  /** Empty for the first turn of a thread. */
   readonly id: string;
   /** Whose records a response goes to that continues it; null: the caller's own. */
   readonly owner: string | null;
@@ -31,8 +33,30 @@ export interface Continued {
   readonly servedBy: Maker | null;
   /** The members of a response that name it. */
   readonly members: JsonObject;
+  /** Of a message thread that the gateway keeps: this turn of it. */
+  readonly turn: ThreadTurn | null;
+  /**
+   * Takes it for one request; null where the gateway does not have it after all. Absent where several requests may continue it
+   * at the same time.
+   *
+   * @throws {GatewayError} where another request has it, or it cannot be continued
+   */
+  readonly claim?: (purpose: Purpose) => Promise<Claimed | null>;
   /** Its items. @throws {GatewayError} if they are gone */
   window(): Promise<readonly StoredItem[]>;
+}
+
+/** `generating`: a reply is to continue it. `counting`: a request only looks at it. */
+export type Purpose = 'generating' | 'counting';
+
+/** What changes of a request that has what it continues for itself. */
+export interface Claimed {
+  /** A turn of a message thread becomes the whole conversation. */
+  readonly request?: TextRequest;
+  /** As it is now. */
+  readonly history?: History;
+  /** Gives it back. Never rejects. */
+  readonly release?: () => Promise<void>;
 }
 
 /** A response that is not stored, with the items that led to it. */
@@ -82,6 +106,10 @@ export const knowsNamed = (
 /** The conversation that a request continues, if the gateway stores it. */
 export const conversationIn = ({ continued }: Pick<History, 'continued'>): ConversationHead | null =>
   continued?.conversation ?? null;
+
+/** The turn of a message thread that a request is, if the gateway keeps the thread. */
+export const turnIn = ({ continued }: Pick<History, 'continued'>): ThreadTurn | null =>
+  continued?.turn ?? null;
 
 /** The items of what a request continues, where they are stored nowhere: they become its response's own input. */
 export const unstoredBefore = async ({ continued }: History): Promise<readonly StoredItem[]> =>

@@ -10,7 +10,7 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
 import type { IdOrigins } from '../../stored/origins/id-origins.ts';
 import type { BackgroundUsage } from '../../stored/pending-responses.ts';
-import type { Claim, ConversationStore } from '../../stored/store/conversation-store.ts';
+import type { ConversationStore } from '../../stored/store/conversation-store.ts';
 import type { CompactionSeals } from '../../wire/tokens/compaction-seal.ts';
 import type { TokenSeals } from '../../wire/tokens/opaque-token.ts';
 import type { Usage } from '../../wire/usage.ts';
@@ -18,7 +18,6 @@ import type { History } from './history.ts';
 import type { ResponseMemory } from './response-memory.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import type { TextRequest } from './text-request.ts';
-import type { ThreadTurn } from './thread-turn.ts';
 
 /** What the handlers of this service are made of. */
 export interface TextServices {
@@ -64,13 +63,11 @@ export interface OpenedCall {
 
 /** A call that has what it continues for itself, until it gives that back. */
 export interface HeldCall extends OpenedCall {
-  /** Null where it goes on from no conversation. */
-  readonly conversationLock: Pick<Claim, 'release'> | null;
-  /** Null where the request is no turn of a message thread that the gateway keeps. */
-  readonly thread: ThreadTurn | null;
+  /** Gives it back. Never rejects. Null where nothing is held. */
+  readonly release: (() => Promise<void>) | null;
 }
 
-export const NOTHING_HELD = { conversationLock: null, thread: null } as const;
+export const NOTHING_HELD = { release: null } as const;
 
 /** A call that has been let in, and can be sent to its candidates. */
 export interface TextCall extends HeldCall {

@@ -1,6 +1,5 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { RecordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
-import type { Maker } from '../../stored/origins/maker.ts';
 import type { TextRequest } from './text-request.ts';
 
 export interface AnsweredTurn {
@@ -12,8 +11,6 @@ export interface AnsweredTurn {
 export interface ThreadTurn {
   /** The turn as the caller sent it. */
   readonly sent: TextRequest;
-  /** The maker of the reply that it continues, which has the prompt in its cache; null: none, or not known. */
-  readonly servedBy: Maker | null;
   /** Whether a candidate keeps the thread too. It gets the turn as it was sent; others get the whole conversation. */
   isStoredBy(candidate: Candidate): boolean;
   /** The turn's candidates, those that keep its thread first. */
@@ -25,6 +22,4 @@ export interface ThreadTurn {
    * @param answered the request as the candidate got it: only the turn, if it keeps the thread too
    */
   store(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
-  /** Ends the turn. A turn that was not kept can be repeated. Never rejects. */
-  end(): Promise<void>;
 }

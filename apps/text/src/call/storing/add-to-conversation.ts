@@ -17,7 +17,7 @@ export async function addToConversation(
   id: string,
   items: readonly NewItem[] | null,
 ): Promise<boolean> {
-  const { services, identity, context, conversationLock } = call;
+  const { services, identity, context, release } = call;
   const space = spaceOf(identity, null, services.upstream.configuration.conversations);
   let isAdded = false;
   if (items !== null && space !== null) {
@@ -33,7 +33,7 @@ export async function addToConversation(
     context.line.conversationKept = isAdded;
     services.metrics.stored(isAdded ? 'stored' : 'failed');
   }
-  await conversationLock?.release().catch(() => undefined);
+  await release?.();
   return isAdded;
 }
 

@@ -11,7 +11,7 @@ import { followResponse } from '../../background/follow-response.ts';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { reserveForJob } from '../../call/accounting/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
-import { lockConversation } from '../../call/history/lock-conversation.ts';
+import { holdCall } from '../../call/open-call.ts';
 import { conversationIn } from '../../call/request/history.ts';
 import { NOTHING_HELD, type OpenedCall } from '../../call/request/text-call.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
@@ -97,8 +97,8 @@ async function refuseUnservable(
 
 /** The worker takes the conversation when it begins. @throws {GatewayError} `conversation_locked` where somebody has it now */
 async function checkUnlocked(call: OpenedCall): Promise<void> {
-  const { conversationLock } = await lockConversation(call);
-  await conversationLock?.release().catch(() => undefined);
+  const { release } = await holdCall(call, 'generating');
+  await release?.();
 }
 
 /**

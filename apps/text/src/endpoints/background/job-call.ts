@@ -3,7 +3,7 @@ import { HttpCaller } from '@gateway/model-service/caller';
 import { openContext } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
-import { lockConversation } from '../../call/history/lock-conversation.ts';
+import { holdCall } from '../../call/open-call.ts';
 import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
@@ -30,19 +30,11 @@ export async function openJobCall(
   const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
-  const history = await findHistory({ services, endpoint, identity, request });
-  const call = await lockConversation({
-    services,
-    endpoint,
-    identity,
-    context: openContext(incoming, response, { requestId, identity, deadline: NO_DEADLINE }),
-    caller: new HttpCaller(response),
-    entry: undefined,
-    request,
-    model,
-    history,
-    startedAt: performance.now(),
-  });
+  const context = openContext(incoming, response, { requestId, identity, deadline: NO_DEADLINE });
+  const from = { services, endpoint, identity, context, caller: new HttpCaller(response), request };
+  const history = await findHistory(from);
+  const opened = { ...from, entry: undefined, model, history, startedAt: performance.now() };
+  const call = await holdCall(opened, 'generating');
   // Kept under the id that the gateway gave it, by the job itself.
   return { ...call, reservation: null, history: { ...call.history, storing: 'unwanted' } };
 }

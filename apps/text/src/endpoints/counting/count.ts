@@ -8,18 +8,17 @@ import { unlessRefused } from '../../call/attempts/prepared-attempt.ts';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
 import { textProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
-import { threadUnsupported } from '../../call/history/thread-errors.ts';
+import { threadUnsupported } from '../../call/history/threads/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
-import { candidatesFor, openCall } from '../../call/open-call.ts';
+import { candidatesFor, holdCall, openCall } from '../../call/open-call.ts';
 import { namesStored } from '../../call/request/history.ts';
-import { NOTHING_HELD, type TextCall, type TextServices } from '../../call/request/text-call.ts';
+import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
 import { PROTOCOLS } from '../../conversion/protocols.ts';
 import { estimateTokens } from '../../neutral/estimate-tokens.ts';
 import { refuseParameter } from '../../neutral/losses.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
-import { openThread } from '../../threads/open-thread.ts';
 import { COUNT_OPERATIONS, type CountEndpoint, countedBody } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
 
@@ -35,10 +34,8 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
     const opened = await openCall(count.endpoint, services, incoming, {
       caller: new HttpCaller(response),
     });
-    const held =
-      opened.request.thread === null ? { ...opened, ...NOTHING_HELD } : await openThread(opened, 'counting');
-    const call = { ...held, reservation: null };
-    const usable = candidatesFor(call, call.thread);
+    const call = { ...(await holdCall(opened, 'counting')), reservation: null };
+    const usable = candidatesFor(call);
     const candidates = usable.filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, usable, count);
     const prepareOne = (named: TextCall, candidate: Candidate) => {

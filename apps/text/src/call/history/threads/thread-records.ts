@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import { IdOrigin } from '../stored/origins/id-origins.ts';
-import type { Maker } from '../stored/origins/maker.ts';
-import type { Claim, ConversationStore, PutResult } from '../stored/store/conversation-store.ts';
-import { holdClaim } from '../stored/store/held-claim.ts';
-import type { ConversationSpace } from '../stored/stored-conversations.ts';
-import type { JsonObject } from '../wire/json-object.ts';
-import { parseBody } from '../wire/raw-json.ts';
+import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
+import { IdOrigin } from '../../../stored/origins/id-origins.ts';
+import type { Maker } from '../../../stored/origins/maker.ts';
+import type { Claim, ConversationStore, PutResult } from '../../../stored/store/conversation-store.ts';
+import { holdClaim } from '../../../stored/store/held-claim.ts';
+import type { ConversationSpace } from '../../../stored/stored-conversations.ts';
+import type { JsonObject } from '../../../wire/json-object.ts';
+import { parseBody } from '../../../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';
 import type { ThreadContext } from './whole-request.ts';
 

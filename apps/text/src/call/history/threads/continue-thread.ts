@@ -1,59 +1,83 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import { spaceOf } from '../call/history/conversation-space.ts';
-import { findHistory } from '../call/history/find-history.ts';
-import {
-  threadContinued,
-  threadInFlight,
-  threadMismatch,
-  threadUnsupported,
-} from '../call/history/thread-errors.ts';
-import { type HeldCall, NOTHING_HELD, type OpenedCall } from '../call/request/text-call.ts';
-import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
-import type { ThreadTurn } from '../call/request/thread-turn.ts';
-import { type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
+import type { Maker } from '../../../stored/origins/maker.ts';
+import { type JsonObject, objectAt, objectOf, textAt } from '../../../wire/json-object.ts';
+import type { Claimed, Continued, Purpose } from '../../request/history.ts';
+import { describeRequest, type TextRequest } from '../../request/text-request.ts';
+import type { ThreadTurn } from '../../request/thread-turn.ts';
+import { spaceOf } from '../conversation-space.ts';
+import type { FindHistory, OpenCall } from '../find-history.ts';
 import { differingMembers, fixedMembersOf } from './fixed-members.ts';
 import { StoredTurn } from './stored-turn.ts';
+import { threadContinued, threadInFlight, threadMismatch, threadUnsupported } from './thread-errors.ts';
 import { type StoredThread, type ThreadRecords, threadRecords } from './thread-records.ts';
 import { wholeRequest, withoutThread } from './whole-request.ts';
 
-/** `generating`: the thread goes on with the reply. `counting`: the turn only looks at it. */
-type Purpose = 'generating' | 'counting';
+/**
+ * A turn of a message thread. What the gateway has of the thread shows when it is claimed: then the request becomes the whole
+ * conversation.
+ */
+export const continueThread = (call: OpenCall, findHistory: FindHistory): Continued => ({
+  ...TURN,
+  id: '',
+  claim: (purpose) => claimThread(call, purpose, findHistory),
+});
+
+/** Its items are in the request. */
+const TURN = {
+  kind: 'thread',
+  owner: null,
+  isStored: true,
+  conversation: null,
+  bytes: 0,
+  tokens: 0,
+  holder: null,
+  isWhole: true,
+  servedBy: null,
+  members: {},
+  turn: null,
+  window: () => Promise.resolve([]),
+} as const;
 
 /**
- * Makes a turn of a message thread the whole conversation that it continues. Nothing is held where the gateway does not have
- * the thread: then a provider may.
+ * Null where the gateway does not have the thread: then a provider may.
  *
  * @throws {GatewayError} the protocol's own, for a turn that cannot continue from the message that it names
  */
-export async function openThread(call: OpenedCall, purpose: Purpose): Promise<HeldCall> {
+async function claimThread(
+  call: OpenCall,
+  purpose: Purpose,
+  findHistory: FindHistory,
+): Promise<Claimed | null> {
   const { request, context } = call;
   context.line.thread = request.thread;
   const records = recordsFor(call);
   if (records === null) throw threadUnsupported();
   const body = objectOf(request.content.take());
   const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
-  if (previous === null) return opened(call, { body, purpose, previous, records, thread: null, claim: null });
-  const claim =
+  const claim = (thread: StoredThread | null) =>
+    claimedTurn(call, { body, purpose, previous, records, thread, findHistory });
+  if (previous === null) return claim(null);
+  const held =
     purpose === 'generating' ? await records.claim(previous, deliveryOf(call.caller)?.id ?? null) : null;
-  if (purpose === 'generating' && claim === null) throw threadInFlight(previous);
+  if (purpose === 'generating' && held === null) throw threadInFlight(previous);
+  // If this fails, the claim ends by itself.
+  const release = async () => held?.release().catch(() => undefined);
   try {
     const thread = await records.find(previous);
-    if (thread !== null) {
-      if (thread.isContinued && purpose === 'generating') throw threadContinued(previous);
-      return await opened(call, { body, purpose, previous, records, thread, claim });
-    }
+    if (thread?.isContinued && purpose === 'generating') throw threadContinued(previous);
+    if (thread !== null) return { ...(await claim(thread)), release };
   } catch (error) {
-    await claim?.release().catch(() => undefined);
+    await release();
     throw error;
   }
-  await claim?.release().catch(() => undefined);
-  return { ...call, ...NOTHING_HELD };
+  await release();
+  return null;
 }
 
 /** Null where the gateway keeps no conversations for this caller or this model. */
-const recordsFor = ({ services, identity, model }: OpenedCall): ThreadRecords | null => {
-  const space = spaceOf(identity, model.name, services.upstream.configuration.conversations);
+const recordsFor = ({ services, identity, request }: OpenCall): ThreadRecords | null => {
+  const space = spaceOf(identity, request.model, services.upstream.configuration.conversations);
   return space && threadRecords(services.conversations, space);
 };
 
@@ -64,38 +88,34 @@ interface Opening {
   readonly records: ThreadRecords;
   /** Null for the first turn. */
   readonly thread: StoredThread | null;
-  readonly claim: Awaited<ReturnType<ThreadRecords['claim']>>;
+  readonly findHistory: FindHistory;
 }
 
 /** What only counts is the whole conversation to every channel, and keeps nothing. */
 const COUNTED: Omit<ThreadTurn, 'sent'> = {
-  servedBy: null,
   isStoredBy: () => false,
   ordered: (candidates) => candidates,
   store: () => Promise.resolve(),
-  end: () => Promise.resolve(),
 };
 
-async function opened(
-  call: OpenedCall,
-  { body, purpose, previous, records, thread, claim }: Opening,
-): Promise<HeldCall> {
+async function claimedTurn(
+  call: OpenCall,
+  { body, purpose, previous, records, thread, findHistory }: Opening,
+): Promise<Claimed> {
   const { request, caller, services, context } = call;
   const fixed = fixedMembersOf(body, caller.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
   const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
-  const made = {
-    ...call,
-    conversationLock: null,
+  const found = await findHistory({ ...call, request: whole });
+  const claimed = (turn: ThreadTurn, servedBy: Maker | null): Claimed => ({
     request: whole,
-    history: await findHistory({ ...call, request: whole }),
-  };
-  if (purpose === 'counting') return { ...made, thread: { ...COUNTED, sent: whole } };
+    history: { ...found, continued: { ...TURN, id: previous ?? '', servedBy, turn } },
+  });
+  if (purpose === 'counting') return claimed({ ...COUNTED, sent: whole }, null);
   const stored = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
   const turn = new StoredTurn({
     records,
-    claim,
     previous,
     stored,
     messages: Array.isArray(body.messages) ? body.messages : [],
@@ -109,11 +129,11 @@ async function opened(
       );
     },
   });
-  return { ...made, thread: turn };
+  return claimed(turn, stored.servedBy);
 }
 
 /** @throws {GatewayError} as for a request that is sent whole */
-function wholeOf({ endpoint, services }: OpenedCall, body: JsonObject): TextRequest {
+function wholeOf({ endpoint, services }: OpenCall, body: JsonObject): TextRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   if (bytes.length > services.maxBodyBytes)
     throw new GatewayError(

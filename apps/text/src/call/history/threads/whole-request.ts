@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { isObject, type JsonObject } from '../../../wire/json-object.ts';
 
 /** What of a thread is put before a later turn. */
 export interface ThreadContext {

@@ -3,7 +3,7 @@ import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack } from '../../../testing/start-stack.ts';
 
 /** Threads that the gateway keeps itself, for every channel. */
 

@@ -1,16 +1,14 @@
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { TextRequest } from '../call/request/text-request.ts';
-import type { AnsweredTurn, ThreadTurn } from '../call/request/thread-turn.ts';
-import type { RecordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import { isMadeAt, type Maker, makerAt } from '../stored/origins/maker.ts';
-import type { PutResult } from '../stored/store/conversation-store.ts';
+import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
+import { isMadeAt, makerAt } from '../../../stored/origins/maker.ts';
+import type { PutResult } from '../../../stored/store/conversation-store.ts';
+import type { TextRequest } from '../../request/text-request.ts';
+import type { AnsweredTurn, ThreadTurn } from '../../request/thread-turn.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
 
 interface StoredTurnOptions {
   readonly records: Pick<ThreadRecords, 'put'>;
-  /** Null where the turn continues nothing, or only looks. */
-  readonly claim: { release(): Promise<void> } | null;
   readonly previous: string | null;
   /** The thread as it was before the turn. */
   readonly stored: NewTurn['thread'];
@@ -45,10 +43,6 @@ export class StoredTurn implements ThreadTurn {
     return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
   }
 
-  get servedBy(): Maker | null {
-    return this.#options.stored.servedBy;
-  }
-
   async store(message: RecordedMessage | null, { request, candidate }: AnsweredTurn): Promise<void> {
     const { records, previous, stored, messages, line, count } = this.#options;
     const servedBy = makerAt(candidate);
@@ -57,10 +51,5 @@ export class StoredTurn implements ThreadTurn {
     const result = turn && (await records.put(turn).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';
     count(result);
-  }
-
-  async end(): Promise<void> {
-    // If this fails, the claim ends by itself.
-    await this.#options.claim?.release().catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Stack, startStack } from '../testing/start-stack.ts';
+import { type Stack, startStack } from '../../../testing/start-stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {

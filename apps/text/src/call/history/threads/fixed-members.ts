@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { betasOf } from '../protocols/messages/request/betas.ts';
-import { type JsonObject, objectAt } from '../wire/json-object.ts';
+import { betasOf } from '../../../protocols/messages/request/betas.ts';
+import { type JsonObject, objectAt } from '../../../wire/json-object.ts';
 
 /** What is the same on every turn of a thread, as digests of each member's value, by the member's name. */
 export type FixedMembers = Readonly<Record<string, string>>;
