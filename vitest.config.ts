@@ -41,6 +41,7 @@ export default defineConfig({
         'service-kit',
         'upstream',
         'metering',
+        'redis',
         'assets',
         'jobs',
         'forms',

@@ -13,8 +13,9 @@ interface Manifest {
   readonly devDependencies: readonly string[];
 }
 
-/** Where bytes lie. Below the middle: what needs to keep some uses it. */
+/** Where bytes lie, and how Redis is used. Below the middle: what needs to keep something uses them. */
 const ASSETS = 'packages/assets';
+const REDIS = 'packages/redis';
 
 const MIDDLE = [
   'packages/service-kit',
@@ -30,10 +31,11 @@ const MODEL_SERVICE = 'packages/model-service';
 /** The workspace packages that each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': ['packages/contracts'],
-  'packages/upstream': ['packages/contracts'],
-  'packages/metering': ['packages/contracts'],
+  'packages/upstream': [REDIS, 'packages/contracts'],
+  'packages/metering': [REDIS, 'packages/contracts'],
   [ASSETS]: ['packages/contracts'],
-  'packages/jobs': [ASSETS, 'packages/contracts'],
+  [REDIS]: ['packages/contracts'],
+  'packages/jobs': [ASSETS, REDIS, 'packages/contracts'],
   'packages/forms': ['packages/contracts'],
   [MODEL_SERVICE]: [
     'packages/service-kit',
@@ -41,19 +43,21 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'packages/metering',
     'packages/jobs',
     ASSETS,
+    REDIS,
     'packages/contracts',
   ],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': [
     'packages/service-kit',
     'packages/upstream',
+    REDIS,
     'packages/redis-server',
     'packages/contracts',
   ],
   bench: ['packages/jobs', 'packages/redis-server', 'packages/stack'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, ASSETS, 'packages/contracts'];
+const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';
@@ -65,9 +69,16 @@ function usableBy(folder: string): readonly string[] {
 }
 
 /** What anybody may use in tests only. */
-const TESTS_MAY_USE = [...MIDDLE, ASSETS, 'simulator', 'testkit', 'stack', 'redis-server', 'contracts'].map(
-  (name) => (name.includes('/') ? name : `packages/${name}`),
-);
+const TESTS_MAY_USE = [
+  ...MIDDLE,
+  ASSETS,
+  REDIS,
+  'simulator',
+  'testkit',
+  'stack',
+  'redis-server',
+  'contracts',
+].map((name) => (name.includes('/') ? name : `packages/${name}`));
 
 /** Folders that may use only these packages from outside. */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = { 'packages/contracts': ['zod'] };

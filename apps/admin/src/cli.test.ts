@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { freePort } from '@gateway/testkit/free-port';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -198,7 +198,7 @@ test('a team is made, changed, listed and deleted from the command line', async 
 });
 
 test('usage, its records, channels and changes are shown', async () => {
-  const client = createRequestRedis(admin.server.url);
+  const client = createRedis(admin.server.url, 'request');
   await client.connect();
   const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
   const subject = { id: 'req_1', keyId: 'key_a', team: null, endpoint: 'responses', model: 'gpt-5' };

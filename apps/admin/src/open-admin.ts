@@ -5,7 +5,7 @@ import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -39,7 +39,7 @@ export async function openAdmin({
 }: Started<AdminConfig>): Promise<void> {
   const now = Date.now;
   const { readiness, deadline } = life;
-  const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
+  const redis = life.own(createRedis(config.REDIS_URL, 'request'), (owned) => owned.disconnect());
   await connectRedis(redis, { logger, readiness });
   const onBroken = reportOnce((broken) => {
     logger.warn(broken, 'skipping a stored record that cannot be read');

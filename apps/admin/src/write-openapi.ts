@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { createJobList } from '@gateway/jobs/records/job-list';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { parseConfig } from '@gateway/service-kit/config';
 import { createLogger } from '@gateway/service-kit/logger';
 import { createPartMetrics } from '@gateway/service-kit/metrics';
@@ -21,7 +21,7 @@ const REDIS_URL = 'redis://127.0.0.1:1';
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error('Usage: node src/write-openapi.ts FILE');
 const config = parseConfig(AdminConfig, { REDIS_URL, GATEWAY_SECRET: NOTHING, GATEWAY_ADMIN_TOKEN: NOTHING });
-const redis = createRequestRedis(REDIS_URL);
+const redis = createRedis(REDIS_URL, 'request');
 const now = Date.now;
 const routes = adminRoutes({
   config,

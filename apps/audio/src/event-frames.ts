@@ -1,3 +1,4 @@
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { shownError } from '@gateway/service-kit/error-response';
 
@@ -8,7 +9,7 @@ import { shownError } from '@gateway/service-kit/error-response';
 export function errorFrame(error: GatewayError): string {
   const body = shownError(error);
   const { code, message, param } = body;
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
+  return namedFrame({ type: 'error', code, message, param, error: body });
 }
 
 /** A frame of base64 audio is large, but not this large. */

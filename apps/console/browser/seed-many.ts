@@ -1,6 +1,6 @@
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { z } from 'zod';
 import type { RunningConsole } from './run-console.ts';
 
@@ -15,7 +15,7 @@ export async function seedMany(
   { call, stack }: Pick<RunningConsole, 'call' | 'stack'>,
   count: number,
 ): Promise<void> {
-  const redis = createRequestRedis(stack.redisUrl);
+  const redis = createRedis(stack.redisUrl, 'request');
   await redis.connect();
   const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
   const beganMs = Date.now();

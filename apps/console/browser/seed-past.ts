@@ -1,6 +1,6 @@
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 14 * 24;
@@ -57,7 +57,7 @@ const TRAFFIC = [
 
 /** Two weeks of requests with quiet nights and an outage, so that pictures have something to draw. */
 export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
-  const redis = createRequestRedis(redisUrl);
+  const redis = createRedis(redisUrl, 'request');
   await redis.connect();
   const beganMs = Date.now();
   for (let hour = HOURS; hour > 0; hour -= 1) {

@@ -6,9 +6,9 @@ import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses, type Passes } from '@gateway/metering/keys/pass';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
+import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
@@ -58,7 +58,7 @@ export async function listenEdge(
   const now = Date.now;
   const { readiness, deadline } = life;
   const forwarder = life.own(opened, (owned) => owned.close());
-  const redis = life.own(createRequestRedis(config.REDIS_URL), (owned) => owned.disconnect());
+  const redis = life.own(createRedis(config.REDIS_URL, 'request'), (owned) => owned.disconnect());
   const onBroken = reportOnce((broken) => {
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);

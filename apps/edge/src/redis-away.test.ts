@@ -1,5 +1,5 @@
 import { createKeyStore } from '@gateway/metering/keys/key-store';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { freePort } from '@gateway/testkit/free-port';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -9,7 +9,7 @@ import { startStandInService } from './testing/stand-in-service.ts';
 
 test('with Redis away or frozen a key in use still works, any other gets a prompt 503, and all work once it is back', async () => {
   let redis = await startRedis();
-  const client = createRequestRedis(redis.url);
+  const client = createRedis(redis.url, 'request');
   client.on('error', () => undefined);
   await client.connect();
   const { secret } = await createKeyStore({

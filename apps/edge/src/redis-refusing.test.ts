@@ -1,5 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
@@ -15,7 +15,7 @@ let edge: RunningEdge;
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   await redis.connect();
   edge = await runEdge({ REDIS_URL: server.url });
 });

@@ -1,8 +1,8 @@
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
-import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
+import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import { serveHandshakes } from '@gateway/service-kit/request/handshake';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';

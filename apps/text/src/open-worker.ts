@@ -1,7 +1,7 @@
 import { TextResponseOutput } from '@gateway/contracts/jobs';
-import { connectPatiently } from '@gateway/jobs/redis/job-connections';
-import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
+import { oncePerOutage } from '@gateway/redis/once-per-outage';
+import { openRedis } from '@gateway/redis/open-redis';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { TextWorkerSettings } from './config.ts';
 import { runResponse } from './endpoints/background/run-response.ts';
@@ -16,7 +16,7 @@ export function openTextWorker(started: Started<TextWorkerSettings>): Promise<vo
     processors: async (access) => {
       const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
       // What a provider has begun is not given up because Redis is away for a moment: the stream waits until it is back.
-      const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) =>
+      const redis = life.own(await openRedis(config.REDIS_URL, 'worker', onError), (opened) =>
         opened.disconnect(),
       );
       const responses = openBackgroundResponses(started, { redis });

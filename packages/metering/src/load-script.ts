@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readScript } from '@gateway/redis/define-script';
 
-const PRELUDE = readFileSync(new URL('./prelude.lua', import.meta.url), 'utf8');
+const PRELUDE = new URL('./prelude.lua', import.meta.url);
 
 /** The text of a Lua script, or of one in several files, after the functions that all scripts share. */
-export const loadScript = (...urls: readonly URL[]): string =>
-  [PRELUDE, ...urls.map((url) => readFileSync(url, 'utf8'))].join('\n');
+export const loadScript = (...files: readonly URL[]): string => readScript(PRELUDE, ...files);
 
 /**
  * The time that limits are counted by, in microseconds since 1970; null: Redis' own. Replicas whose clocks differ count

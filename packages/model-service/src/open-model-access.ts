@@ -3,9 +3,9 @@ import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry, type RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { openMeter } from '@gateway/metering/meter/open-meter';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals, type Refusals } from '@gateway/metering/usage/refusals';
+import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -39,7 +39,7 @@ export async function openModelAccess({
   logger,
   metrics,
 }: Started<ModelSettings>): Promise<ModelAccess> {
-  const redis = life.own(createRequestRedis(config.REDIS_URL), (opened) => opened.disconnect());
+  const redis = life.own(createRedis(config.REDIS_URL, 'request'), (opened) => opened.disconnect());
   const { upstream, follow } = life.own(
     await openUpstream({
       path: config.GATEWAY_CONFIG,

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { ERRORS, type ErrorSpec } from '@gateway/contracts/error-codes';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import { nestedTooDeeply } from '@gateway/contracts/json/json-depth';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { RequestContext } from './request/request-context.ts';
 
@@ -74,18 +75,10 @@ const RelayedBody = z.object({
 
 /** The error object in the body that a caller of OpenAI's protocol gets: the provider's own where that is relayed. */
 export function shownError(error: GatewayError): ReturnType<typeof openaiError> {
-  const relayed = RelayedBody.safeParse(jsonIn(error.options.relay?.body)).data?.error;
+  const relayed = RelayedBody.safeParse(jsonIn(error.options.relay?.body ?? '')).data?.error;
   if (relayed === undefined) return openaiError(error);
   const { message, type, param = null, code } = relayed;
   return { message, type, param, code: code === null || code === undefined ? null : String(code) };
-}
-
-function jsonIn(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The Anthropic error object; its message begins with the path of what is wrong. */

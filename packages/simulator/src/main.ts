@@ -1,4 +1,5 @@
 import { ownEnvironment } from '@gateway/contracts/environment';
+import { errorMessage } from '@gateway/contracts/error-message';
 import { startSimulator } from './start-simulator.ts';
 
 const DEFAULT_PORT = 8089;
@@ -16,7 +17,7 @@ const simulator = await startSimulator({
   records: false,
 }).catch((error: unknown) => {
   const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   console.error(
     isTaken
       ? `Port ${port} is taken. Stop what uses it, or set SIMULATOR_PORT to another port.`

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { errorMessage } from '@gateway/contracts/error-message';
 import { StartError } from './start-error.ts';
 
 export interface DataFolder {
@@ -39,7 +40,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
     }
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new StartError(
       `The data folder ${path} cannot be used (${reason}). Set GATEWAY_DATA_DIR to another one.`,
     );

@@ -1,3 +1,4 @@
+import { errorMessage } from '@gateway/contracts/error-message';
 import type { Redis } from 'ioredis';
 import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
@@ -67,7 +68,7 @@ export async function openUpstream({
       logger.info('the configuration has changed');
     },
     onMistake: (error) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       logger.error({ reason }, 'the changed configuration is not usable; the previous one stays in force');
     },
   });

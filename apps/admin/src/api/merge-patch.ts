@@ -1,7 +1,5 @@
+import { isObject } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A value changed by a JSON Merge Patch: objects are merged, null removes a member, anything else replaces. RFC 7396. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

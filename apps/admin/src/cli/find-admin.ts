@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/contracts/environment';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import { challengeUrl, isProof } from '../api/instance-proof.ts';
 import { CommandError } from './admin-client.ts';
@@ -75,12 +76,4 @@ async function checkInstance(
     throw new CommandError(
       `The server at ${url} is not the gateway with the data folder ${folder}, so the token was not sent. ${OTHERWISE}`,
     );
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

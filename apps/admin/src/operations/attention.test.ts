@@ -4,8 +4,8 @@ import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { QUEUE_PREFIX } from '@gateway/jobs/redis/job-keys';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { Queue } from 'bullmq';
@@ -20,7 +20,7 @@ let folder: TemporaryFolder;
 
 beforeAll(async () => {
   redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
+  redis = createRedis(redisServer.url, 'request');
   await redis.connect();
   folder = await temporaryFolder();
 });

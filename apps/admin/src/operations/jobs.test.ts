@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -170,7 +170,7 @@ test('a job that waits says for what: for its next attempt, with why the last on
 test('why a job failed is in words for those who see the whole gateway only', async () => {
   const keyId = await makeKey({ team: await makeTeam('red') });
   const id = await failedJob(keyId);
-  const redis = createRequestRedis(stage.redis.url);
+  const redis = createRedis(stage.redis.url, 'request');
   await redis.connect();
   const lead: Person = { role: 'team-lead', scope: { kind: 'teams', teams: ['red'] } };
   const shownTo = async (person: Person) => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Passes } from '@gateway/metering/keys/pass';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import { z } from 'zod';
 
 /** Small: a model may reason before it says its word. */
@@ -110,19 +111,11 @@ async function readStream(reply: Response, elapsed: () => number): Promise<Parti
 }
 
 function messageOf(text: string): string {
-  const body = ErrorBody.safeParse(parsed(text));
+  const body = ErrorBody.safeParse(jsonIn(text));
   return body.success ? body.data.error.message : 'The error has no message.';
 }
 
 function endMessageOf(text: string): string {
-  const event = EndEvent.safeParse(parsed(text));
+  const event = EndEvent.safeParse(jsonIn(text));
   return event.data?.response?.error?.message ?? event.data?.message ?? 'The error has no message.';
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

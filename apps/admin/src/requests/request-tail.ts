@@ -1,3 +1,4 @@
+import { eventFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { RecordTail } from '@gateway/metering/usage/record-tail';
@@ -34,8 +35,6 @@ interface Reader {
   skipped: number;
   wake: () => void;
 }
-
-const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 export function createRequestTail({ openTail, stopping }: RequestTailOptions): RequestTail {
   const readers = new Set<Reader>();
@@ -85,8 +84,8 @@ export function createRequestTail({ openTail, stopping }: RequestTailOptions): R
           const { pending, skipped } = reader;
           reader.pending = [];
           reader.skipped = 0;
-          for (const record of pending) yield event('request', shownRequest(record));
-          if (skipped > 0) yield event('skipped', { count: skipped });
+          for (const record of pending) yield eventFrame('request', shownRequest(record));
+          if (skipped > 0) yield eventFrame('skipped', { count: skipped });
           quietLooks = pending.length > 0 ? 0 : quietLooks + 1;
           if (quietLooks === QUIET_LOOKS) {
             quietLooks = 0;

@@ -6,8 +6,8 @@ import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
+import { createRedis } from '@gateway/redis/open-redis';
 import { readSse } from '@gateway/testkit/collect-sse';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ models:
 
 beforeAll(async () => {
   stage = await openJobStage();
-  redis = createRequestRedis(stage.redis.url);
+  redis = createRedis(stage.redis.url, 'request');
   await redis.connect();
   keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
   ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });

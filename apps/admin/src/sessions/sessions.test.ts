@@ -1,6 +1,6 @@
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ let admin: RunningAdmin;
 
 beforeAll(async () => {
   redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
+  redis = createRedis(redisServer.url, 'request');
   await redis.connect();
   admin = await runAdmin(redisServer.url);
 });

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import type { Redis } from 'ioredis';
@@ -36,7 +36,7 @@ export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions
 
   beforeAll(async () => {
     const server = resources.adopt(await startRedis(), (owned) => owned.close());
-    const redis = resources.adopt(createRequestRedis(server.url), (owned) => owned.disconnect());
+    const redis = resources.adopt(createRedis(server.url, 'request'), (owned) => owned.disconnect());
     await redis.connect();
     const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
     const configurationPath = join(folder.path, 'gateway.yaml');

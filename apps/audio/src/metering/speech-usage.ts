@@ -1,3 +1,4 @@
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Price } from '@gateway/contracts/models/price';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
@@ -75,12 +76,4 @@ export function withTokensTold<Usage extends ConsumedUsage>(
     costMicroUsd: price && costMicroUsd(price, consumption),
     detail: { ...usage.detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
   };
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,15 +1,14 @@
+import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
+import { COMMENT_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Output, RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
-import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { z } from 'zod';
 import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** Base64 of every three bytes is independent of the rest, so that the events' texts joined are that of the whole audio. */
 const UNIT_BYTES = 3;
-
-const frame = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
 /** Raw audio as the events that the caller requested: one for each chunk, as it comes. */
 export class AudioAsEvents implements RelayedStream {
@@ -30,7 +29,7 @@ export class AudioAsEvents implements RelayedStream {
   end(): Output {
     this.#isWhole = true;
     const last = this.#left.length === 0 ? '' : this.#delta(this.#left);
-    return `${last}${frame({ type: 'speech.audio.done' })}`;
+    return `${last}${dataFrame({ type: 'speech.audio.done' })}`;
   }
 
   fail(error: GatewayError): string {
@@ -46,7 +45,7 @@ export class AudioAsEvents implements RelayedStream {
   }
 
   #delta(bytes: Buffer): string {
-    return frame({ type: 'speech.audio.delta', audio: bytes.toString('base64') });
+    return dataFrame({ type: 'speech.audio.delta', audio: bytes.toString('base64') });
   }
 }
 
@@ -110,20 +109,12 @@ export class EventsAsAudio implements RelayedStream {
   #read({ data, latin1 }: Frame): Buffer | null {
     if (this.#isWhole || data === null || data === '[DONE]') return null;
     if (isErrorEvent(latin1)) throw broken('The upstream ended its answer with an error.');
-    const event = SpeechEvent.safeParse(jsonIn(data)).data;
+    const event = SpeechEvent.safeParse(jsonIn(data, parseJson)).data;
     if (event === undefined) return null;
     if (event.type === 'speech.audio.delta') return Buffer.from(event.audio, 'base64');
     this.#isWhole = true;
     this.#onDone(data);
     return null;
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
   }
 }
 

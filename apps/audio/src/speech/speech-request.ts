@@ -1,5 +1,5 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { DEFAULT_SPEECH_FORMAT, type SpeechRequest } from '@gateway/contracts/openai/speech';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';

@@ -1,8 +1,8 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** The last event of a complete answer. */

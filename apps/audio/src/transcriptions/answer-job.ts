@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { TranscriptionOutput } from '@gateway/contracts/jobs';
 import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
@@ -26,7 +27,7 @@ const WithText = z.looseObject({ text: z.string() });
 /** A transcript that came whole, for a caller who has been kept waiting by an event stream. */
 function doneFrame({ body, contentType }: TranscriptionOutput): string {
   const text = contentType.startsWith('application/json') ? WithText.parse(JSON.parse(body)).text : body;
-  return `data: ${JSON.stringify({ type: 'transcript.text.done', text })}\n\n`;
+  return dataFrame({ type: 'transcript.text.done', text });
 }
 
 interface AnswerOptions {

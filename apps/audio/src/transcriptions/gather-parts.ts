@@ -1,4 +1,5 @@
 import { isDeeperThan, nestedTooDeeply } from '@gateway/contracts/json/json-depth';
+import { isObject } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import { TRANSCRIPTION_LIST_PARTS } from '@gateway/contracts/openai/transcriptions';
 import type { FormField } from '@gateway/forms/read-form';
@@ -68,6 +69,3 @@ function jsonIn(value: string, maxDepth: number): unknown {
     return value;
   }
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

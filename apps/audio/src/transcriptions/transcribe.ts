@@ -1,3 +1,4 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import {
   TRANSCRIPT_CONTENT_TYPES,
@@ -6,7 +7,6 @@ import {
 } from '@gateway/contracts/openai/transcriptions';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { modelOfJob } from '@gateway/upstream/model-for';

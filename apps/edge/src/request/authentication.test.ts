@@ -1,5 +1,5 @@
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
@@ -15,7 +15,7 @@ let edge: RunningEdge;
 
 beforeAll(async () => {
   redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
+  redis = createRedis(redisServer.url, 'request');
   await redis.connect();
   keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
   service = await startStandInService();

@@ -1,8 +1,8 @@
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import type { KeySettings } from '@gateway/metering/keys/settings';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { queryUsage } from '@gateway/metering/usage/usage-query';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
@@ -19,7 +19,7 @@ const by = { who: 'test', requestId: null };
 
 beforeAll(async () => {
   redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
+  redis = createRedis(redisServer.url, 'request');
   await redis.connect();
   keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
   service = await startStandInService();

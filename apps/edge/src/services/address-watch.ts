@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { READINESS_CHANGES_PATH, READINESS_INTERVAL_MS, ReadinessReport } from '@gateway/contracts/readiness';
 import { http } from '@gateway/service-kit/node-http';
 import type { AddressState, ServiceAddress } from './service-pool.ts';
@@ -41,7 +42,7 @@ export function watchAddress({ address, onState }: AddressWatchOptions): Address
     onState(next, missing);
   };
   const onLine = (line: string) => {
-    const report = ReadinessReport.safeParse(parseJson(line));
+    const report = ReadinessReport.safeParse(jsonIn(line));
     if (!report.success) return;
     quietIntervals = 0;
     const { status, missing } = report.data;
@@ -95,12 +96,4 @@ export function watchAddress({ address, onState }: AddressWatchOptions): Address
       last?.destroy();
     },
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,7 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageOutcome, UsageResult } from '@gateway/contracts/usage/usage-record';
 import { type ConsumedUsage, usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
@@ -9,7 +11,6 @@ import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { type Caller, HttpCaller } from '@gateway/model-service/caller';
 import { reserveRequest, turnTakerOf } from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { createWaitingCaller, type WaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { usageDetail } from '@gateway/model-service/usage-detail';
@@ -137,7 +138,7 @@ async function streamTo(
     missing = 0,
   ) => {
     const images = completed.length + missing;
-    const reported = completed.map(toJson);
+    const reported = completed.map((event) => jsonIn(event));
     const usage = usageOfImages({ price: model.price, order, images, reported, channel, attempts, detail });
     Object.assign(context.line, { images, costMicroUsd: usage.costMicroUsd });
     settle(outcome, usage, failure);
@@ -243,11 +244,3 @@ async function beginJob({ service, kind, model, request, response }: StreamOptio
 
 const callerLeft = (): GatewayError =>
   new GatewayError('job_cancelled', 'The caller left before its images were complete.');
-
-function toJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,8 +1,8 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Candidate } from '@gateway/upstream/candidate';

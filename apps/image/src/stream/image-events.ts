@@ -1,10 +1,10 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { COMMENT_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { COMMENT_FRAME } from '@gateway/model-service/stream/waiting-caller';
 import { shownError } from '@gateway/service-kit/error-response';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { plainBase64 } from '../files/base64.ts';
 
 /** How an upstream itself reports that it broke, at the head of a frame. */
@@ -178,4 +178,4 @@ export const streamHead = ({ requestId }: { readonly requestId: string }) => ({
 
 /** The last frame of a stream that broke. */
 export const errorFrame = (error: GatewayError): string =>
-  `event: error\ndata: ${JSON.stringify({ type: 'error', error: shownError(error) })}\n\n`;
+  namedFrame({ type: 'error', error: shownError(error) });

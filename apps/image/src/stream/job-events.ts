@@ -1,4 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { ExpandEvent } from '@gateway/model-service/jobs/job-events';
 import { z } from 'zod';
@@ -18,7 +19,7 @@ const MAX_MEMBERS_CHARACTERS = 60_000;
 /** The text that a job emits for an event. Members beside the image that are too long are left out. */
 export function storedEvent({ type, members, assetId }: StoredEvent): string {
   const isShort = JSON.stringify(members).length <= MAX_MEMBERS_CHARACTERS;
-  return `event: ${type}\ndata: ${JSON.stringify({ type, members: isShort ? members : {}, assetId })}\n\n`;
+  return namedFrame({ type, members: isShort ? members : {}, assetId });
 }
 
 /** The data may hold U+2028 and U+2029, which `.` does not match. */

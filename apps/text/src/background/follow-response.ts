@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { Caller } from '@gateway/model-service/caller';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../wire/stream/sse-frames.ts';
 import { type BackgroundResponses, type EventPage, unavailable } from './background-responses.ts';
 import type { EventFeed } from './event-feed.ts';
 

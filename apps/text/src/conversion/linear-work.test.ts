@@ -1,4 +1,4 @@
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { expect, test } from 'vitest';
 import { CHAT, MESSAGES, RESPONSES } from '../call/request/text-endpoint.ts';
 import { describeRequest } from '../call/request/text-request.ts';

@@ -1,5 +1,5 @@
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import { WholeArgumentsStep } from '../neutral/reply/whole-arguments.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';

@@ -1,3 +1,4 @@
+import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import type { Conversation } from '../neutral/conversation.ts';
 import type { EncodedRequest, Encoder } from '../neutral/encoding/encoder.ts';
 import type { Reply } from '../neutral/reply/reply.ts';
@@ -35,7 +36,6 @@ import { createResponsesStreamReader } from '../protocols/responses/stream/strea
 import type { JsonObject } from '../wire/json-object.ts';
 import type { CleanText } from '../wire/public-message.ts';
 import type { EventCollector } from '../wire/stream/event-collector.ts';
-import { COMMENT_FRAME } from '../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';

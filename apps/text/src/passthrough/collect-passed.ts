@@ -1,7 +1,7 @@
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { PROTOCOLS } from '../conversion/protocols.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';

@@ -1,4 +1,5 @@
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
@@ -25,7 +26,6 @@ import { newItemId } from '../stored/stored-conversations.ts';
 import { answerLength } from '../wire/answer-length.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { namedFrame } from '../wire/stream/sse-frames.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { Part } from './collect-passed.ts';
 import { failureReported } from './passed-stream.ts';

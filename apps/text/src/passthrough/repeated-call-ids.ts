@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { dataFrame, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { Quirks } from '@gateway/contracts/quirks';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import { dataFrame, namedFrame } from '../wire/stream/sse-frames.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 

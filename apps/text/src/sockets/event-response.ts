@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
-import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { http } from '@gateway/service-kit/node-http';
 import { findContext } from '@gateway/service-kit/request/request-context';
 import type { Lane } from './client-event.ts';

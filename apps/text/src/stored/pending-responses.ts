@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { Price } from '@gateway/contracts/models/price';
 import { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { JsonObject } from '../wire/json-object.ts';
 import { IdOrigin } from './origins/id-origins.ts';
@@ -50,27 +50,19 @@ export interface BackgroundUsage {
   close(): Promise<void>;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewaySchedulePending(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-    gatewayClaimPending(keyCount: number, ...args: (string | number)[]): Result<string[], Context>;
-  }
-}
-
 const DUE = 'gateway:{background}:due';
 const KNOWN = 'gateway:{background}:pending';
 /** No such key is ever made: a write to it, where it is, is checked by Redis and changes nothing. */
 const NOWHERE = 'gateway:{background}:nowhere';
 
-const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-const SCHEDULE = script('./schedule-pending.lua');
-const CLAIM = script('./claim-pending.lua');
+const SCHEDULE = readScript(new URL('./schedule-pending.lua', import.meta.url));
+const CLAIM = readScript(new URL('./claim-pending.lua', import.meta.url));
 
 export function createPendingResponses(redis: Redis): PendingResponses {
-  redis.defineCommand('gatewaySchedulePending', { lua: SCHEDULE });
-  redis.defineCommand('gatewayClaimPending', { lua: CLAIM });
+  const schedulePending = defineScript(redis, 'gatewaySchedulePending', SCHEDULE, z.unknown());
+  const claimPending = defineScript(redis, 'gatewayClaimPending', CLAIM, z.array(z.string()));
   const schedule = async (id: string, inMs: number, known: string): Promise<void> => {
-    await redis.gatewaySchedulePending(2, DUE, KNOWN, id, inMs, known);
+    await schedulePending([DUE, KNOWN], id, inMs, known);
   };
   const read = (text: string): PendingResponse => PendingResponse.parse(JSON.parse(text));
   return {
@@ -80,7 +72,7 @@ export function createPendingResponses(redis: Redis): PendingResponses {
       return text === null ? null : read(text);
     },
     claim: async (leaseMs, count) => {
-      const claimed = await redis.gatewayClaimPending(2, DUE, KNOWN, leaseMs, count);
+      const claimed = await claimPending([DUE, KNOWN], leaseMs, count);
       return claimed.map(read);
     },
     lookAgain: (id, inMs) => schedule(id, inMs, ''),

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import type { QuirksInput } from '@gateway/contracts/quirks';
-import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { AnswerPlan } from '../neutral/target.ts';

@@ -1,5 +1,5 @@
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isOver, type Output, type RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { createFrameReader, type Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';

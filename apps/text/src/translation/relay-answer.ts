@@ -1,7 +1,7 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';

@@ -1,22 +1,15 @@
 import { parseJson } from '@gateway/contracts/json/json-depth';
+import { isObject, type JsonObject, jsonIn } from '@gateway/contracts/json/json-object';
 
-/** A JSON object; nothing more is known about it. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export { isObject, type JsonObject };
 
 /** The value where it is an object, else an empty one. */
 export const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
 /** The object that a text holds; null where it is not JSON, too deep, or JSON of another kind. */
 export function parseObject(text: string): JsonObject | null {
-  try {
-    const value: unknown = parseJson(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonIn(text, parseJson);
+  return isObject(value) ? value : null;
 }
 
 export const textAt = (object: JsonObject, name: string): string | null => {

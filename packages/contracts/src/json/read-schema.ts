@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from './json-object.ts';
 
 /**
  * Reads JSON by a zod schema like `safeParse`, but copies only what changes. `safeParse` builds every list and object
@@ -98,9 +99,6 @@ const isString = (value: unknown): boolean => typeof value === 'string';
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 
 type Members = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const only =
   (fits: (value: unknown) => boolean): Reader =>
   (value) =>

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isObject } from '../json/json-object.ts';
 import { problem } from '../wire-types.ts';
 
 /**
@@ -13,9 +14,6 @@ interface Named {
   readonly name: string;
   readonly namespace: string | null;
 }
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const objectsIn = (value: unknown): readonly Members[] =>
   Array.isArray(value) ? value.filter(isObject) : [];

@@ -1,15 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { defineScript, readScript } from '@gateway/redis/define-script';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { FindJob, FoundJob } from '../records/find-job.ts';
 import { claimKey } from '../redis/job-keys.ts';
 import type { ClaimMarks } from './claim-marks.ts';
 
-const scriptOf = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
-const TAKE = scriptOf('take-claim.lua');
-const RELEASE = scriptOf('release-claim.lua');
+const TAKE = readScript(new URL('./take-claim.lua', import.meta.url));
+const RELEASE = readScript(new URL('./release-claim.lua', import.meta.url));
 
 const CLAIM_SECONDS = 86_400;
 
@@ -66,13 +65,15 @@ interface ClaimsOptions {
 }
 
 export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): JobClaims {
+  const take = defineScript(redis, 'gatewayTakeClaim', TAKE, z.string());
+  const release = defineScript(redis, 'gatewayReleaseClaim', RELEASE, z.unknown());
   return {
     claim: async ({ keyId, idempotencyKey, fingerprint, jobId }) => {
       const claim = claimKey(keyId, idempotencyKey);
       let replaced = '';
       for (;;) {
         const mine = JSON.stringify({ jobId, fingerprint, takenAtMs: now() });
-        const text = String(await redis.eval(TAKE, 1, claim, mine, replaced, CLAIM_SECONDS));
+        const text = await take([claim], mine, replaced, CLAIM_SECONDS);
         if (text === mine) return { isNew: true, claim };
         const held = Claim.parse(JSON.parse(text));
         if (held.fingerprint !== fingerprint) throw keyReused();
@@ -90,7 +91,7 @@ export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): Job
     },
     release: async (claim, jobId) => {
       await marks.clear(claim, jobId);
-      await redis.eval(RELEASE, 1, claim, jobId);
+      await release([claim], jobId);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { failureOf, type JobFiles, outputOf, readOutput } from '../files/job-files.ts';
 import { outcomeUnknown, toJobError } from '../job-failure.ts';
 import type { FindJob } from '../records/find-job.ts';
-import { closeInTime, GOODBYE_MS } from '../redis/job-connections.ts';
+import { closeInTime } from '../redis/close-in-time.ts';
 import { eventsKey, QUEUE_PREFIX } from '../redis/job-keys.ts';
 import { createTextReader } from './job-texts.ts';
 import { createTextChannel, type TextChannel } from './text-channel.ts';
@@ -175,7 +175,7 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
     close: async () => {
       redis.off('ready', onReady);
       clearInterval(timer);
-      await closeInTime(events.close().catch(onError), GOODBYE_MS);
+      await closeInTime(events.close().catch(onError));
     },
   };
 }

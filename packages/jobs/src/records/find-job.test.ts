@@ -1,8 +1,8 @@
+import { openRedis } from '@gateway/redis/open-redis';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { expect, test } from 'vitest';
 import { openJobStores } from '../files/job-stores.ts';
-import { connectPromptly } from '../redis/job-connections.ts';
 import { newJobId } from '../redis/job-keys.ts';
 import { createKeptResults } from '../results/kept-results.ts';
 import { keepRecord } from './ended-jobs.ts';
@@ -12,7 +12,7 @@ test('a job that ends and leaves its queue while it is looked for is found', asy
   await using resources = new AsyncDisposableStack();
   const server = resources.adopt(await startRedis(), (owned) => owned.close());
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
-  const redis = resources.adopt(await connectPromptly(server.url, () => undefined), (opened) =>
+  const redis = resources.adopt(await openRedis(server.url, 'queue', () => undefined), (opened) =>
     opened.disconnect(),
   );
   const files = await openJobStores({ dataDir: folder.path });

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import {
   deliveredResultsKey,
@@ -52,19 +52,10 @@ export interface KeptResults {
   sweep(): Promise<number>;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayKeepResult(...args: (string | number)[]): Result<unknown, Context>;
-    gatewayDeliverResult(...args: (string | number)[]): Result<unknown, Context>;
-    gatewayDropResult(...args: (string | number)[]): Result<string | null, Context>;
-  }
-}
-
-const SCRIPTS = {
-  gatewayKeepResult: new URL('./keep-result.lua', import.meta.url),
-  gatewayDeliverResult: new URL('./deliver-result.lua', import.meta.url),
-  gatewayDropResult: new URL('./drop-result.lua', import.meta.url),
-};
+const script = (name: string): string => readScript(new URL(name, import.meta.url));
+const KEEP = script('./keep-result.lua');
+const DELIVER = script('./deliver-result.lua');
+const DROP = script('./drop-result.lua');
 
 interface Options {
   /** A connection of this process; the scripts are defined on it. */
@@ -77,12 +68,13 @@ interface Options {
 const AssetIds = z.array(z.string());
 
 export function createKeptResults({ redis, assets, now }: Options): KeptResults {
-  for (const [name, url] of Object.entries(SCRIPTS))
-    redis.defineCommand(name, { numberOfKeys: 2, lua: readFileSync(url, 'utf8') });
-  const argumentsOf = (jobId: string) => [resultKey(jobId), RESULTS_KEY, QUEUE_PREFIX, jobId] as const;
+  const keep = defineScript(redis, 'gatewayKeepResult', KEEP, z.unknown());
+  const deliver = defineScript(redis, 'gatewayDeliverResult', DELIVER, z.unknown());
+  const dropResult = defineScript(redis, 'gatewayDropResult', DROP, z.string().nullable());
+  const argumentsOf = (jobId: string) => [[resultKey(jobId), RESULTS_KEY], QUEUE_PREFIX, jobId] as const;
 
   const drop = async (jobId: string, expiredBy: number | '+inf'): Promise<boolean> => {
-    const dropped = await redis.gatewayDropResult(...argumentsOf(jobId), expiredBy);
+    const dropped = await dropResult(...argumentsOf(jobId), expiredBy);
     if (dropped === null) return false;
     // Should this not succeed, they go with the assets that nobody knows of any more.
     await assets.delete(...AssetIds.parse(JSON.parse(dropped)));
@@ -106,11 +98,11 @@ export function createKeptResults({ redis, assets, now }: Options): KeptResults 
       const bytes = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       const ids = JSON.stringify(kept.map(({ id }) => id));
       const expiresAtMs = Math.max(now() + retentionSeconds * 1000, heldUntilMs);
-      await redis.gatewayKeepResult(...argumentsOf(jobId), keyId, bytes, ids, heldUntilMs, expiresAtMs);
+      await keep(...argumentsOf(jobId), keyId, bytes, ids, heldUntilMs, expiresAtMs);
     },
     delivered: async (jobId, how) => {
       const nowMs = now();
-      await redis.gatewayDeliverResult(...argumentsOf(jobId), nowMs, nowMs + KEPT_AFTER_MS[how]);
+      await deliver(...argumentsOf(jobId), nowMs, nowMs + KEPT_AFTER_MS[how]);
     },
     expiryOf: async (jobId) => {
       const expires = await redis.zscore(RESULTS_KEY, jobId);

@@ -1,16 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { QUEUE_PREFIX, workerChannel } from '../redis/job-keys.ts';
 import type { JobTurns } from '../turns/job-turns.ts';
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayReleaseClaims(...args: string[]): Result<number, Context>;
-  }
-}
-
-const RELEASE_CLAIMS = readFileSync(new URL('./release-claims.lua', import.meta.url), 'utf8');
+const RELEASE_CLAIMS = readScript(new URL('./release-claims.lua', import.meta.url));
 
 interface WatchOptions {
   readonly queue: string;
@@ -35,7 +30,7 @@ interface WatchOptions {
  */
 export function watchWorkers(options: WatchOptions): { close(): void } {
   const { queue, redis, turns, checkMs, graceMs, moveUnclaimed, onGone, onError } = options;
-  redis.defineCommand('gatewayReleaseClaims', { numberOfKeys: 2, lua: RELEASE_CLAIMS });
+  const releaseClaims = defineScript(redis, 'gatewayReleaseClaims', RELEASE_CLAIMS, z.number());
   const key = (name: string) => `${QUEUE_PREFIX}:${queue}:${name}`;
   const closing = new AbortController();
 
@@ -58,7 +53,7 @@ export function watchWorkers(options: WatchOptions): { close(): void } {
     for (const worker of await disconnected(redis, suspects)) {
       const ids = jobs.get(worker) ?? [];
       const keys = [key('stalled'), key('stalled-check')];
-      const count = await redis.gatewayReleaseClaims(...keys, key(''), worker, ...ids);
+      const count = await releaseClaims(keys, key(''), worker, ...ids);
       if (count > 0) onGone(worker, count);
     }
     await moveUnclaimed();

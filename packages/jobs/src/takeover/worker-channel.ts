@@ -1,6 +1,6 @@
+import { openRedis } from '@gateway/redis/open-redis';
 import type { Redis } from 'ioredis';
 import { jobCancelled } from '../events/job-listener.ts';
-import { connectPatiently } from '../redis/job-connections.ts';
 import {
   ANSWER_CHANNEL,
   ASK_CHANNEL,
@@ -42,7 +42,7 @@ export async function openWorkerChannel(options: ChannelOptions): Promise<Worker
     [ASK_CHANNEL]: (jobId) => running.has(jobId) && redis.publish(ANSWER_CHANNEL, jobId).catch(onError),
     [ANSWER_CHANNEL]: (jobId) => waiting.get(jobId)?.(),
   };
-  const subscriber = await connectPatiently(redisUrl, onError);
+  const subscriber = await openRedis(redisUrl, 'worker', onError);
   subscriber.on('message', (channel, jobId) => listeners[channel]?.(jobId));
   const own = workerId === undefined ? [] : [workerChannel(workerId)];
   await subscriber.subscribe(...own, ...Object.keys(listeners));

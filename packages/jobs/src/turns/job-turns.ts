@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { JobShare } from '@gateway/contracts/identity';
+import { defineScript, readScript } from '@gateway/redis/define-script';
 import type { IRedisTransaction } from 'bullmq';
-import type { Redis, Result } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { QUEUE_PREFIX } from '../redis/job-keys.ts';
 
@@ -52,14 +52,6 @@ export interface JobTurns {
   positionOf(queue: string, jobId: string, keyId: string): Promise<JobPosition | undefined>;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayReserveSlot(...args: (string | number)[]): Result<unknown, Context>;
-    gatewayReleaseParked(...args: (string | number)[]): Result<number, Context>;
-    gatewayFindPosition(...args: (string | number)[]): Result<unknown, Context>;
-  }
-}
-
 const PLACE_LEASE_MS = 60_000;
 /** How often slots are to be renewed. */
 export const SLOT_RENEWAL_MS = 20_000;
@@ -69,14 +61,12 @@ const DEFAULT_WEIGHT = 1;
 export const BULLMQ_PRIORITY = 1;
 const DEFAULT_PRIORITY = 5;
 
-const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-const SHARED = read('./turns.lua');
-const SCRIPTS = {
-  gatewayReserveSlot: read('./reserve-slot.lua'),
-  gatewayTakeTurn: read('./take-turn.lua'),
-  gatewayReleaseParked: read('./release-parked.lua'),
-  gatewayFindPosition: read('./find-position.lua'),
-};
+const SHARED = new URL('./turns.lua', import.meta.url);
+const script = (name: string): string => readScript(SHARED, new URL(name, import.meta.url));
+const RESERVE_SLOT = script('./reserve-slot.lua');
+const TAKE_TURN = script('./take-turn.lua');
+const RELEASE_PARKED = script('./release-parked.lua');
+const FIND_POSITION = script('./find-position.lua');
 
 const SlotAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
 const PositionAnswer = z.tuple([z.int(), z.int()]).nullable();
@@ -91,16 +81,18 @@ const shareOf = ({ share }: TurnTaker) =>
 
 /** @param redis a connection of this process; the scripts are defined on it */
 export function createJobTurns(redis: Redis, now: () => number): JobTurns {
-  for (const [name, script] of Object.entries(SCRIPTS))
-    redis.defineCommand(name, { numberOfKeys: 1, lua: `${SHARED}\n${script}` });
+  const reserveSlot = defineScript(redis, 'gatewayReserveSlot', RESERVE_SLOT, SlotAnswer);
+  defineScript(redis, 'gatewayTakeTurn', TAKE_TURN, z.unknown());
+  const release = defineScript(redis, 'gatewayReleaseParked', RELEASE_PARKED, z.unknown());
+  const findPosition = defineScript(redis, 'gatewayFindPosition', FIND_POSITION, PositionAnswer);
   const releaseParked = async (keyId: string): Promise<void> =>
-    void (await redis.gatewayReleaseParked(PARKED_KEYS, QUEUE_PREFIX, keyId));
+    void (await release([PARKED_KEYS], QUEUE_PREFIX, keyId));
   return {
     reserveSlot: async (queue, slotId, taker, maxWaiting) => {
       const ids = [QUEUE_PREFIX, queue, slotId, taker.keyId];
       const rest = [maxWaiting, now(), PLACE_LEASE_MS];
-      const reply = await redis.gatewayReserveSlot(slotsKey(queue), ...ids, ...shareOf(taker), ...rest);
-      const [isKept, waiting = 0, own = 0, intervalMs = -1] = SlotAnswer.parse(reply);
+      const answer = await reserveSlot([slotsKey(queue)], ...ids, ...shareOf(taker), ...rest);
+      const [isKept, waiting = 0, own = 0, intervalMs = -1] = answer;
       return isKept === 1 ? undefined : { waiting, own, endIntervalMs: intervalOf(intervalMs) };
     },
     renewSlots: async (queue, slotIds) => {
@@ -111,7 +103,7 @@ export function createJobTurns(redis: Redis, now: () => number): JobTurns {
     freeSlot: async (queue, slotId) => void (await redis.zrem(slotsKey(queue), slotId)),
     takeTurn: (transaction, queue, { jobId, slotId, ...taker }) => {
       const limit = taker.share?.concurrentJobs ?? 0;
-      const ids = [slotsKey(queue), QUEUE_PREFIX, queue, jobId, taker.keyId];
+      const ids = [1, slotsKey(queue), QUEUE_PREFIX, queue, jobId, taker.keyId];
       transaction.runCommand('gatewayTakeTurn', [...ids, ...shareOf(taker), limit, slotId, now()]);
     },
     releaseParked,
@@ -120,8 +112,7 @@ export function createJobTurns(redis: Redis, now: () => number): JobTurns {
     },
     positionOf: async (queue, jobId, keyId) => {
       const prioritized = `${QUEUE_PREFIX}:${queue}:prioritized`;
-      const reply = await redis.gatewayFindPosition(prioritized, QUEUE_PREFIX, queue, jobId, keyId, now());
-      const found = PositionAnswer.parse(reply);
+      const found = await findPosition([prioritized], QUEUE_PREFIX, queue, jobId, keyId, now());
       return found === null ? undefined : { position: found[0], endIntervalMs: intervalOf(found[1]) };
     },
   };

@@ -1,8 +1,9 @@
 import { shownWebhookUrl, type WebhookAttempt } from '@gateway/contracts/webhooks';
+import { oncePerOutage } from '@gateway/redis/once-per-outage';
+import { openRedis } from '@gateway/redis/open-redis';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
-import { closeInTime, connectPatiently, GOODBYE_MS } from '../redis/job-connections.ts';
+import { closeInTime } from '../redis/close-in-time.ts';
 import { QUEUE_PREFIX } from '../redis/job-keys.ts';
-import { oncePerOutage } from '../redis/once-per-outage.ts';
 import { Delivery, MAX_SHOWN_ATTEMPTS, WEBHOOK_QUEUE } from './delivery.ts';
 import { RETRY_DELAYS_MS, retryDelayMs } from './retry-delays.ts';
 
@@ -65,7 +66,7 @@ const TAKEOVER = { lockDuration: 10_000, stalledInterval: 10_000 } as const;
 export async function createWebhookWorker(options: WebhookWorkerOptions): Promise<WebhookWorker> {
   const { redisUrl, send, onAttempt, retryDelaysMs = RETRY_DELAYS_MS } = options;
   const onError = oncePerOutage(options.onError);
-  const redis = await connectPatiently(redisUrl, onError);
+  const redis = await openRedis(redisUrl, 'worker', onError);
   const sending = new Map<string, number>();
 
   const attempt = async (job: Job, delivery: Delivery): Promise<void> => {
@@ -116,7 +117,7 @@ export async function createWebhookWorker(options: WebhookWorkerOptions): Promis
   return {
     close: async ({ drainTimeoutMs }) => {
       const workMs = sending.size === 0 ? 0 : drainTimeoutMs;
-      await closeInTime(worker.close(), workMs + GOODBYE_MS);
+      await closeInTime(worker.close(), workMs);
       redis.disconnect();
     },
   };

@@ -1,9 +1,9 @@
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisClock } from '../load-script.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { createOperationBatch, type Operation, type OperationBatch } from './operation-batch.ts';
 
 let server: TestRedis;
@@ -14,7 +14,7 @@ const clockUs = Date.now() * 1000;
 
 beforeAll(async () => {
   server = await startRedis();
-  connections = [1, 2, 3].map(() => createRequestRedis(server.url));
+  connections = [1, 2, 3].map(() => createRedis(server.url, 'request'));
   await Promise.all(connections.map((redis) => redis.connect()));
   batches = connections.slice(0, 2).map((redis) => createOperationBatch({ redis, clock: () => clockUs }));
 });
@@ -209,7 +209,7 @@ test('concurrent requests on several limits over two batches: exactly as many pa
 
 test('with Redis frozen the operations that came while another waits fail with it', async () => {
   const own = await startRedis();
-  const connection = createRequestRedis(own.url);
+  const connection = createRedis(own.url, 'request');
   await connection.connect();
   const batch = createOperationBatch({ redis: connection, clock: redisClock });
   await batch.run(admit('before', { rate: 10 }));

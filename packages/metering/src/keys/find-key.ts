@@ -1,6 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { Redis, Result } from 'ioredis';
+import { defineScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { loadScript } from '../load-script.ts';
 import { keyNames } from '../redis-names.ts';
@@ -14,18 +16,9 @@ export interface FoundKey {
   readonly expiresAtMs: number;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayFindKey(
-      keyCount: number,
-      hash: string,
-      keyPrefix: string,
-      teamPrefix: string,
-    ): Result<string[], Context>;
-  }
-}
-
 const FIND_KEY = loadScript(new URL('./find-key.lua', import.meta.url));
+/** The key's id, its record, and its team's. */
+const Found = z.array(z.string());
 
 interface FindKeyOptions {
   readonly redis: Redis;
@@ -42,7 +35,7 @@ export function createFindKey({
   read,
   onBroken,
 }: FindKeyOptions): (secretHash: string) => Promise<FoundKey | undefined> {
-  redis.defineCommand('gatewayFindKey', { lua: FIND_KEY });
+  const find = defineScript(redis, 'gatewayFindKey', FIND_KEY, Found);
   /** A key is refused while the limits of its team cannot be read. */
   const teamOf = ({ team }: KeyRecord, text: string | undefined): TeamRecord | undefined => {
     if (team === null || text === undefined) return undefined;
@@ -55,7 +48,7 @@ export function createFindKey({
   };
   return async (secretHash: string): Promise<FoundKey | undefined> => {
     const [id, text, team] = await awaitRedis(
-      redis.gatewayFindKey(1, keyNames.idOfHash(secretHash), keyNames.recordPrefix, keyNames.teamPrefix),
+      find([keyNames.idOfHash(secretHash)], keyNames.recordPrefix, keyNames.teamPrefix),
     );
     if (id === undefined || text === undefined) return undefined;
     const record = read(id, text);

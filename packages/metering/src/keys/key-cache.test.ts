@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createRequestRedis } from '../request-redis.ts';
 import { createKeyCache } from './key-cache.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
@@ -17,7 +17,7 @@ let lookups = 0;
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   redis.on('error', () => undefined);
   await redis.connect();
 });

@@ -1,4 +1,5 @@
 import type { Identity } from '@gateway/contracts/identity';
+import { within } from '@gateway/redis/within';
 import type { FoundKey } from './find-key.ts';
 import type { KeyStore } from './key-store.ts';
 
@@ -130,13 +131,4 @@ function dropOldest<T>(entries: Map<string, T>, most: number, isOver: (entry: T)
     if (entries.size <= most && !isOver(entry)) return;
     entries.delete(secret);
   }
-}
-
-/** The promise's value, or the fallback when it takes longer. */
-async function within<T>(limitMs: number, promise: Promise<T>, fallback: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(fallback()), limitMs);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -1,8 +1,8 @@
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit-log.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { createTeamStore } from '../teams/team-store.ts';
 import { createKeyStore } from './key-store.ts';
 
@@ -14,7 +14,7 @@ const alice = { who: 'alice', requestId: 'req_1' };
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   await redis.connect();
 });
 afterAll(async () => {

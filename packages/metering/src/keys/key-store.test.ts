@@ -1,9 +1,9 @@
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit-log.ts';
 import { keyNames } from '../redis-names.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { createTeamStore } from '../teams/team-store.ts';
 import { makeSecret } from './key-secret.ts';
 import { createKeyStore } from './key-store.ts';
@@ -16,7 +16,7 @@ const now = () => nowMs;
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   await redis.connect();
 });
 afterAll(async () => {
@@ -66,7 +66,7 @@ test('an unknown key, a mistyped key and a key of another gateway secret are not
 });
 
 test('a mistyped key is refused without a Redis call', async () => {
-  const nowhere = createRequestRedis('redis://127.0.0.1:1');
+  const nowhere = createRedis('redis://127.0.0.1:1', 'request');
   const offline = createKeyStore({ redis: nowhere, gatewaySecret, now });
   expect(await offline.findKey('gwk_mistyped')).toBeUndefined();
   expect(await offline.findKey('short')).toBeUndefined();

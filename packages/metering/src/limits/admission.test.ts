@@ -1,9 +1,9 @@
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisNames } from '../redis-names.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { type Admission, type Check, createAdmission } from './admission.ts';
 
 let server: TestRedis;
@@ -101,7 +101,7 @@ test('a clock that was ahead blocks no request for longer than a minute', async 
 
 test('a slot that is freed while Redis is frozen is free when it continues', async () => {
   const own = await startRedis();
-  const connection = createRequestRedis(own.url);
+  const connection = createRedis(own.url, 'request');
   await connection.connect();
   const admission = createAdmission({ redis: connection });
   const checks = [slots(3)];

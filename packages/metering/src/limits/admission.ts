@@ -1,4 +1,5 @@
-import type { Redis, Result } from 'ioredis';
+import { defineScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createOperationBatch, type Operation, type OperationBatch } from '../batch/operation-batch.ts';
 import { clockArgument, type LimitClock, loadScript, redisClock } from '../load-script.ts';
@@ -46,12 +47,6 @@ export interface Admission {
   close(): Promise<void>;
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayRenewSlots(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-  }
-}
-
 const RENEW = loadScript(new URL('./renew.lua', import.meta.url));
 
 /** A crashed replica's slots are free again after this time at the latest. */
@@ -78,7 +73,7 @@ export function createAdmission({
   clock = redisClock,
   batch = createOperationBatch({ redis, clock }),
 }: AdmissionOptions): Admission {
-  redis.defineCommand('gatewayRenewSlots', { lua: RENEW });
+  const renewSlots = defineScript(redis, 'gatewayRenewSlots', RENEW, z.number());
   /** Ids of the running requests that hold a slot, by the slot's Redis key. */
   const held = new Map<string, Set<string>>();
 
@@ -98,7 +93,7 @@ export function createAdmission({
   };
 
   const renew = (key: string, ids: Iterable<string>) =>
-    redis.gatewayRenewSlots(1, key, clockArgument(clock), LEASE_MS, ...ids);
+    renewSlots([key], clockArgument(clock), LEASE_MS, ...ids);
   const renewing = setInterval(() => {
     for (const [key, ids] of held) renew(key, ids).catch(() => undefined);
   }, RENEW_EVERY_MS).unref();

@@ -1,5 +1,6 @@
 import type { Account } from '@gateway/contracts/identity';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
@@ -7,7 +8,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { chargesOf } from '../meter/account-charges.ts';
 import { redisNames } from '../redis-names.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { checksOf } from './account-checks.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { readBalances } from './balance.ts';
@@ -22,7 +22,7 @@ const timeZone = 'Europe/Berlin';
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   await redis.connect();
   admission = createAdmission({ redis, clock });
 });
@@ -93,7 +93,7 @@ test('what is left is what admission and reservation leave', async () => {
 });
 
 test('an account that cannot be read is a service_unavailable', async () => {
-  const nowhere = createRequestRedis('redis://127.0.0.1:1');
+  const nowhere = createRedis('redis://127.0.0.1:1', 'request');
   await expect(readBalances(nowhere, accounts, { timeZone, nowMs })).rejects.toMatchObject({
     code: 'service_unavailable',
   });

@@ -1,12 +1,12 @@
 import type { Account, Identity } from '@gateway/contracts/identity';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createOperationBatch } from '../batch/operation-batch.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { createRequestEntry, type Entered, type PendingEntry, type RequestEntry } from './request-entry.ts';
 
@@ -27,7 +27,7 @@ interface Replica {
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   await redis.connect();
 });
 afterAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
 beforeEach(() => redis.flushall());
 
 async function startReplica(): Promise<Replica> {
-  const connection = createRequestRedis(server.url);
+  const connection = createRedis(server.url, 'request');
   await connection.connect();
   const clock = () => clockUs;
   const batch = createOperationBatch({ redis: connection, clock });

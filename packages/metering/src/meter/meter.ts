@@ -1,3 +1,4 @@
+import { errorMessage } from '@gateway/contracts/error-message';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import { soundUsage } from '@gateway/contracts/usage/sound-usage';
@@ -133,7 +134,7 @@ export function createMeter(options: MeterOptions): Meter {
       await action();
       return true;
     } catch (cause) {
-      report({ what, reason: cause instanceof Error ? cause.message : String(cause) });
+      report({ what, reason: errorMessage(cause) });
       return false;
     }
   };

@@ -1,11 +1,11 @@
 import type { Account } from '@gateway/contracts/identity';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { readBalances } from '../limits/balance.ts';
-import { createRequestRedis } from '../request-redis.ts';
 import { createMeter, type Meter } from './meter.ts';
 
 let server: TestRedis;
@@ -18,7 +18,7 @@ const clock = () => clockUs;
 
 beforeAll(async () => {
   server = await startRedis();
-  connections = [createRequestRedis(server.url), createRequestRedis(server.url)];
+  connections = [createRedis(server.url, 'request'), createRedis(server.url, 'request')];
   await Promise.all(connections.map((redis) => redis.connect()));
   meters = connections.map((redis) =>
     createMeter({

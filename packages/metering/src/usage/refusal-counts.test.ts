@@ -1,8 +1,8 @@
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRequestRedis } from '../request-redis.ts';
 import { createRefusalCounts } from './refusal-counts.ts';
 import { queryUsage } from './usage-query.ts';
 
@@ -12,7 +12,7 @@ let nowMs = Date.parse('2026-11-20T12:59:59Z');
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = createRequestRedis(server.url);
+  redis = createRedis(server.url, 'request');
   redis.on('error', () => undefined);
   await redis.connect();
 });

@@ -1,3 +1,4 @@
+import { createHashCounts, type HashCounts } from '@gateway/redis/hash-counts';
 import type { Redis } from 'ioredis';
 import { redisNames } from '../redis-names.ts';
 import { sumField } from './sums.ts';
@@ -12,12 +13,8 @@ export interface Refusal {
 }
 
 /** Counts refused requests into the hours' sums, once a second and not once a request. */
-export interface RefusalCounts {
+export interface RefusalCounts extends Pick<HashCounts, 'flush' | 'close'> {
   add(refusal: Refusal): void;
-  /** Writes the counts; what cannot be written is kept for the next time. Never throws. */
-  flush(): Promise<void>;
-  /** Writes the rest and stops. */
-  close(): Promise<void>;
 }
 
 interface RefusalCountsOptions {
@@ -28,45 +25,13 @@ interface RefusalCountsOptions {
 
 const FLUSH_EVERY_MS = 1000;
 const SECONDS_PER_DAY = 86_400;
-/** Bounds the memory while Redis is away; further kinds of refusals are not counted then. */
-const MAX_PENDING = 10_000;
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsOptions): RefusalCounts {
-  /** Counts by field, by hour. */
-  let pending = new Map<string, Map<string, number>>();
-  let size = 0;
-
-  const count = (hour: string, field: string, amount: number): void => {
-    const fields = pending.get(hour) ?? new Map<string, number>();
-    pending.set(hour, fields);
-    const before = fields.get(field);
-    if (before === undefined && size >= MAX_PENDING) return;
-    if (before === undefined) size += 1;
-    fields.set(field, (before ?? 0) + amount);
-  };
-
-  const writeHour = async (hour: string, fields: ReadonlyMap<string, number>): Promise<void> => {
-    const name = redisNames.sums(hour);
-    let commands = redis.multi();
-    for (const [field, amount] of fields) commands = commands.hincrby(name, field, amount);
-    try {
-      await commands.expire(name, keepSumsDays * SECONDS_PER_DAY).exec();
-    } catch {
-      for (const [field, amount] of fields) count(hour, field, amount);
-    }
-  };
-
-  const flush = async (): Promise<void> => {
-    if (size === 0) return;
-    const taken = pending;
-    pending = new Map();
-    size = 0;
-    await Promise.all([...taken].map(([hour, fields]) => writeHour(hour, fields)));
-  };
-  const timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
-
+  const keepSeconds = keepSumsDays * SECONDS_PER_DAY;
+  const counts = createHashCounts({ redis, flushEveryMs: FLUSH_EVERY_MS, keepSeconds });
   return {
+    ...counts,
     add: ({ keyId, team, endpoint, model }) => {
       const groups = {
         keyId,
@@ -76,12 +41,8 @@ export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsO
         endpoint,
         outcome: 'refused',
       };
-      count(new Date(now()).toISOString().slice(0, HOUR_LENGTH), sumField(groups, 'refused'), 1);
-    },
-    flush,
-    close: () => {
-      clearInterval(timer);
-      return flush();
+      const hour = new Date(now()).toISOString().slice(0, HOUR_LENGTH);
+      counts.add(redisNames.sums(hour), sumField(groups, 'refused'));
     },
   };
 }

@@ -1,17 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import {
   createFrameReader,
   type Frame,
   type FrameReader,
   FrameTooLarge,
-} from '@gateway/service-kit/event-stream/frame-reader';
+} from '@gateway/contracts/event-stream/frame-reader';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { isOver, type Output, type RelayedStream } from './relayed-stream.ts';
-
-/** Whether a reply calls itself an event stream. */
-export const isEventStream = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-type']?.startsWith('text/event-stream') ?? false;
 
 /** Passes the frame's bytes on unchanged. */
 export const PASS = Symbol('pass');

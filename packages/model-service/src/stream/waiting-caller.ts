@@ -1,11 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError, withoutRetry } from '@gateway/service-kit/error-response';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Caller } from '../caller.ts';
-
-/** A comment, which readers of event streams skip. */
-export const COMMENT_FRAME = ': keepalive\n\n';
 
 /** A caller whose stream waits for its first output. */
 export interface WaitingCaller {

@@ -13,9 +13,9 @@ import { type JobProcessors, processorsByQueue } from '@gateway/jobs/worker/job-
 import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/worker/job-worker';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { openMeter } from '@gateway/metering/meter/open-meter';
-import { createRequestRedis } from '@gateway/metering/request-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { usageRecords } from '@gateway/metering/usage/usage-records';
+import { createRedis } from '@gateway/redis/open-redis';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
 import { createReadiness } from '@gateway/service-kit/life/readiness';
@@ -76,7 +76,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     metrics,
     onShed: () => undefined,
   });
-  const meterRedis = resources.adopt(createRequestRedis(redis.url), (opened) => opened.disconnect());
+  const meterRedis = resources.adopt(createRedis(redis.url, 'request'), (opened) => opened.disconnect());
   meterRedis.on('error', () => undefined);
   await meterRedis.connect();
   const refusals = own(createRefusalCounts({ redis: meterRedis, now: Date.now, keepSumsDays: 1 }));

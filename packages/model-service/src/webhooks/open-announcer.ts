@@ -1,13 +1,13 @@
 import type { JobWebhook } from '@gateway/contracts/webhooks';
 import type { JobFiles } from '@gateway/jobs/files/job-files';
 import { createJobFinder, type FoundJob } from '@gateway/jobs/records/find-job';
-import { connectPatiently } from '@gateway/jobs/redis/job-connections';
-import { oncePerOutage } from '@gateway/jobs/redis/once-per-outage';
 import { createKeptResults } from '@gateway/jobs/results/kept-results';
 import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
+import { oncePerOutage } from '@gateway/redis/once-per-outage';
+import { openRedis } from '@gateway/redis/open-redis';
 import type { Started } from '@gateway/service-kit/start-service';
 import { publicJob } from '../jobs/public-job.ts';
 import type { ModelSettings } from '../settings.ts';
@@ -44,7 +44,9 @@ export async function openAnnouncer(
   files: JobFiles,
 ): Promise<AnnounceEnd> {
   const onError = oncePerOutage((error) => logger.warn({ err: error }, 'webhooks'));
-  const redis = life.own(await connectPatiently(config.REDIS_URL, onError), (opened) => opened.disconnect());
+  const redis = life.own(await openRedis(config.REDIS_URL, 'worker', onError), (opened) =>
+    opened.disconnect(),
+  );
   const log = createWebhookLog(redis, onError);
   const results = createKeptResults({ redis, assets: files.assets, now: Date.now });
   const find = createJobFinder({ redis, queues: [], files, results });

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '@gateway/contracts/error-message';
 
 /** A process that has started. */
 export interface Running {
@@ -60,7 +61,7 @@ export async function supervise<R extends Running>(options: SuperviseOptions<R>)
         return;
       } catch (error) {
         signal.throwIfAborted();
-        reason = error instanceof Error ? error.message : String(error);
+        reason = errorMessage(error);
       }
     }
   };

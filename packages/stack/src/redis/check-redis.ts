@@ -1,5 +1,6 @@
+import { errorMessage } from '@gateway/contracts/error-message';
+import { createRedis } from '@gateway/redis/open-redis';
 import { isNewEnough } from '@gateway/redis-server/find-redis-server';
-import { Redis } from 'ioredis';
 import { StartError } from '../start-error.ts';
 
 /** Host and port, without user and password. */
@@ -10,8 +11,6 @@ export function redisAddress(url: string): string {
   return `${hostname}:${port || 6379}`;
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
-
 /**
  * Checks the Redis that `REDIS_URL` names.
  * @param warn gets a sentence for a setting that works but should change.
@@ -19,13 +18,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
  */
 export async function checkRedis(url: string, warn: (line: string) => void): Promise<void> {
   const address = redisAddress(url);
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: CONNECT_TIMEOUT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
+  const redis = createRedis(url, 'once');
   let lastError = '';
   redis.on('error', (error: Error) => {
     lastError = error.message;
@@ -44,7 +37,7 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
       );
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const reason = lastError || (error instanceof Error ? error.message : String(error));
+    const reason = lastError || errorMessage(error);
     throw new StartError(`The Redis at ${address} (REDIS_URL) does not answer: ${reason}`);
   } finally {
     redis.disconnect();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
 
 export interface LeaseReport {
   /** The slots that this process keeps in any case. */
@@ -32,16 +33,9 @@ export interface LeaseStore {
 /** Slots of a process that died are free again after this time, in milliseconds. */
 export const LEASE_MS = 4_000;
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayAdjustLeases(
-      key: string,
-      ...args: (string | number)[]
-    ): Result<[granted: number, others: number, waiting: number], Context>;
-  }
-}
-
-const ADJUST = readFileSync(new URL('./adjust-leases.lua', import.meta.url), 'utf8');
+const ADJUST = readScript(new URL('./adjust-leases.lua', import.meta.url));
+/** Granted, others, waiting. */
+const Adjusted = z.tuple([z.number(), z.number(), z.number()]);
 
 const leasesKey = (name: string): string => `gateway:slots:${name}`;
 
@@ -69,13 +63,13 @@ export async function readHeldSlots(
 
 /** The leases of one process: each store is a holder of its own. */
 export const createLeaseStore = (redis: Redis, { leaseMs = LEASE_MS } = {}): LeaseStore => {
-  redis.defineCommand('gatewayAdjustLeases', { numberOfKeys: 1, lua: ADJUST });
+  const adjust = defineScript(redis, 'gatewayAdjustLeases', ADJUST, Adjusted);
   const holder = randomUUID();
   return {
     adjust: async (name, { held, needed, spare, limit, isWaiting }) => {
       const wait = isWaiting ? 1 : 0;
-      const [granted, others, waiting] = await redis.gatewayAdjustLeases(
-        leasesKey(name),
+      const [granted, others, waiting] = await adjust(
+        [leasesKey(name)],
         ...[holder, held, needed, spare, limit, wait, leaseMs],
       );
       return { granted, others, waiting };

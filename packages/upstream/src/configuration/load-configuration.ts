@@ -1,6 +1,7 @@
 import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Environment } from '@gateway/contracts/environment';
+import { errorMessage } from '@gateway/contracts/error-message';
 import type { Configuration } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
 import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
@@ -78,7 +79,7 @@ export async function withCertificates(
     } catch (error) {
       // The system's own words name the file, which may come from the environment.
       const isOfSystem = error instanceof Error && 'code' in error;
-      const reason = isOfSystem ? codeOf(error) : String(error instanceof Error ? error.message : error);
+      const reason = isOfSystem ? codeOf(error) : errorMessage(error);
       mistakes.push({
         line: null,
         column: null,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { Candidate } from '../candidate.ts';
 import { troubleOfAnswer } from '../health/causes/trouble-of-answer.ts';
@@ -7,7 +8,7 @@ import { dialectOfProtocol } from '../protocol.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
 import { classifyAnswer, type FailureKind, failureRule } from './failure-rules.ts';
-import { type ProviderError, parseJson, readProviderError } from './provider-error.ts';
+import { type ProviderError, readProviderError } from './provider-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { tooLongForMessages } from './too-long.ts';
 
@@ -47,7 +48,7 @@ const AnthropicBody = z.object({ type: z.literal('error'), error: z.object({ mes
  */
 const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
   if (context.dialect === 'anthropic') {
-    if (AnthropicBody.safeParse(parseJson(answer.body)).success)
+    if (AnthropicBody.safeParse(jsonIn(answer.body)).success)
       return withoutOwnSecrets(answer.body, context.candidate);
     const type = ANTHROPIC_TYPES[answer.status] ?? 'invalid_request_error';
     return JSON.stringify({ type: 'error', error: { type, message } });

@@ -1,3 +1,4 @@
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 
 /** A provider's error, from any of the error bodies in use. */
@@ -85,16 +86,8 @@ const NOTHING: ProviderError = {
 /** Google's `RESOURCE_EXHAUSTED` and the like. */
 const STATUS_WORD = /^[A-Z_]{4,}$/;
 
-export const parseJson = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
-};
-
 export const readProviderError = (body: string): ProviderError => {
-  const parsed = parseJson(body);
+  const parsed = jsonIn(body);
   // Google's list of one.
   const result = Body.safeParse(Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed);
   if (!result.success) return NOTHING;

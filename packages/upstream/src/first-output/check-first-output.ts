@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseJson } from '../failures/provider-error.ts';
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { type Disguised, disguised, reportsFailure } from './reported-error.ts';
 
 /** The beginning of a 2xx reply, before anything of it has reached the caller. */
@@ -22,20 +24,12 @@ export interface Broken {
 export type Verdict = 'accept' | 'wait' | 'wait-for-end' | Disguised | Broken;
 export type OutputCheck = (first: FirstOutput) => Verdict;
 
-/** Blank lines and comments, which some providers send to keep a stream alive until it begins. */
-const BEFORE_EVENT = /^(?:\s|:[^\n]*\n)*/;
-
 /** The first event's data as an error, once it has arrived whole. */
-const errorEvent = (stream: string, ended: boolean): Verdict => {
-  const text = stream.replace(BEFORE_EVENT, '');
-  const end = /\r?\n\r?\n/.exec(text);
-  if (end === null && !ended) return 'wait';
-  const event = end === null ? text : text.slice(0, end.index);
-  const data = event
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trimStart());
-  return disguised(data.join('\n'));
+const errorEvent = (stream: Buffer, ended: boolean): Verdict => {
+  const reader = createFrameReader({ maxFrameBytes: Number.POSITIVE_INFINITY });
+  const isEvent = ({ data, latin1 }: Frame) => data !== null || latin1.startsWith('event:');
+  const first = reader.push(stream).find(isEvent) ?? (ended ? reader.end() : null);
+  return first === null && !ended ? 'wait' : disguised(first?.data ?? '');
 };
 
 const LOOKED_AT_BYTES = 128;
@@ -49,8 +43,8 @@ const ERROR_BODY = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/;
 export const checkFirstOutput: OutputCheck = ({ headers, bytes, ended }) => {
   const type = headers['content-type'] ?? '';
   const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
-  if (type.startsWith('text/event-stream')) {
-    return ERROR_EVENT.test(start) ? errorEvent(bytes.toString('utf8'), ended) : 'accept';
+  if (isEventStream(headers)) {
+    return ERROR_EVENT.test(start) ? errorEvent(bytes, ended) : 'accept';
   }
   if (type.startsWith('application/json')) {
     if (ERROR_BODY.test(start)) return ended ? disguised(bytes.toString('utf8')) : 'wait';
@@ -73,7 +67,7 @@ export const checkMediaReply: OutputCheck = (first) => {
   if (verdict !== 'accept' || !isJson || first.bytes.length > MAX_ERROR_BYTES) return verdict;
   if (!first.ended) return 'wait';
   const text = first.bytes.toString();
-  const body = parseJson(text);
+  const body = jsonIn(text);
   return reportsFailure(body) && !hasMedia(body) ? disguised(text) : 'accept';
 };
 

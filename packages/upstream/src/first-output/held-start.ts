@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import { z } from 'zod';
-import { parseJson } from '../failures/provider-error.ts';
 import type { Protocol } from '../protocol.ts';
 import type { Verdict } from './check-first-output.ts';
-import { type Disguised, disguised, reportsFailure } from './reported-error.ts';
+import { disguised, reportsFailure } from './reported-error.ts';
 
 /** The events of one protocol's streams that show nothing of the answer yet. */
 interface StartEvents {
@@ -81,7 +83,6 @@ const MAX_PARSED_CHARS = 16_384;
 /** Events by which a protocol reports a failure. */
 const FAILURE_EVENTS: ReadonlySet<string> = new Set(['error', 'response.failed']);
 
-const DATA_LINE = /^data: ?(.*)$/gm;
 const EVENT_LINE = /^event: ?(\S+)/m;
 const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 
@@ -95,8 +96,7 @@ type FrameVerdict = 'start' | Exclude<Verdict, 'wait' | 'wait-for-end'>;
  */
 export class HeldStart {
   readonly #startEvents: StartEvents;
-  /** One character per byte, from the beginning of the frame that has not ended. */
-  #text = '';
+  readonly #reader = createFrameReader({ maxFrameBytes: Number.POSITIVE_INFINITY });
   /** Whether a start event has arrived: the provider has taken the request. */
   hasBegun = false;
 
@@ -105,46 +105,38 @@ export class HeldStart {
   }
 
   push(chunk: Buffer): Verdict {
-    const searchFrom = Math.max(0, this.#text.length - 3);
-    this.#text += chunk.toString('latin1');
-    let start = 0;
-    const emptyLine = /\r?\n\r?\n/g;
-    emptyLine.lastIndex = searchFrom;
-    for (let end = emptyLine.exec(this.#text); end !== null; end = emptyLine.exec(this.#text)) {
-      const verdict = this.#frame(this.#text.slice(start, end.index));
+    for (const frame of this.#reader.push(chunk)) {
+      const verdict = this.#frame(frame);
       if (verdict !== 'start') return verdict;
-      start = emptyLine.lastIndex;
     }
-    this.#text = this.#text.slice(start);
     return 'wait';
   }
 
   /** The stream has ended. Its last event may lack the empty line. */
   end(): Verdict {
-    const verdict = this.#frame(this.#text);
+    const last = this.#reader.end();
+    const verdict = last === null ? 'start' : this.#frame(last);
     return verdict === 'start' ? WITHOUT_OUTPUT : verdict;
   }
 
-  #frame(frame: string): FrameVerdict {
-    const lines = [...frame.matchAll(DATA_LINE)];
-    if (lines.length === 0) return 'start';
-    const data = lines.map(([, line = '']) => line).join('\n');
+  #frame({ data, latin1 }: Frame): FrameVerdict {
+    if (data === null) return 'start';
     if (data.trim() === '[DONE]') return WITHOUT_OUTPUT;
-    const verdict = this.#event(EVENT_LINE.exec(frame)?.[1] ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
+    const verdict = this.#event(EVENT_LINE.exec(latin1)?.[1] ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
     if (verdict === 'start') this.hasBegun = true;
     return verdict;
   }
 
   #event(name: string, data: string): FrameVerdict {
-    if (FAILURE_EVENTS.has(name)) return failure(data);
+    if (FAILURE_EVENTS.has(name)) return disguised(data);
     const { names, empty } = this.#startEvents;
     if (!looksLikeObject(data)) return UNREADABLE;
     // A start event may repeat a whole request, so that only its outer shape is checked.
     if (names.has(name)) return 'start';
     if (data.length > MAX_PARSED_CHARS) return 'accept';
-    const event = parseJson(data);
-    if (event === null) return UNREADABLE;
-    if (reportsFailure(event)) return failure(data);
+    const event = jsonIn(data);
+    if (event === undefined) return UNREADABLE;
+    if (reportsFailure(event)) return disguised(data);
     return lookUp(empty, name)?.safeParse(event).success ? 'start' : 'accept';
   }
 }
@@ -157,10 +149,7 @@ const looksLikeObject = (data: string): boolean => {
   return text.startsWith('{') && text.endsWith('}');
 };
 
-const failure = (data: string): Disguised => disguised(Buffer.from(data, 'latin1').toString('utf8'));
-
 /** Reads the start of this reply; null where nothing is held back: it is no stream, or its protocol has no start events. */
 export function holdStart(protocol: Protocol, headers: IncomingHttpHeaders): HeldStart | null {
-  const isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
-  return isStream && START_EVENTS[protocol] !== undefined ? new HeldStart(protocol) : null;
+  return isEventStream(headers) && START_EVENTS[protocol] !== undefined ? new HeldStart(protocol) : null;
 }

@@ -1,4 +1,5 @@
 import { meansFailure } from '@gateway/contracts/finish-words';
+import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import { readProviderError } from '../failures/provider-error.ts';
 
@@ -115,14 +116,9 @@ export const disguised = (body: string): Disguised => {
   return { status, body };
 };
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Whether what stands below `error` is one; some servers send an empty one beside an answer. */
 function isError(error: unknown): boolean {
-  if (!isMembers(error)) return typeof error === 'string' && error !== '';
+  if (!isObject(error)) return typeof error === 'string' && error !== '';
   return [error.message, error.type, error.code].some(
     (word) => (typeof word === 'string' && word !== '') || (typeof word === 'number' && word !== 0),
   );
@@ -130,9 +126,9 @@ function isError(error: unknown): boolean {
 
 /** Whether one of a completion's choices is no answer: by its own error, or by how it ended. */
 const choiceFailed = (choice: unknown): boolean =>
-  isMembers(choice) && (isError(choice.error) || meansFailure(choice.finish_reason));
+  isObject(choice) && (isError(choice.error) || meansFailure(choice.finish_reason));
 
-/** Members of which every answer, and every piece of one, has one at least. */
+/** JsonObject of which every answer, and every piece of one, has one at least. */
 const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'input_tokens'] as const;
 
 /**
@@ -140,11 +136,11 @@ const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'inpu
  * frame of JSON as often as in the protocol's.
  */
 export function reportsFailure(reply: unknown): boolean {
-  if (!isMembers(reply)) return false;
+  if (!isObject(reply)) return false;
   const { error, object, type, status, response, base_resp: base, choices } = reply;
   if (isError(error) || object === 'error' || type === 'error' || status === 'failed') return true;
-  if (isMembers(base) && typeof base.status_code === 'number' && base.status_code !== 0) return true;
-  if (isMembers(response) && (isError(response.error) || response.status === 'failed')) return true;
+  if (isObject(base) && typeof base.status_code === 'number' && base.status_code !== 0) return true;
+  if (isObject(response) && (isError(response.error) || response.status === 'failed')) return true;
   if (Array.isArray(choices) && choices.some(choiceFailed)) return true;
   if (meansFailure(reply.stop_reason)) return true;
   return saysNothingElse(reply);
@@ -153,13 +149,13 @@ export function reportsFailure(reply: unknown): boolean {
 /** Codes under which servers report that all went well. */
 const GOOD_CODES: ReadonlySet<unknown> = new Set([0, '0', 200, '200', 'success', null]);
 
-/** Members by which answers and events of every protocol are known. */
+/** JsonObject by which answers and events of every protocol are known. */
 const NAMES = ['type', 'object', 'id'] as const;
 
 /** A message about what went wrong, where the answer would be. */
-function saysNothingElse(reply: Members): boolean {
+function saysNothingElse(reply: JsonObject): boolean {
   const { code, status_code, statusCode, message, msg, detail, error, errors, success } = reply;
-  if (isMembers(message) || ANSWERS.some((name) => (reply[name] ?? null) !== null)) return false;
+  if (isObject(message) || ANSWERS.some((name) => (reply[name] ?? null) !== null)) return false;
   if (
     error === true ||
     (detail ?? null) !== null ||

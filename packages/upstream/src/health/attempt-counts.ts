@@ -1,13 +1,10 @@
+import { createHashCounts, type HashCounts } from '@gateway/redis/hash-counts';
 import type { Redis } from 'ioredis';
 import type { Attempt } from '../replies/reply.ts';
 
 /** How attempts at channels ended, counted by all processes together. */
-export interface AttemptCounts {
+export interface AttemptCounts extends Pick<HashCounts, 'flush' | 'close'> {
   add(attempt: Pick<Attempt, 'channel' | 'outcome'>): void;
-  /** Writes the counts; what cannot be written is kept for the next time. Never throws. */
-  flush(): Promise<void>;
-  /** Writes the rest and stops. */
-  close(): Promise<void>;
 }
 
 interface AttemptCountsOptions {
@@ -23,56 +20,17 @@ export type CountsByChannel = ReadonlyMap<string, Readonly<Record<string, number
 const SLICE_MS = 600_000;
 const KEEP_S = 25 * 3600;
 const FLUSH_EVERY_MS = 5_000;
-/** Bounds the memory while Redis is away; other kinds of ends are not counted then. */
-const MAX_PENDING = 10_000;
 
 /** Hash of one slice: counts by channel and outcome, neither of which has a space. */
 const sliceName = (slice: number): string => `gateway:channel-attempts:${slice}`;
 const sliceOf = (atMs: number): number => Math.floor(atMs / SLICE_MS);
 
-/**
- * Counts attempts in memory and adds them to Redis every five seconds, so that an attempt itself costs nothing there. They are for
- * people who look at a channel; what a process had not written when it was killed is missing.
- */
+/** They are for people who look at a channel. */
 export function createAttemptCounts({ redis, now }: AttemptCountsOptions): AttemptCounts {
-  /** By slice, by field. */
-  let pending = new Map<number, Map<string, number>>();
-  let size = 0;
-
-  const count = (slice: number, field: string, amount: number): void => {
-    const fields = pending.get(slice) ?? new Map<string, number>();
-    pending.set(slice, fields);
-    const before = fields.get(field);
-    if (before === undefined && size >= MAX_PENDING) return;
-    if (before === undefined) size += 1;
-    fields.set(field, (before ?? 0) + amount);
-  };
-
-  const write = async (slice: number, fields: ReadonlyMap<string, number>): Promise<void> => {
-    const transaction = redis.multi();
-    for (const [field, amount] of fields) transaction.hincrby(sliceName(slice), field, amount);
-    try {
-      await transaction.expire(sliceName(slice), KEEP_S).exec();
-    } catch {
-      for (const [field, amount] of fields) count(slice, field, amount);
-    }
-  };
-
-  const flush = async (): Promise<void> => {
-    const taken = pending;
-    pending = new Map();
-    size = 0;
-    await Promise.all([...taken].map(([slice, fields]) => write(slice, fields)));
-  };
-  const timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
-
+  const counts = createHashCounts({ redis, flushEveryMs: FLUSH_EVERY_MS, keepSeconds: KEEP_S });
   return {
-    add: ({ channel, outcome }) => count(sliceOf(now()), `${channel} ${outcome}`, 1),
-    flush,
-    close: () => {
-      clearInterval(timer);
-      return flush();
-    },
+    ...counts,
+    add: ({ channel, outcome }) => counts.add(sliceName(sliceOf(now())), `${channel} ${outcome}`),
   };
 }
 

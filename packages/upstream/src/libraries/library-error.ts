@@ -1,6 +1,7 @@
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import { z } from 'zod';
-import { parseJson, readProviderError } from '../failures/provider-error.ts';
+import { readProviderError } from '../failures/provider-error.ts';
 import type { Library } from './library.ts';
 import { TaskRefused } from './library-fetch.ts';
 
@@ -64,7 +65,7 @@ const ErrorWords = z.union([
 ]);
 
 function wordsOf(body: string): { readonly message: string; readonly code: string | null } {
-  return ErrorWords.safeParse(parseJson(body)).data ?? readProviderError(body);
+  return ErrorWords.safeParse(jsonIn(body)).data ?? readProviderError(body);
 }
 
 /** A library that will not send what it was given throws before it has sent anything. Other errors are faults. */

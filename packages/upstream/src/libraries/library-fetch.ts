@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Dispatcher } from 'undici';
 import type { Account, Channel } from '../configuration/configuration.ts';
 import { openAgent } from '../connecting/open-pool.ts';
-import { parseJson } from '../failures/provider-error.ts';
 import { isPublicAddress } from '../fetching/public-address.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Library } from './library.ts';
@@ -127,7 +127,7 @@ function headersFor(headers: Headers, account: Account | null): string[] {
 
 function refusalIn({ headers, body }: CollectedReply, { refusedTask }: Library): TaskRefused | null {
   if (refusedTask === undefined || !headers.get('content-type')?.includes('json')) return null;
-  const value = parseJson(body.toString());
+  const value = jsonIn(body.toString());
   if (typeof value !== 'object' || value === null || !('status' in value)) return null;
   if (typeof value.status !== 'string' || !refusedTask.status.test(value.status)) return null;
   const reason = Object.entries(value).find(([name]) => name === refusedTask.reason)?.[1];

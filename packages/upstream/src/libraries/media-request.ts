@@ -1,5 +1,5 @@
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
-import { parseJson } from '../failures/provider-error.ts';
 import type { Operation } from '../protocol.ts';
 import type { MultipartPart } from '../requests/multipart-body.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
@@ -40,7 +40,7 @@ export function mediaRequestOf({ operation, body, strict }: UpstreamRequest): Me
     if (body.parts === undefined) throw new Error(`no parts to read ${operation} from`);
     return { ...request, ...fromParts(body.parts) };
   }
-  const value = parseJson(String(body ?? '{}'));
+  const value = jsonIn(String(body ?? '{}'));
   if (typeof value !== 'object' || value === null) throw new Error('a body that is no object');
   return { ...request, members: Object.fromEntries(Object.entries(value)), files: [] };
 }

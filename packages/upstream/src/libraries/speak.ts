@@ -1,4 +1,5 @@
 import type { SpeechModelV4 } from '@ai-sdk/provider';
+import { dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { DEFAULT_SPEECH_FORMAT, SPEECH_CONTENT_TYPES, SpeechFormat } from '@gateway/contracts/openai/speech';
 import { z } from 'zod';
 import type { SpeechAbilities } from './library.ts';
@@ -53,9 +54,9 @@ function asEvents(sound: Buffer, usage: z.infer<typeof Tokens>): Buffer {
   const frames: string[] = [];
   for (let at = 0; at < sound.length; at += EVENT_BYTES) {
     const audio = sound.toString('base64', at, Math.min(at + EVENT_BYTES, sound.length));
-    frames.push(`data: ${JSON.stringify({ type: 'speech.audio.delta', audio })}\n\n`);
+    frames.push(dataFrame({ type: 'speech.audio.delta', audio }));
   }
-  frames.push(`data: ${JSON.stringify({ type: 'speech.audio.done', usage })}\n\n`);
+  frames.push(dataFrame({ type: 'speech.audio.done', usage }));
   return Buffer.from(frames.join(''));
 }
 

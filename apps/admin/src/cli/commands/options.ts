@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { errorMessage } from '@gateway/contracts/error-message';
 
 /** A command line that cannot be understood. Shown with a hint at `--help`; exit code 2. */
 export class UsageError extends Error {
@@ -55,7 +56,7 @@ export function readOptions(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(errorMessage(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { createRequestRedis } from '@gateway/metering/request-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ let redis: Redis;
 let admin: RunningAdmin;
 beforeAll(async () => {
   redisServer = await startRedis();
-  redis = createRequestRedis(redisServer.url);
+  redis = createRedis(redisServer.url, 'request');
   await redis.connect();
   admin = await runAdmin(redisServer.url, SETTINGS);
 });

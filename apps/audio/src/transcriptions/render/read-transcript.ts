@@ -1,4 +1,5 @@
 import { parseJson } from '@gateway/contracts/json/json-depth';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type {
   Transcript,
   TranscriptFormat,
@@ -39,8 +40,8 @@ export function readTranscript(body: string, requested: TranscriptFormat): Recei
 }
 
 function jsonTranscript(text: string): ReceivedTranscript {
-  const strict = jsonIn(text);
-  const repaired = repairedTranscript(strict ?? jsonIn(withoutNaN(text)));
+  const strict = jsonIn(text, parseJson);
+  const repaired = repairedTranscript(strict ?? jsonIn(withoutNaN(text), parseJson));
   if (repaired === undefined) throw unreadable({ retry: false });
   const { transcript, isAsSent } = repaired;
   const isSent = isAsSent && strict !== undefined;
@@ -62,16 +63,8 @@ const unreadable = (more: ConstructorParameters<typeof UnreadableReply>[1]) =>
 /** A text that a server has written as a JSON string; null where it is none. */
 function quotedText(text: string): string | null {
   if (!text.startsWith('"') || !text.endsWith('"')) return null;
-  const value = jsonIn(text);
+  const value = jsonIn(text, parseJson);
   return typeof value === 'string' ? value : null;
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The line of times in SubRip and WebVTT: hours are optional in the second, settings may follow. */

@@ -1,8 +1,9 @@
+import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
-import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/service-kit/event-stream/frame-reader';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
@@ -102,12 +103,12 @@ const Delta = z.union([
 ]);
 
 const textOf = (deltas: readonly string[]): string =>
-  deltas.map((data) => Delta.safeParse(jsonIn(data)).data ?? '').join('');
+  deltas.map((data) => Delta.safeParse(jsonIn(data, parseJson)).data ?? '').join('');
 
 /** The last event; its text is that of the deltas where it has none. */
 function doneEvent(data: string, deltas: readonly string[]): TranscriptDone | undefined {
   if (!data.includes(DONE)) return undefined;
-  const event = Done.safeParse(jsonIn(data)).data;
+  const event = Done.safeParse(jsonIn(data, parseJson)).data;
   return event && { ...event, text: event.text ?? textOf(deltas) };
 }
 
@@ -115,11 +116,3 @@ const Done = TranscriptDone.extend({
   text: TranscriptDone.shape.text.optional().catch(undefined),
   usage: TranscriptDone.shape.usage.catch(undefined),
 });
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Reply, readCounted } from '@gateway/upstream/replies/reply';

@@ -1,9 +1,8 @@
+import { dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { segmentId, type Transcript, type TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 
 /** Formats that can be streamed: those whose text can come in deltas. */
 export const STREAMED_FORMATS: readonly TranscriptFormat[] = ['json', 'text', 'diarized_json'];
-
-const frame = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
 /**
  * The events of a transcript that came whole: its text in one delta for each segment, so that the deltas joined are the
@@ -23,16 +22,16 @@ export function* deltaFrames(transcript: Transcript, wanted: TranscriptFormat, l
     sent += delta.length;
     const isDiarized = wanted === 'diarized_json';
     if (delta !== '')
-      yield frame({ type: 'transcript.text.delta', delta, ...(isDiarized && { segment_id: id }) });
-    if (isDiarized) yield frame({ ...segment, type: 'transcript.text.segment', id });
+      yield dataFrame({ type: 'transcript.text.delta', delta, ...(isDiarized && { segment_id: id }) });
+    if (isDiarized) yield dataFrame({ ...segment, type: 'transcript.text.segment', id });
   }
-  if (sent < text.length) yield frame({ type: 'transcript.text.delta', delta: text.slice(sent) });
+  if (sent < text.length) yield dataFrame({ type: 'transcript.text.delta', delta: text.slice(sent) });
 }
 
 /** The last event. The protocol has usage in tokens only here. */
 export function doneFrame({ text, usage, languages }: Transcript): string {
   const tokens = usage?.type === 'tokens' ? { usage } : {};
-  return frame({
+  return dataFrame({
     type: 'transcript.text.done',
     text,
     ...tokens,

@@ -2,6 +2,7 @@ import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { ProviderTime } from '@gateway/contracts/openai/images';
 import { z } from 'zod';
 import { imageTypeOf } from '../../files/image-header.ts';
@@ -101,12 +102,4 @@ export function createImageCollector({ assets, jobId, emit }: CollectorOptions):
 export function paidFor(error: unknown): unknown {
   if (!(error instanceof GatewayError)) return error;
   return new GatewayError(error.code, { ...error.options, retry: false });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

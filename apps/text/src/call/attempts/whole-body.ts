@@ -1,5 +1,5 @@
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { checkFirstOutput, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { disguised, reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { isObject, type JsonObject, parseObject } from '../../wire/json-object.ts';

@@ -1,6 +1,6 @@
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { type JsonObject, objectAt } from '../../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
-import { namedFrame } from '../../wire/stream/sse-frames.ts';
 import type { Amendment } from './store-response.ts';
 
 /** Stores a response that has ended, and returns the members that its caller gets instead. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { createFrameReader } from '@gateway/service-kit/event-stream/frame-reader';
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import type {
   BackgroundResponses,
   BackgroundStatus,

@@ -1,8 +1,8 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Caller, HttpCaller } from '@gateway/model-service/caller';
-import { isEventStream } from '@gateway/model-service/stream/event-stream';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';

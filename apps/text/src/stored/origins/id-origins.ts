@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
 /** Where something was made and whose it is. */
@@ -67,13 +67,7 @@ export const originKey = ({ kind, id }: ProviderId): string =>
 export const originTtlSeconds = ({ kind }: ProviderId, ttlSeconds: number): number =>
   kind === 'message' ? Math.min(ttlSeconds, MESSAGE_TTL_SECONDS) : ttlSeconds;
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayRememberIds(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-  }
-}
-
-const REMEMBER = readFileSync(new URL('./remember-ids.lua', import.meta.url), 'utf8');
+const REMEMBER = readScript(new URL('./remember-ids.lua', import.meta.url));
 
 interface IdOriginsOptions {
   readonly redis: Redis;
@@ -82,14 +76,13 @@ interface IdOriginsOptions {
 }
 
 export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrigins {
-  redis.defineCommand('gatewayRememberIds', { lua: REMEMBER });
+  const rememberIds = defineScript(redis, 'gatewayRememberIds', REMEMBER, z.unknown());
   return {
     remember: async (ids, origin) => {
       const kept = rememberedIds(ids);
       if (kept.length === 0) return;
-      await redis.gatewayRememberIds(
-        kept.length,
-        ...kept.map(originKey),
+      await rememberIds(
+        kept.map(originKey),
         JSON.stringify(origin),
         ...kept.map((id) => originTtlSeconds(id, ttlSeconds)),
       );

@@ -1,5 +1,5 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { compactionDigest, isSealedHere } from '../../wire/tokens/compaction-seal.ts';

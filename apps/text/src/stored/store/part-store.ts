@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { newPartName, type PartFiles } from './part-files.ts';
-import { storeNames, unusedFiles } from './scripts/store-scripts.ts';
+import { type StoreScripts, storeNames, unusedFiles } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
 
 /** What has been written for parts, by their digests. */
@@ -18,7 +18,11 @@ export interface PartStore {
 /** Within this time the record follows that refers to a file. */
 const ANNOUNCED_MS = 3_600_000;
 
-export function createPartStore(redis: Redis, files: PartFiles): PartStore {
+export function createPartStore(
+  redis: Redis,
+  files: PartFiles,
+  { announce }: Pick<StoreScripts, 'announce'>,
+): PartStore {
   return {
     upload: async (owner, parts) => {
       if (parts.size === 0) return {};
@@ -27,9 +31,8 @@ export function createPartStore(redis: Redis, files: PartFiles): PartStore {
         name: newPartName(),
         bytes: Buffer.from(json),
       }));
-      const keys = storeNames(owner);
       const names = uploads.map(({ name }) => name);
-      await redis.gatewayAnnounceFiles(keys.length, ...keys, owner, ANNOUNCED_MS, ...names);
+      await announce(storeNames(owner), owner, ANNOUNCED_MS, ...names);
       await inGroups(uploads, ({ name, bytes }) => files.put(name, bytes));
       return Object.fromEntries(
         uploads.map(({ digest, name, bytes }) => [digest, { name, size: bytes.length }] as const),

@@ -1,60 +1,42 @@
+import { createBatcher } from '@gateway/redis/batcher';
+import type { RunScript } from '@gateway/redis/define-script';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
-type Arguments = readonly (string | number)[];
-
-interface Waiting {
-  readonly keyCount: number;
-  readonly args: Arguments;
-  readonly resolve: (answer: string[]) => void;
-  readonly reject: (cause: unknown) => void;
+interface Put {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
 }
-
-/** Runs the script that keeps a record. What comes while others are on their way goes with the next ones, in one write. */
-export type PutBatch = (keyCount: number, args: Arguments) => Promise<string[]>;
 
 /** Keep the time for which Redis serves nobody else short. */
 const MAX_TOGETHER = 32;
 
 const Answer = z.array(z.string());
 
-export function createPutBatch(redis: Redis): PutBatch {
-  const waiting: Waiting[] = [];
-  let isRunning = false;
-
-  const alone = ({ keyCount, args, resolve, reject }: Waiting) =>
-    redis.gatewayPutRecord(keyCount, ...args).then(resolve, reject);
-
-  const together = async (batch: readonly Waiting[]): Promise<void> => {
-    const pipeline = redis.pipeline();
-    for (const { keyCount, args } of batch) pipeline.gatewayPutRecord(keyCount, ...args);
-    const answers = (await pipeline.exec()) ?? [];
-    for (const [index, one] of batch.entries()) {
-      const [error = new Error('no answer'), answer] = answers[index] ?? [];
-      // Redis was started again since the script was sent; sent alone it takes its script along.
-      if (error?.message.startsWith('NOSCRIPT')) void alone(one);
-      else if (error !== null) one.reject(error);
-      else one.resolve(Answer.parse(answer));
-    }
-  };
-
-  const run = async (): Promise<void> => {
-    isRunning = true;
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, MAX_TOGETHER);
-      const [first] = batch;
-      if (batch.length === 1 && first !== undefined) await alone(first);
-      else
-        await together(batch).catch((cause: unknown) => {
-          for (const { reject } of batch) reject(cause);
-        });
-    }
-    isRunning = false;
-  };
-
-  return (keyCount, args) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ keyCount, args, resolve, reject });
-      if (!isRunning) void run();
-    });
+/**
+ * Runs the script that stores a record, many times in one write.
+ *
+ * @param put the script, for those that go alone
+ */
+export function createPutBatch(redis: Redis, put: RunScript<string[]>): RunScript<string[]> {
+  const alone = ({ keys, args }: Put): Promise<unknown> =>
+    put(keys, ...args).catch((error: unknown) => error);
+  const batcher = createBatcher<Put>({
+    maxItems: MAX_TOGETHER,
+    send: async (puts) => {
+      const [first] = puts;
+      if (puts.length === 1 && first !== undefined) return [await alone(first)];
+      const pipeline = redis.pipeline();
+      for (const { keys, args } of puts) pipeline.gatewayPutRecord?.(keys.length, ...keys, ...args);
+      const answers = (await pipeline.exec()) ?? [];
+      return await Promise.all(
+        puts.map((one, index) => {
+          const [error = new Error('no answer'), answer] = answers[index] ?? [];
+          // Redis was started again since the script was sent; sent alone it takes its script along.
+          return error?.message.startsWith('NOSCRIPT') ? alone(one) : (error ?? answer);
+        }),
+      );
+    },
+  });
+  return async (keys, ...args) => Answer.parse(await batcher.run({ keys, args }));
 }

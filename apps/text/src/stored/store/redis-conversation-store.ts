@@ -56,9 +56,9 @@ const RESULTS: Readonly<Record<string, PutResult>> = {
 export function createConversationStore(options: ConversationStoreOptions): ConversationStore {
   const { redis, files, idTtlSeconds } = options;
   const known = createKnownDigests();
-  const parts = createPartStore(redis, files);
-  defineStoreScripts(redis);
-  const putRecord = createPutBatch(redis);
+  const scripts = defineStoreScripts(redis);
+  const parts = createPartStore(redis, files, scripts);
+  const putRecord = createPutBatch(redis, scripts.put);
 
   /** `trusting`: what this process has seen kept is not sent. Null where some of that is gone. */
   const tryPut = async (
@@ -95,8 +95,8 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
     };
     const keys = [...storeNames(owner), ...ids.map(originKey)];
-    const [result = '', ...unused] = await putRecord(keys.length, [
-      ...keys,
+    const [result = '', ...unused] = await putRecord(
+      keys,
       owner,
       JSON.stringify(order),
       data.text,
@@ -109,7 +109,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         part,
         part === '' ? json : '',
       ]),
-    ]);
+    );
     if (result === 'stored') {
       known.add(sent.map(({ node }) => node));
       known.add(large.keys());
@@ -153,7 +153,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       let at: readonly [string, string] = ['', ''];
       for (;;) {
         const args = [owner, keyOf(key), retentionMs ?? '', choice ?? 'none', ITEMS_PER_READ, ...at];
-        const reply = await redis.gatewayReadRecord(keys.length, ...keys, ...args).catch(unavailable);
+        const reply = await scripts.read(keys, ...args).catch(unavailable);
         if (reply === null) return null;
         const texts = reply.map(String);
         const [missing = '', , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
@@ -172,7 +172,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const keys = storeNames(owner);
       const unique = [...new Set(ids)];
       const named = unique.flatMap((id) => [id, nodeNamedBy(id)]);
-      const values = await redis.gatewayReadItems(keys.length, ...keys, owner, ...named).catch(unavailable);
+      const values = await scripts.readItems(keys, owner, ...named).catch(unavailable);
       const found = new Map(unique.map((id, at) => [id, values.slice(at * 5, at * 5 + 5)]));
       const bytes = ids.reduce((sum, id) => sum + Number(found.get(id)?.[4] ?? 0), 0);
       if (bytes > maxBytes) return null;
@@ -188,14 +188,13 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     remove: async (key) => {
       const { owner } = key;
       const keys = storeNames(owner);
-      const [removed, ...unused] = await redis
-        .gatewayRemoveRecord(keys.length, ...keys, owner, keyOf(key))
-        .catch(unavailable);
+      const [removed, ...unused] = await scripts.remove(keys, owner, keyOf(key)).catch(unavailable);
       await parts.remove(owner, unused).catch(unavailable);
       return removed === 1;
     },
 
-    claim: (owner, name, leaseMs, token) => takeClaim(redis, owner, name, leaseMs, token),
+    claim: (owner, name, leaseMs, token) =>
+      takeClaim(redis, scripts.changeClaim, { owner, name, leaseMs, token }),
 
     usedBytes: async (owner) => Number((await redis.hget(sums(owner), 'bytes').catch(unavailable)) ?? 0),
 
@@ -205,7 +204,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       for (const owner of owners) {
         const keys = storeNames(owner);
         for (let count = RECORDS_PER_SWEEP; count >= RECORDS_PER_SWEEP; removed += count) {
-          const swept = await redis.gatewaySweepRecords(keys.length, ...keys, owner, RECORDS_PER_SWEEP);
+          const swept = await scripts.sweep(keys, owner, RECORDS_PER_SWEEP);
           const [sweptRecords, ...unused] = swept;
           count = sweptRecords;
           await parts.remove(owner, unused);

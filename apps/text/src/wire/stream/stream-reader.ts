@@ -1,5 +1,5 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { type JsonObject, parseObject } from '../json-object.ts';
 import type { Usage } from '../usage.ts';
 

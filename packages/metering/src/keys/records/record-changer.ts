@@ -1,4 +1,6 @@
+import { defineScript } from '@gateway/redis/define-script';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { type Actor, type AuditEntry, MAX_AUDIT_ENTRIES } from '../../audit/audit-log.ts';
 import { loadScript } from '../../load-script.ts';
 import { keyNames } from '../../redis-names.ts';
@@ -29,17 +31,13 @@ const CHANGE_RECORD = loadScript(new URL('./change-record.lua', import.meta.url)
 const MAX_ATTEMPTS = 10;
 
 export function createRecordChanger({ redis, now }: { redis: Redis; now: () => number }): ChangeRecord {
+  const change = defineScript(redis, 'gatewayChangeRecord', CHANGE_RECORD, z.number());
   return async ({ id, record, index, before, after, begin = [], end = [], by, audit }) => {
     const entry: AuditEntry = { at: new Date(now()).toISOString(), ...by, subject: id, ...audit };
     const hashes = [...begin, ...end].map(keyNames.idOfHash);
     const changed = await awaitRedis(
-      redis.eval(
-        CHANGE_RECORD,
-        3 + hashes.length,
-        record,
-        index,
-        keyNames.audit,
-        ...hashes,
+      change(
+        [record, index, keyNames.audit, ...hashes],
         before ?? '',
         after === null ? '' : JSON.stringify(after),
         id,

@@ -1,3 +1,4 @@
+import { within } from '@gateway/redis/within';
 import type { HealthMemory } from '../channel-health.ts';
 import { PROBE_MS } from '../probing.ts';
 import { fromShared, type Rest, type RestSharing, restField, toShared } from './rest.ts';
@@ -112,12 +113,8 @@ export const shareRests = ({ store, clock, pollMs = POLL_MS, onProblem }: ShareO
     ended: (rest) => change(rest, 'ended'),
     async beginProbe(rest) {
       const field = restField(rest);
-      let timeout: NodeJS.Timeout | undefined;
-      const late = new Promise<boolean>((resolve) => {
-        timeout = setTimeout(() => resolve(true), MAX_PROBE_WAIT_MS);
-      });
       const lease = store.beginProbe(field, PROBE_MS).catch(() => true);
-      const isOurs = await Promise.race([lease, late]).finally(() => clearTimeout(timeout));
+      const isOurs = await within(MAX_PROBE_WAIT_MS, lease, () => true);
       if (isOurs) probes.add(field);
       return isOurs;
     },

@@ -1,8 +1,8 @@
+import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { CallIds } from '../../../neutral/encoding/call-ids.ts';
 import { REFUSAL_TEXT } from '../../../neutral/reply/reply.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { AnswerContext } from '../../../neutral/target.ts';
-import { COMMENT_FRAME, DONE_FRAME, dataFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { encodeAnnotation } from '../reply/annotations.ts';
 import { completionId, reasoningDetail } from '../reply/encode-reply.ts';

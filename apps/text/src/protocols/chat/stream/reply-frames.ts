@@ -1,5 +1,5 @@
+import { DONE_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { isObject, type JsonObject } from '../../../wire/json-object.ts';
-import { DONE_FRAME, dataFrame } from '../../../wire/stream/sse-frames.ts';
 
 /** A finished completion as a stream with all its members; null for anything else. */
 export function replyFrames(

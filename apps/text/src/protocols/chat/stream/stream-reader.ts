@@ -1,10 +1,10 @@
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { COMMENT_FRAME, DONE_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { writtenIn } from '../../../wire/answer-length.ts';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
-import { COMMENT_FRAME, DONE_FRAME } from '../../../wire/stream/sse-frames.ts';
 import {
   endOfString,
   type FrameKind,

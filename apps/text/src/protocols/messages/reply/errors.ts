@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import { anthropicError } from '@gateway/service-kit/error-response';
@@ -8,7 +9,6 @@ import { isTooLong } from '@gateway/upstream/failures/too-long';
 
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import { type CleanText, upstreamError } from '../../../wire/public-message.ts';
-import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 
 /** What an Anthropic error type means to us. What concerns the gateway's own account is a misconfiguration. */
 const CODE_OF_TYPE: Record<string, ErrorCode> = {

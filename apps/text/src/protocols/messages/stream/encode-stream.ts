@@ -1,8 +1,8 @@
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { CallIds } from '../../../neutral/encoding/call-ids.ts';
 import type { Citation, OpaquePayload } from '../../../neutral/parts.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { AnswerContext } from '../../../neutral/target.ts';
-import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { encodeCitation } from '../reply/citations.ts';

@@ -1,5 +1,5 @@
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { isObject, type JsonObject, textAt } from '../../../wire/json-object.ts';
-import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 
 /** How a block begins, and the deltas that make it what it is. Blocks of other kinds come whole. */
 interface BlockEvents {

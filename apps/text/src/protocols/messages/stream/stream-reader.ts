@@ -1,9 +1,9 @@
+import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { meansFailure } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { writtenIn } from '../../../wire/answer-length.ts';
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
-import { namedFrame } from '../../../wire/stream/sse-frames.ts';
 import {
   findString,
   isErrorEvent,

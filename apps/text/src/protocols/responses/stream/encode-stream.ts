@@ -1,8 +1,8 @@
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { Reply } from '../../../neutral/reply/reply.ts';
 import { replyEvents } from '../../../neutral/reply/reply-events.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { AnswerContext } from '../../../neutral/target.ts';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { ResponseWriter } from './response-writer.ts';
 

@@ -1,4 +1,4 @@
-import type { Frame } from '@gateway/service-kit/event-stream/frame-reader';
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../../../wire/raw-json.ts';
 import {

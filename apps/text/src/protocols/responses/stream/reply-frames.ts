@@ -1,5 +1,5 @@
+import { DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { isObject, type JsonObject, textAt } from '../../../wire/json-object.ts';
-import { DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 
 type Emit = (type: string, members: JsonObject) => void;
 

@@ -1,8 +1,8 @@
+import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength, writtenIn } from '../../../wire/answer-length.ts';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
-import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '../../../wire/stream/sse-frames.ts';
 import {
   isErrorEvent,
   numberAfter,

@@ -1,37 +1,34 @@
-import { readFileSync } from 'node:fs';
-import type { Redis, Result } from 'ioredis';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
 
-type Argument = string | number;
+const fileOf = (name: string): URL => new URL(name, import.meta.url);
+const PRELUDE = fileOf('./prelude.lua');
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayPutRecord(keyCount: number, ...args: Argument[]): Result<string[], Context>;
-    gatewayReadRecord(keyCount: number, ...args: Argument[]): Result<(string | number)[] | null, Context>;
-    gatewayReadItems(keyCount: number, ...args: Argument[]): Result<(string | number | null)[], Context>;
-    gatewayRemoveRecord(keyCount: number, ...args: Argument[]): Result<[number, ...string[]], Context>;
-    gatewaySweepRecords(keyCount: number, ...args: Argument[]): Result<[number, ...string[]], Context>;
-    gatewayAnnounceFiles(keyCount: number, ...args: Argument[]): Result<number, Context>;
-    gatewayChangeClaim(keyCount: number, ...args: Argument[]): Result<number, Context>;
-  }
-}
+/** Not looked at one by one: a record may have thousands. */
+const Values = z.custom<(string | number | null)[]>(Array.isArray);
+const CountAndFiles = z.tuple([z.number()], z.string());
 
-const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+/** The scripts of the store, defined on a connection; each takes an owner's names as its first keys. */
+export type StoreScripts = ReturnType<typeof defineStoreScripts>;
 
-/** Each command's file. The prelude precedes all but the last. */
-const COMMANDS = {
-  gatewayPutRecord: 'put',
-  gatewayReadRecord: 'read',
-  gatewayReadItems: 'read-items',
-  gatewayRemoveRecord: 'remove',
-  gatewaySweepRecords: 'sweep',
-  gatewayAnnounceFiles: 'announce',
-} as const;
-
-export function defineStoreScripts(redis: Redis): void {
-  const prelude = read('./prelude.lua');
-  for (const [command, file] of Object.entries(COMMANDS))
-    redis.defineCommand(command, { lua: prelude + read(`./${file}.lua`) });
-  redis.defineCommand('gatewayChangeClaim', { lua: read('./change-claim.lua') });
+export function defineStoreScripts(redis: Redis) {
+  const define = <Reply>(name: `gateway${string}`, file: string, reply: z.ZodType<Reply>) =>
+    defineScript(redis, name, readScript(PRELUDE, fileOf(file)), reply);
+  return {
+    put: define('gatewayPutRecord', './put.lua', z.array(z.string())),
+    read: define('gatewayReadRecord', './read.lua', Values.nullable()),
+    readItems: define('gatewayReadItems', './read-items.lua', Values),
+    remove: define('gatewayRemoveRecord', './remove.lua', CountAndFiles),
+    sweep: define('gatewaySweepRecords', './sweep.lua', CountAndFiles),
+    announce: define('gatewayAnnounceFiles', './announce.lua', z.number()),
+    changeClaim: defineScript(
+      redis,
+      'gatewayChangeClaim',
+      readScript(fileOf('./change-claim.lua')),
+      z.number(),
+    ),
+  };
 }
 
 const STORE = 'gateway:store';

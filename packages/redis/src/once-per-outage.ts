@@ -1,3 +1,5 @@
+import { errorMessage } from '@gateway/contracts/error-message';
+
 const QUIET_MS = 30_000;
 
 /**
@@ -7,7 +9,7 @@ const QUIET_MS = 30_000;
 export function oncePerOutage(onError: (error: unknown) => void): (error: unknown) => void {
   const lastSeen = new Map<string, number>();
   return (error) => {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     const nowMs = performance.now();
     const lastMs = lastSeen.get(text);
     if (lastMs !== undefined && nowMs - lastMs < QUIET_MS) return;
