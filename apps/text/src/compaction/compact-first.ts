@@ -44,7 +44,10 @@ export async function compactFirst(
     if (order.isAlone) return await attempt(call);
     return await summarised(call, { opened, order, candidates, attempt });
   } catch (thrown) {
-    return { call, outcome: { ...failedWith(thrown), candidate: null, attempts: [], overtaken: 0 } };
+    return {
+      call,
+      outcome: { ...failedWith(thrown), candidate: null, attempts: [], overtaken: 0, discarded: [] },
+    };
   }
 }
 

@@ -16,10 +16,12 @@ beforeAll(async () => {
     configuration: (first) => `
 channels:
   messages: { provider: simulator, baseUrl: "${first}", speaks: [messages], timeouts: { idleMs: 300 } }
+  again: { provider: simulator, baseUrl: "${first}", speaks: [messages], timeouts: { idleMs: 300 } }
   chat: { provider: simulator, baseUrl: "${first}", speaks: [chat], timeouts: { idleMs: 300 } }
 models:
   to-messages: ${model('messages')}
   to-chat: ${model('chat')}
+  to-several: { kind: text, maxOutputTokens: 1000, contextWindow: 10000, routes: [{ channel: messages }, { channel: again, priority: 1 }, { channel: chat, priority: 2 }], price: { inputPerMTok: 1, outputPerMTok: 1 } }
 `,
   });
 });
@@ -62,9 +64,9 @@ const streamed = (content: object[], stop_reason: string) => {
   return { sse: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('') };
 };
 
-const search = (accounts: Account[], stream: boolean) =>
+const search = (accounts: Account[], stream: boolean, model = 'to-messages') =>
   stack.text.fetch('/v1/responses', {
-    body: { model: 'to-messages', input: 'Look.', tools: [{ type: 'web_search' }], stream },
+    body: { model, input: 'Look.', tools: [{ type: 'web_search' }], stream },
     identity: { keyId, accounts },
   });
 
@@ -99,6 +101,55 @@ test('what a paused answer has cost before a time limit ends it is charged', asy
   stack.first.script({ ...streamed([], 'end_turn'), stallAfter: 1 });
   expect((await search([budget(1e9)], false)).status).toBe(504);
   expect(Number((await settled()).spent)).toBeGreaterThanOrEqual(9500);
+});
+
+const REFUSED = { status: 500, json: { type: 'error', error: { type: 'api_error', message: 'No.' } } };
+
+test.for([
+  ['whole', whole],
+  ['collected', streamed],
+] as const)(
+  'what a paused answer (%s) has cost before its provider refuses to go on is charged',
+  async ([, reply]) => {
+    stack.first.script(reply([SEARCH, FOUND], 'pause_turn'));
+    stack.first.script(REFUSED);
+    expect((await search([budget(1e9)], false)).status).toBe(502);
+    expect(await settled()).toEqual({ reserved: '0', spent: '9500' });
+  },
+);
+
+test.for([
+  ['whole', whole],
+  ['collected', streamed],
+] as const)(
+  'what a paused answer (%s) has cost is charged beside the answer of the route that takes over',
+  async ([, reply]) => {
+    stack.first.script(reply([SEARCH, FOUND], 'pause_turn'));
+    stack.first.script(REFUSED);
+    stack.first.script(whole([{ type: 'text', text: 'Whales.' }], 'end_turn'));
+    const answer = await search([budget(1e9)], false, 'to-several');
+    expect(await answer.text()).toContain('Whales.');
+    expect(await settled()).toEqual({ reserved: '0', spent: '19000' });
+  },
+);
+
+test.for([
+  ['whole', false],
+  ['as a stream', true],
+] as const)('each unreadable reply is charged what it reports: %s', async ([, stream]) => {
+  const unreadable = { json: { ...whole([], 'end_turn').json, content: [{ type: 'text', text: 7 }] } };
+  stack.first.script(unreadable);
+  stack.first.script(unreadable);
+  const usage = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 };
+  const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Whales.' } }];
+  stack.first.script({ json: { id: 'c', object: 'chat.completion', choices, usage } });
+  const answer = await stack.text.fetch('/v1/responses', {
+    body: { model: 'to-several', input: 'Look.', stream },
+    identity: { keyId, accounts: [budget(1e9)] },
+  });
+  expect(await answer.text()).toContain('Whales.');
+  expect(stack.first.requests).toHaveLength(3);
+  expect(await settled()).toEqual({ reserved: '0', spent: String(2 * 9500 + 30) });
 });
 
 test.for([

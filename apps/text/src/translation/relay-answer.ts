@@ -138,8 +138,11 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
 async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, plan, head } = answer;
   const body = await readBody(reply);
-  const frames = streamReply(plan, body, contextFor(answer));
-  onConsumed(consumedByWhole(answer, translated(answer, body)));
+  const frames = understood(answer, [body], onConsumed, () => {
+    const all = streamReply(plan, body, contextFor(answer));
+    onConsumed(consumedByWhole(answer, translated(answer, body)));
+    return all;
+  });
   const text = frames.join('');
   await turnIn(call.history)?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
   const stored = isStorable(call) ? await storeLastFrame(text, storing(answer)) : text;
@@ -187,19 +190,45 @@ async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<Tr
       body = await readBody(next);
     } catch (error) {
       // The last one is among the earlier ones if what follows it broke off.
-      if (isBilled(error)) onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])]));
+      onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])], isBilled(error)));
       throw error;
     }
   }
-  return translated(answer, body, earlier);
+  return understood(answer, [...earlier, body], onConsumed, () => translated(answer, body, earlier));
 }
 
-function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[]): Consumed {
+/** Whole replies that turn out to be no answer have used what they report all the same. */
+function understood<Understood>(
+  answer: ReadableAnswer,
+  bodies: readonly unknown[],
+  onConsumed: OnConsumed,
+  understand: () => Understood,
+): Understood {
+  try {
+    return understand();
+  } catch (error) {
+    onConsumed(consumedByReplies(answer, bodies, false));
+    throw error;
+  }
+}
+
+/** @param mayBeMore whether more was generated than these replies report, since what follows them broke off */
+function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[], mayBeMore: boolean): Consumed {
   const { readUsage } = PROTOCOLS[answer.plan.target.protocol];
   const replies = bodies.map(objectOf);
   const usages = replies.flatMap((one) => readUsage(one) ?? []);
   const usage = usages.length === 0 ? null : usages.reduce(addUsage);
-  return consumedByPart(answer, usage, () => replies.reduce((sum, one) => sum + answerLength(one), 0));
+  return mayBeMore
+    ? consumedByPart(answer, usage, () => replies.reduce((sum, one) => sum + answerLength(one), 0))
+    : consumedAsReported(answer, usage);
+}
+
+/** What replies have used that their caller does not get, where nothing came after them. */
+function consumedAsReported({ call, reply }: ReadableAnswer, usage: Usage | null): Consumed {
+  if (usage === null) return NOTHING_KNOWN;
+  const consumed = consumedOf({ usage, estimated: false });
+  logConsumed(call, reply, consumed);
+  return consumed;
 }
 
 const isBilled = (error: unknown): boolean => error instanceof GatewayError && mayBeBilled(error.code);
@@ -233,16 +262,23 @@ async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<
   const read = async (reply: Reply) => {
     for await (const chunk of chunksUntilWhole(reply, () => collector.rest)) collector.push(chunk);
   };
+  /** By the replies that have ended in a pause. */
+  let paid: Usage | null = null;
   try {
     await read(answer.reply);
     for (let paused = collector.pausedContent; paused !== null; paused = collector.pausedContent) {
+      paid = collector.usage.reported ? collector.usage : null;
       const reply = await answer.goOn(paused);
       if (reply === null) break;
       collector.resume();
       await read(reply);
     }
   } catch (error) {
-    if (isBilled(error)) onConsumed(consumedByPart(answer, collector.usage, () => collector.outputLength));
+    onConsumed(
+      isBilled(error)
+        ? consumedByPart(answer, collector.usage, () => collector.outputLength)
+        : consumedAsReported(answer, paid),
+    );
     throw error;
   }
   return collector.end();

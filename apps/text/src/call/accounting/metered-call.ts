@@ -179,26 +179,27 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
  */
 export function resultOf(
   call: TextCall,
-  { candidate, attempts, overtaken, firstByteMs, thrown, ...consumed }: CallOutcome,
+  { candidate, attempts, overtaken, discarded, firstByteMs, thrown, ...consumed }: CallOutcome,
 ): UsageResult {
   const { model, startedAt, context } = call;
   const unanswered =
     candidate === null && attempts.length > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
   const spent = call.compacted?.spent;
-  const estimated = consumed.estimated || unanswered || overtaken > 0 || (spent?.estimated ?? false);
+  const all = [consumed, ...discarded, ...(spent === undefined ? [] : [spent])];
+  const estimated = unanswered || overtaken > 0 || all.some((one) => one.estimated);
   const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
   const hasBegun = candidate !== null || unanswered;
-  const lost = inputOf(call);
-  const used = { ...answer, inputTokens: answer.inputTokens + overtaken * lost.inputTokens };
+  const further = [
+    ...discarded.flatMap(({ usage }) => usage ?? []),
+    ...Array.from({ length: overtaken }, () => inputOf(call)),
+    ...(spent === undefined ? [] : [spent.usage]),
+  ];
   // Each is priced by itself: a long input may have another price.
-  const costs = [
-    hasBegun ? costOf(model.price, answer) : model.price && 0,
-    overtaken === 0 ? 0 : costOf(model.price, lost),
-    spent === undefined ? 0 : costOf(model.price, spent.usage),
-  ] as const;
-  const [answerCost, lostCost, summaryCost] = costs;
-  const isPriced = answerCost !== null && lostCost !== null && summaryCost !== null;
-  const cost = isPriced ? answerCost + overtaken * lostCost + summaryCost : null;
+  const charged = hasBegun ? [answer, ...further] : further;
+  const cost = charged.reduce<number | null>((sum, usage) => {
+    const one = costOf(model.price, usage);
+    return sum === null || one === null ? null : sum + one;
+  }, model.price && 0);
   context.line.costMicroUsd = cost;
   if (overtaken > 0) context.line.usageEstimated = true;
   const outcome = outcomeOf(call, { firstByteMs, thrown });
@@ -216,7 +217,7 @@ export function resultOf(
     attempts: attempts.length + (spent?.attempts ?? 0),
     durationMs: Math.round(performance.now() - startedAt),
     firstByteMs,
-    consumption: consumptionOf(addUsage(spent?.usage ?? NO_USAGE, used)),
+    consumption: consumptionOf(further.reduce((sum, usage) => addUsage(usage, sum), answer)),
     estimated,
     costMicroUsd: cost,
     detail: failure === undefined ? detail : { ...detail, ...failureDetail(failure, context.dialect) },

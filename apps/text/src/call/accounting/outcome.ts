@@ -38,6 +38,8 @@ export interface CallOutcome extends ReplyOutcome {
   readonly attempts: readonly Attempt[];
   /** The number of attempts that were in flight when another one answered. Providers may bill their input. */
   readonly overtaken: number;
+  /** Replies before this one that turned out to be no answer, after another route was tried. Providers may bill them too. */
+  readonly discarded: readonly Consumed[];
 }
 
 /** A call or a reply that failed before anything of it was known. */

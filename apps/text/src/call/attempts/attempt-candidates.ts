@@ -64,7 +64,8 @@ export async function attemptCandidates(
     waiting.end();
     const { thrown } = outcome;
     const last = thrown === undefined ? outcome.end : () => void waiting.fail(thrown);
-    return { ...outcome, end: last, candidate, ...countsOf(attempts) };
+    const discarded = read.map((one) => one.outcome);
+    return { ...outcome, end: last, candidate, discarded, ...countsOf(attempts) };
   };
 
   waiting.begin();
@@ -107,10 +108,10 @@ export async function attemptCandidates(
     });
   } catch (caught) {
     showAttempts(attempts, context, caller);
-    const { outcome, candidate } = read.at(-1) ?? { outcome: failedWith(undefined), candidate: null };
+    const { outcome, candidate } = read.pop() ?? { outcome: failedWith(undefined), candidate: null };
     return end({ ...outcome, thrown: sendError(context, caught) }, candidate);
   }
-  const answer = read.at(-1);
+  const answer = read.pop();
   if (answer === undefined) throw new Error('a reply that was not read');
   return end(answer.outcome, answer.candidate);
 }
