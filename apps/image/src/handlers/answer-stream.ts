@@ -115,8 +115,8 @@ async function streamTo(
     showAttempts(requested, context, caller);
     const detail = usageDetail({ attempts: requested });
     settle(failedAs(), { ...usageOfFailure(estimate, error.code, requested), detail }, error);
-    job.fail(error);
     await metered.givenBack();
+    job.fail(error);
     throw error;
   });
   const channel = reply.candidate.channel.name;
@@ -161,8 +161,8 @@ async function streamTo(
       async (thrown: unknown) => {
         const error = endedRequest(context) ?? toGatewayError(thrown);
         settle(failedAs(), { ...estimate, channel, attempts, detail }, error);
-        job.fail(error);
         await metered.givenBack();
+        job.fail(error);
         throw error;
       },
     );
@@ -178,6 +178,12 @@ async function streamTo(
   }
   const { events, stream } = imageStream(order.n ?? 1, job.take);
   let hasBegun = false;
+  let failed: GatewayError | null = null;
+  const giveBack = async () => {
+    await metered.givenBack();
+    // Who has cancelled the job waits for its end.
+    if (failed !== null) job.fail(failed);
+  };
   const end = await relayStream({
     reply,
     caller,
@@ -194,9 +200,9 @@ async function streamTo(
       const outcome = failure === undefined ? 'ok' : broken;
       const costMicroUsd = charge(failedAs() === 'left' ? 'left' : outcome, events.completed, failure);
       if (failure === undefined && events.completed.length >= (order.n ?? 1)) keep(costMicroUsd);
-      else job.fail(failure ?? callerLeft());
+      else failed = failure ?? callerLeft();
     },
-  }).finally(metered.givenBack);
+  }).finally(giveBack);
   end();
 }
 

@@ -1,5 +1,6 @@
 import { PublicJob, PublicJobList } from '@gateway/contracts/jobs';
 import { ImagesReply } from '@gateway/contracts/openai/images';
+import { redisNames } from '@gateway/metering/redis-names';
 import { createGate } from '@gateway/simulator/gate';
 import { collectSse, readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -291,11 +292,18 @@ test('images that are streamed to their caller are a job with a result, too', as
 test('a stream to a caller can be cancelled by its job', async () => {
   const resume = createGate();
   image.simulator.script(GENERATIONS, { stallAfter: 1, resume: resume.opened });
-  const streamed = await post({ ...gptImage, stream: true, partial_images: 1 });
+  const budget = { microUsd: 1e9, period: 'total', allowUnpriced: true } as const;
+  const accounts = [{ owner: keyId, limits: {}, budget }];
+  const streamed = await post(
+    { ...gptImage, stream: true, partial_images: 1 },
+    image.headersFor({ keyId, accounts }),
+  );
   const path = `/v1/images/jobs/${streamed.headers.get('x-gateway-job')}`;
   const provider = await image.simulator.nextRequest();
   expect(await jobAt(path)).toMatchObject({ status: 'in_progress' });
   expect(await (await remove(path)).json()).toMatchObject({ status: 'cancelled' });
+  // What it had reserved is free for its caller's next request.
+  expect(await image.meterRedis.hget(redisNames.account(keyId, 'total'), 'reserved')).toBe('0');
   const events = await collectSse(streamed);
   expect(events.map(({ event }) => event)).toEqual(['image_generation.partial_image', 'error']);
   expect(await provider.closed).toBe('aborted');

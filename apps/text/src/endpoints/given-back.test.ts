@@ -106,6 +106,63 @@ test.for(cases)('$name, streamed $stream: slots and tokens are free before the l
   await expectFree(identity.keyId);
 });
 
+const chunk = (delta: object, finish_reason: string | null) => ({
+  data: {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+  },
+});
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
+const answered = { ...{ id: 'resp_1', object: 'response', model: 'm', status: 'completed' }, output: [] };
+
+/** The end of an answer, after which the connection stays open without a marker or a report of usage. */
+test.for([
+  ['chat', [chunk({ content: 'Hi.' }, null), chunk({}, 'stop')], '"finish_reason":"stop"'],
+  [
+    'messages',
+    [
+      {
+        event: 'message_start',
+        data: { message: { ...message, usage: { input_tokens: 9, output_tokens: 1 } } },
+      },
+      { event: 'content_block_start', data: { index: 0, content_block: { type: 'text', text: 'Hi.' } } },
+      { event: 'content_block_stop', data: { index: 0 } },
+      { event: 'message_delta', data: { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } } },
+    ],
+    '"stop_reason":"end_turn"',
+  ],
+  [
+    'unstored',
+    [
+      { event: 'response.output_text.delta', data: { output_index: 0, content_index: 0, delta: 'Hi.' } },
+      { event: 'response.completed', data: { response: answered } },
+    ],
+    '"type":"response.completed"',
+  ],
+] as const)('%s: who stops reading at the last event may go on at once', async ([name, events, last]) => {
+  const sse = events.map((one) => {
+    const data = 'event' in one ? { type: one.event, ...one.data } : one.data;
+    return `${'event' in one ? `event: ${one.event}\n` : ''}data: ${JSON.stringify(data)}\n\n`;
+  });
+  stack.first.script({ sse: `${sse.join('')}data: [DONE]\n\n`, cuts: 'events', stallAfter: sse.length });
+  const identity = caller();
+  const [path, body] = REQUESTS[name];
+  const log: string[] = [];
+  const ask = async () => {
+    const response = await stack.text.fetch(path, { body: { ...body, stream: true }, identity });
+    let text = '';
+    for await (const part of response.body ?? []) {
+      text += Buffer.from(part).toString();
+      if (text.includes(last)) break;
+    }
+    expect(text).toContain(last);
+    return text;
+  };
+  expect(await orderOf(heldLimits(log), log, ask)).toEqual(GIVEN_BACK_FIRST);
+});
+
 test.for([
   ['an answer that its provider refuses', { status: 400 }, 400],
   ['a stream that breaks in the middle', { cutAfter: 6, cuts: 'events' }, 200],

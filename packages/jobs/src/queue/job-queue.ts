@@ -12,7 +12,7 @@ import { toJobError } from '../job-failure.ts';
 import type { SettleJob } from '../job-metering.ts';
 import { keepRecord } from '../records/ended-jobs.ts';
 import { listJob } from '../records/owned-jobs.ts';
-import { batchCountsKey } from '../redis/job-keys.ts';
+import { batchCountsKey, directKey } from '../redis/job-keys.ts';
 import { createKeptResults, type Delivery } from '../results/kept-results.ts';
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { reviveJob } from '../takeover/revive-job.ts';
@@ -212,6 +212,24 @@ export async function createJobQueue<Kinds extends JobKind>(
     }
   };
 
+  /** The same for a job that a service does by itself. */
+  const cancelDirect = async (record: JobRecord) => {
+    const stopped = Promise.withResolvers<void>();
+    const look = () => {
+      prompt.exists(directKey(record.id)).then((count) => count === 0 && stopped.resolve(), stopped.reject);
+    };
+    const watching = lineOf(record.kind).listener.watch(record.id, look);
+    const late = setTimeout(stopped.resolve, STOP_WAIT_MS);
+    try {
+      await unlessAway(cancelDirectJob(prompt, record, now()));
+      look();
+      await unlessAway(stopped.promise);
+    } finally {
+      clearTimeout(late);
+      watching.stop();
+    }
+  };
+
   const storing = createJobStoring({
     queueOf: (kind) => lineOf(kind).queue,
     turns,
@@ -281,7 +299,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     },
     cancel: async (record) => {
       const cancelled = await cancelWhole(record.kind, record.id, true);
-      if (cancelled === 'unknown') await unlessAway(cancelDirectJob(prompt, record, now()));
+      if (cancelled === 'unknown') await cancelDirect(record);
     },
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
     beginDirect: async (kind, { id, model, ...taker }) => {

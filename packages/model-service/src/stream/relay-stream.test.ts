@@ -46,6 +46,11 @@ class TestMapper implements EventMapper {
     if (word === 'pause') this.paused = true;
     if (word === 'failed') this.failure = broken('reported');
     if (word === 'last') this.isWhole = true;
+    if (word === 'ending') {
+      this.isWhole = true;
+      this.rest = 'ending';
+    }
+    if (word === 'marker') this.rest = 'read-off';
     if (word === 'stop') {
       this.isWhole = true;
       this.rest = 'cancelled';
@@ -297,6 +302,23 @@ test('what breaks after the last event is no failure', async () => {
   }
   expect(service.ends).toEqual([undefined, undefined]);
 });
+
+test.for([
+  ['comes', { cuts: 'events' }, frames('a', 'ending', 'marker')],
+  ['does not come', { stallAfter: 2, cuts: 'events' }, frames('a', 'ending')],
+  ['is broken off', { cutAfter: 2, cuts: 'events' }, frames('a', 'ending')],
+] as const)(
+  'the last event goes out when the answer is over, also where a marker behind it %s',
+  async ([, script, sent]) => {
+    simulator.script({ sse: frames('a', 'ending', 'marker'), ...script });
+    let text = '';
+    for await (const chunk of (await relayed()).body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes('ending')) expect(service.ends).toEqual([undefined]);
+    }
+    expect(text).toBe(sent);
+  },
+);
 
 test('an upstream whose rest nobody wants is left at once', async () => {
   simulator.script({ sse: frames('a', 'stop', 'b', 'c'), stallAfter: 2 });

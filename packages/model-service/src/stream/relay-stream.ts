@@ -44,6 +44,12 @@ export function relayStream(options: RelayOptions): Promise<EndAnswer> {
   });
 }
 
+function joined(first: Output, second: Output): Output {
+  if (first === null || first.length === 0) return second;
+  if (second === null || second.length === 0) return first;
+  return Buffer.concat([Buffer.from(first), Buffer.from(second)]);
+}
+
 /** The caller has left. */
 const hasEnded: EndAnswer = () => undefined;
 
@@ -65,6 +71,8 @@ class Relay {
   #held: Promise<void> | null = null;
   /** What the rest was good for when it was last looked at. */
   #rest: RelayedStream['rest'] = 'wanted';
+  /** The end of a whole answer, of which something may still come: its caller, who may go on at once, gets all of it at the end. */
+  #ending: Output = null;
   /** Runs while the answer is whole, and something may still come. */
   #grace: NodeJS.Timeout | undefined;
   /** Whether the stream has been told that its upstream has closed. */
@@ -141,9 +149,19 @@ class Relay {
       this.#finish(output);
       return true;
     }
-    const goesOn = this.#write(output);
     if (rest !== this.#rest) this.#awaitRest(rest);
-    return goesOn;
+    if (graceMs(rest) !== undefined) {
+      this.#ending = joined(this.#ending, output);
+      return true;
+    }
+    return this.#write(this.#takeEnding(output));
+  }
+
+  /** What is left to write, with what comes after it. */
+  #takeEnding(output: Output): Output {
+    const all = joined(this.#ending, output);
+    this.#ending = null;
+    return all;
   }
 
   #awaitRest(rest: RelayedStream['rest']): void {
@@ -220,9 +238,10 @@ class Relay {
     this.#consume();
   }
 
-  /** The stream is complete, or its own last event is an error. @param last what its caller has yet to get */
-  #finish(last: Output): void {
+  /** The stream is complete, or its own last event is an error. @param output what its caller gets last */
+  #finish(output: Output): void {
     const { stream, caller, context } = this.#options;
+    const last = this.#takeEnding(output);
     const { failure } = stream;
     this.#over = true;
     const isEmpty = last === null || last.length === 0;
@@ -260,6 +279,7 @@ class Relay {
       return;
     }
     const shown = endedRequest(context) ?? error;
+    this.#write(this.#takeEnding(null));
     if (this.#hasWritten) context.failure = shown;
     this.#stop(shown);
     if (!this.#hasWritten) {
