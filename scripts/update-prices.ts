@@ -43,6 +43,17 @@ const OwnEntry = z.strictObject({
 });
 export const OwnPrices = z.record(z.string(), OwnEntry);
 
+/** Its section about tools. */
+const OwnTools = z.partialRecord(
+  z.enum(PROVIDERS),
+  z.strictObject({
+    sources: z.array(z.url({ protocol: /^https$/ })).min(1),
+    read: z.iso.date(),
+    perThousandToolCalls: Price.shape.perThousandToolCalls.unwrap(),
+  }),
+);
+const OwnFile = z.object({ tools: OwnTools }).catchall(z.unknown());
+
 const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/transcribe|whisper/, 'transcription'],
   [/tts/, 'speech'],
@@ -64,6 +75,7 @@ export function makeCatalogue(
   version: string,
   ownPrices: z.infer<typeof OwnPrices>,
   day: string,
+  tools = ownTools(),
 ): PriceCatalogue {
   const providers = PROVIDERS.map((provider): [string, PricedModel[]] => {
     const models = findProvider({ providerId: provider })?.models ?? [];
@@ -76,6 +88,7 @@ export function makeCatalogue(
   return PriceCatalogue.parse({
     source: `${PACKAGE} ${version} and prices.yaml`,
     providers: Object.fromEntries(providers),
+    tools,
   });
 }
 
@@ -206,18 +219,28 @@ const Manifest = z.object({ version: z.string() });
 export const bundledVersion = (): string =>
   Manifest.parse(JSON.parse(readFileSync(join(ROOT, 'node_modules', PACKAGE, 'package.json'), 'utf8')))
     .version;
-export const ownPrices = (): z.infer<typeof OwnPrices> =>
-  OwnPrices.parse(parse(readFileSync(join(ROOT, 'prices.yaml'), 'utf8')));
+const ownFile = () => OwnFile.parse(parse(readFileSync(join(ROOT, 'prices.yaml'), 'utf8')));
+export function ownPrices(): z.infer<typeof OwnPrices> {
+  const { tools: _, ...models } = ownFile();
+  return OwnPrices.parse(models);
+}
+const ownTools = (): PriceCatalogue['tools'] =>
+  Object.fromEntries(
+    Object.entries(ownFile().tools).map(([provider, one]) => [provider, one?.perThousandToolCalls ?? {}]),
+  );
 /** The day of the newest source, which is the catalogue's date. */
 export const PRICES_DAY = '2026-11-22';
 
 /** One model in a line, so that a change is read as one. */
-export function catalogueText({ source, providers }: PriceCatalogue): string {
+export function catalogueText({ source, providers, tools = {} }: PriceCatalogue): string {
   const blocks = Object.entries(providers).map(
     ([provider, models]) =>
       `    ${JSON.stringify(provider)}: [\n${models.map((model) => `      ${JSON.stringify(model)}`).join(',\n')}\n    ]`,
   );
-  return `{\n  "source": ${JSON.stringify(source)},\n  "providers": {\n${blocks.join(',\n')}\n  }\n}\n`;
+  const prices = Object.entries(tools).map(
+    ([provider, byTool]) => `    ${JSON.stringify(provider)}: ${JSON.stringify(byTool)}`,
+  );
+  return `{\n  "source": ${JSON.stringify(source)},\n  "providers": {\n${blocks.join(',\n')}\n  },\n  "tools": {\n${prices.join(',\n')}\n  }\n}\n`;
 }
 
 if (import.meta.main)

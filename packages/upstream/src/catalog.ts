@@ -1,9 +1,10 @@
 import { fitsPattern } from '@gateway/contracts/models/model-pattern';
+import type { Price } from '@gateway/contracts/models/price';
 import type { Candidate } from './candidate.ts';
 import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
 import type { RouteLoads } from './choosing/route-loads.ts';
 import type { Configuration, Model, Route } from './configuration/configuration.ts';
-import { dearer, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
+import { dearer, dearestTools, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 /** A model under the name that a caller used. */
@@ -105,16 +106,23 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
 };
 
 /** Price and size of a model by its names at the channels; null if the catalogue has none of them. */
-const knownFacts = ({ routes }: Model, name: string, known: KnownModels) => {
+const knownFacts = ({ routes, kind }: Model, name: string, known: KnownModels) => {
   const found = routes.flatMap(({ channel, model }) => known.find(channel.provider, model ?? name) ?? []);
   const windows = found.flatMap(({ contextWindow }) => contextWindow ?? []);
+  const price = found.reduce<Model['price']>((dearest, one) => dearer(dearest, one.price), null);
   return {
-    price: found.reduce<Model['price']>((dearest, { price }) => dearer(dearest, price), null),
+    price: price && kind === 'text' ? withTools(price, routes, known) : price,
     contextWindow: windows.length === 0 ? null : Math.min(...windows),
     largestContextWindow:
       windows.length === 0 || windows.length < routes.length ? null : Math.max(...windows),
   };
 };
+
+/** Fees of tools are a provider's, whatever its model. */
+function withTools(price: Price, routes: readonly Route[], known: KnownModels): Price {
+  const tools = dearestTools(routes.map(({ channel }) => known.tools(channel.provider)));
+  return Object.keys(tools).length === 0 ? price : { ...price, perThousandToolCalls: tools };
+}
 
 /** Names for a pattern: the catalogue's names for channels that get the caller's name. */
 const namesOf = (model: Model, known: KnownModels): readonly string[] => [

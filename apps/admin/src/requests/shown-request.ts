@@ -1,4 +1,4 @@
-import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { ToolCalls, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { costParts } from '@gateway/metering/price/unit-prices';
 import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/replies/attempts-header';
 import { z } from 'zod';
@@ -61,6 +61,8 @@ export const RequestReply = z.strictObject({
     images: count,
     characters: count,
     audioSeconds: z.number().min(0),
+    /** Calls of tools that the provider runs, by the tool's family. Absent: none. */
+    toolCalls: ToolCalls.optional(),
   }),
   /** The gateway's own numbers: the provider reported none. */
   estimated: z.boolean(),
@@ -70,6 +72,8 @@ export const RequestReply = z.strictObject({
   cost: z.array(
     z.strictObject({
       kind: z.string(),
+      /** The family of the tool, where the kind is `toolCall`. */
+      tool: z.string().optional(),
       amount: z.number(),
       unitUsd: z.number(),
       unit: z.number(),

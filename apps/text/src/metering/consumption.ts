@@ -3,22 +3,25 @@ import type { UnitPrices } from '@gateway/contracts/usage/usage-detail';
 import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
+import { callsOf, NO_CALLS, usedCalls } from '../wire/tool-calls.ts';
 import { NO_USAGE, type Usage } from '../wire/usage.ts';
 
 /** A call's usage as its record has it. */
 export function consumptionOf({
   reported: _,
-  webSearches: __,
-  serviceTier: ___,
+  webSearches,
+  otherCalls,
+  serviceTier: __,
   ...amounts
 }: Usage): Consumption {
-  return { ...NOTHING_CONSUMED, ...amounts };
+  const toolCalls = callsOf({ webSearches, otherCalls });
+  return { ...NOTHING_CONSUMED, ...amounts, ...(toolCalls && { toolCalls }) };
 }
 
 /** A record's consumption as a call's usage. */
 export function usageOfConsumption({ images: _, characters: __, ...amounts }: Consumption): Usage {
-  const { audioMs, ...tokens } = amounts;
-  return { ...NO_USAGE, ...tokens, ...(audioMs > 0 && { audioMs }) };
+  const { audioMs, toolCalls = NO_CALLS, ...tokens } = amounts;
+  return { ...NO_USAGE, ...tokens, ...usedCalls(toolCalls), ...(audioMs > 0 && { audioMs }) };
 }
 
 /** In micro-dollars, at the tier that the upstream named; null where the model has no price. */

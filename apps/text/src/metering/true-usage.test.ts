@@ -23,6 +23,12 @@ models:
   over-chat: { kind: text, ${BOUNDS}, routes: [{ channel: chat }], price: ${PRICE} }
   over-responses: { kind: text, ${BOUNDS}, routes: [{ channel: responses }], builtInTools: [web_search], price: ${PRICE} }
   over-messages: { kind: text, ${BOUNDS}, routes: [{ channel: messages }], price: { inputPerMTok: 1, outputPerMTok: 1, cacheWritePerMTok: 1.25 } }
+  searching:
+    kind: text
+    routes: [{ channel: messages }]
+    contextWindow: 1000
+    maxOutputTokens: 1000
+    price: { perThousandToolCalls: { web_search: 10 } }
   tiered:
     kind: text
     routes: [{ channel: chat }]
@@ -200,6 +206,40 @@ test.for(ways)(
     }
   },
 );
+
+const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
+
+test('calls of tools are charged by count beside the tokens, and shown', async () => {
+  const server_tool_use = { web_search_requests: 3, web_fetch_requests: 1 };
+  stack.first.script({
+    json: { ...REPLIES.messages([0, 0]), usage: { input_tokens: 10, output_tokens: 20, server_tool_use } },
+  });
+  const body = { ...requestOf('messages', 'searching', 'Hi'), tools: [SEARCH] };
+  await (await send('/v1/messages', body, [budgetOf(10)])).text();
+  expect(await recorded()).toMatchObject({
+    consumption: { inputTokens: 10, outputTokens: 20, toolCalls: { web_search: 3, web_fetch: 1 } },
+    costMicroUsd: 30_000,
+    detail: { unitPrices: { toolCalls: { web_search: 10 } } },
+  });
+  expect(stack.text.lines.at(-1)).toMatchObject({
+    toolCalls: 'web_search=3 web_fetch=1',
+    costMicroUsd: 30_000,
+  });
+});
+
+test.for([
+  ['as many as it may', 5, 0.049, 429],
+  ['as many as it may', 5, 0.051, 200],
+  ['a hundred where it sets no bound', undefined, 0.99, 429],
+  ['a hundred where it sets no bound', undefined, 1.01, 200],
+] as const)('of calls of tools a request reserves %s (%s for $%s)', async ([, max_uses, usd, status]) => {
+  stack.first.script({ json: REPLIES.messages([10, 20]) });
+  const tools = [{ ...SEARCH, ...(max_uses && { max_uses }) }];
+  const reply = await send('/v1/messages', { ...requestOf('messages', 'searching', 'Hi'), tools }, [
+    budgetOf(usd),
+  ]);
+  expect(reply.status).toBe(status);
+});
 
 test('cache writes of an hour are recorded beside those of five minutes, and cost twice the input', async () => {
   const usage = {

@@ -3,6 +3,7 @@ import { PROTOCOLS } from '../conversion/protocols.ts';
 import { testTarget } from '../testing/test-context.ts';
 import { framesOf } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { callsOf } from '../wire/tool-calls.ts';
 
 /** A whole reply of each protocol with these two counts. */
 const REPLIES: Record<TextProtocol, (input: unknown, output: unknown) => { [member: string]: unknown }> = {
@@ -103,6 +104,123 @@ const messagesStream = (start: object, delta: object) => [
   { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: delta },
   { type: 'message_stop' },
 ];
+
+const search = (action: object | null, more: object = {}) => ({ type: 'web_search_call', action, ...more });
+const code = (container_id: string) => ({ type: 'code_interpreter_call', container_id });
+const SEARCHED = search({ type: 'search', query: 'whales' });
+
+/** Calls of tools that providers run: where each protocol shows or counts them. */
+const CALLS: readonly [name: string, TextProtocol, members: object, usage: object, calls: object | null][] = [
+  [
+    'searches',
+    'messages',
+    {},
+    { server_tool_use: { web_search_requests: 2, web_fetch_requests: 1 } },
+    { web_search: 2, web_fetch: 1 },
+  ],
+  ['none', 'messages', {}, { server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 } }, null],
+  [
+    'searches as OpenRouter counts them',
+    'chat',
+    {},
+    { server_tool_use: { web_search_requests: 2, tool_calls_executed: 5 } },
+    { web_search: 2 },
+  ],
+  [
+    'searches as xAI counts them',
+    'chat',
+    {},
+    { server_side_tool_usage_details: { web_search_calls: 3, x_search_calls: 1, mcp_calls: 0 } },
+    { web_search: 3, x_search: 1 },
+  ],
+  ['searches as Perplexity counts them', 'chat', {}, { num_search_queries: 4 }, { web_search: 4 }],
+  [
+    'counts that are none',
+    'chat',
+    {},
+    { server_tool_use: { web_search_requests: -1, __proto___requests: 2, 'a b_requests': 3 } },
+    null,
+  ],
+  [
+    'items, of which opening a page is none, nor what failed, nor what its caller runs',
+    'responses',
+    {
+      output: [
+        SEARCHED,
+        SEARCHED,
+        search({ type: 'open_page' }),
+        search(null, { status: 'failed' }),
+        { type: 'file_search_call' },
+        { type: 'function_call', name: 'f', call_id: 'c', arguments: '{}' },
+        { type: 'local_shell_call' },
+      ],
+    },
+    {},
+    { web_search: 2, file_search: 1 },
+  ],
+  [
+    'containers rather than runs',
+    'responses',
+    { output: [code('a'), code('a'), code('b')] },
+    {},
+    { code_interpreter: 2 },
+  ],
+  [
+    'what OpenAI counts rather than items',
+    'responses',
+    { output: [SEARCHED, SEARCHED], tool_usage: { web_search: { num_requests: 5 } } },
+    {},
+    { web_search: 5 },
+  ],
+  [
+    'what xAI counts rather than items',
+    'responses',
+    { output: [SEARCHED, SEARCHED] },
+    { server_side_tool_usage_details: { web_search_calls: 1 } },
+    { web_search: 1 },
+  ],
+];
+
+test.for(CALLS)(
+  '%s in %s are the calls of tools that a reply used, whole and streamed, passed and translated',
+  ([, protocol, members, more, calls]) => {
+    const { readUsage, decodeReply, createStreamReader, decodeStream } = PROTOCOLS[protocol];
+    const [input, output] =
+      protocol === 'chat' ? ['prompt_tokens', 'completion_tokens'] : ['input_tokens', 'output_tokens'];
+    const usage = { [input]: 12, [output]: 34, ...more };
+    const reply = { ...REPLIES[protocol](12, 34), ...members, usage };
+    const items = 'output' in members && Array.isArray(members.output) ? members.output : [];
+    const events: Record<TextProtocol, object[]> = {
+      responses: [
+        ...items.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
+        // Of some servers the last event has no items.
+        { type: 'response.completed', response: { ...reply, output: [] } },
+      ],
+      messages: [
+        { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 12, output_tokens: 1 } } },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+        { type: 'message_stop' },
+      ],
+      chat: [...EVENTS.chat(1, 1).slice(0, 1), { choices: [], usage }],
+    };
+    const data = events[protocol].map((event) => JSON.stringify(event));
+    const reader = createStreamReader({ hidesUsage: false });
+    for (const frame of framesOf(data.map((one) => `data: ${one}\n\n`).join(''))) reader.frame(frame);
+    const decoder = decodeStream(testTarget(protocol), (text) => text);
+    const decoded = [...data.flatMap((one) => [...decoder.event(one)]), ...decoder.end()];
+    const finish = decoded.find((event) => event.type === 'finish');
+    const whole = decodeReply(reply, testTarget(protocol), (text) => text).usage;
+    for (const used of [readUsage(reply), reader.usage, whole, finish?.usage ?? null])
+      expect(used && callsOf(used)).toEqual(calls);
+  },
+);
+
+test('calls that a stream showed before it broke are used', () => {
+  const reader = PROTOCOLS.responses.createStreamReader({ hidesUsage: false });
+  const event = JSON.stringify({ type: 'response.output_item.done', output_index: 0, item: SEARCHED });
+  for (const frame of framesOf(`data: ${event}\n\n`)) reader.frame(frame);
+  expect(reader.usage).toMatchObject({ webSearches: 1, reported: false });
+});
 
 /** What a stream first reports, what it reports later, and what it used. */
 const LATER: readonly [name: string, start: object, delta: object, used: object][] = [

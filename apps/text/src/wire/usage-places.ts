@@ -1,6 +1,8 @@
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import type { ToolCalls } from '@gateway/contracts/usage/usage-record';
 import { isObject, type JsonObject } from './json-object.ts';
-import { type Usage, usageOf } from './usage.ts';
+import { callsOf, NO_CALLS, reportedCalls, usedCalls } from './tool-calls.ts';
+import { NO_USAGE, type Usage, usageOf } from './usage.ts';
 
 /** The path of a count within an object that reports usage. */
 type Place = readonly [string] | readonly [string, string] | readonly [string, string, string];
@@ -102,18 +104,25 @@ export const reportsUsage = (report: JsonObject, { input, output }: UsagePlaces)
 interface ReadOptions {
   /** The count of input excludes what was read from and written to the cache. */
   readonly excludesCache?: boolean;
-  readonly webSearches?: number;
+  /** Calls of built-in tools that the answer itself shows. What the report says of a tool goes before them. */
+  readonly calls?: ToolCalls;
 }
 
 const MS_PER_SECOND = 1000;
+
+/** Calls that an answer shows, where nothing is reported yet; null for none. */
+export function usageOfCalls(calls: ToolCalls): Usage | null {
+  const used = usedCalls(calls);
+  return callsOf(used) === null ? null : { ...NO_USAGE, ...used };
+}
 
 /** The usage that an object reports; null where it reports none. A count that cannot be one is 0, as one that is missing. */
 export function readReport(
   report: unknown,
   places: UsagePlaces,
-  { excludesCache = false, webSearches = 0 }: ReadOptions = {},
+  { excludesCache = false, calls = NO_CALLS }: ReadOptions = {},
 ): Usage | null {
-  if (!isObject(report) || !reportsUsage(report, places)) return null;
+  if (!isObject(report) || !reportsUsage(report, places)) return usageOfCalls(calls);
   const count = (kind: keyof UsagePlaces) => countAt(report, places[kind]);
   const [cached, cacheWrite, audioSeconds] = [count('cached'), count('cacheWrite'), count('audioSeconds')];
   const written = count('input');
@@ -122,7 +131,7 @@ export function readReport(
     cachedInputTokens: cached,
     cacheWriteTokens: cacheWrite,
     cacheWrite1hTokens: count('cacheWrite1h'),
-    webSearches,
+    ...usedCalls({ ...calls, ...reportedCalls(report) }),
     audioMs: audioSeconds * MS_PER_SECOND,
   };
   const rest = withTotal({ inputTokens, outputTokens: count('output') }, count('total'), audioSeconds > 0);

@@ -1,3 +1,5 @@
+import type { ToolCalls } from '@gateway/contracts/usage/usage-record';
+
 /** Tokens of one answer, all integers. Input includes what was read from and written to a cache; output includes reasoning. */
 export interface Usage {
   readonly inputTokens: number;
@@ -8,6 +10,8 @@ export interface Usage {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly webSearches: number;
+  /** Calls of other tools that the provider runs, by the tool's family; absent: none. */
+  readonly otherCalls?: ToolCalls | undefined;
   /** Of sound that a provider counts in time; absent: none. */
   readonly audioMs?: number;
   /** False while the upstream has reported nothing: the numbers are then zeros or an estimate. */
@@ -32,6 +36,7 @@ type Joining = (a: number, b: number) => number;
 function joined(a: Usage, b: Usage, join: Joining): Usage {
   const hour = join(a.cacheWrite1hTokens ?? 0, b.cacheWrite1hTokens ?? 0);
   const audioMs = join(a.audioMs ?? 0, b.audioMs ?? 0);
+  const otherCalls = a.otherCalls || b.otherCalls ? joinedCalls(a.otherCalls, b.otherCalls, join) : null;
   const serviceTier = b.serviceTier ?? a.serviceTier;
   return {
     inputTokens: join(a.inputTokens, b.inputTokens),
@@ -41,10 +46,16 @@ function joined(a: Usage, b: Usage, join: Joining): Usage {
     outputTokens: join(a.outputTokens, b.outputTokens),
     reasoningTokens: join(a.reasoningTokens, b.reasoningTokens),
     webSearches: join(a.webSearches, b.webSearches),
+    ...(otherCalls !== null && { otherCalls }),
     ...(audioMs > 0 && { audioMs }),
     reported: a.reported || b.reported,
     ...(serviceTier !== undefined && { serviceTier }),
   };
+}
+
+function joinedCalls(a: ToolCalls = {}, b: ToolCalls = {}, join: Joining): ToolCalls {
+  const tools = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries([...tools].map((tool) => [tool, join(a[tool] ?? 0, b[tool] ?? 0)]));
 }
 
 /** What several requests for one answer cost together; the last one's tier. */
@@ -68,6 +79,7 @@ export function usageOf(counts: Counts): Usage {
     outputTokens,
     reasoningTokens: Math.min(counts.reasoningTokens, outputTokens),
     webSearches: counts.webSearches,
+    ...(counts.otherCalls && { otherCalls: counts.otherCalls }),
     ...(audioMs > 0 && { audioMs }),
     reported: true,
   };

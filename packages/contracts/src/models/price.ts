@@ -1,9 +1,20 @@
 import { z } from 'zod';
+import { familyOf } from '../tools/built-in-tools.ts';
 
 const usd = z.number().min(0);
 
 /** US dollars by size, by quality, or by both: `{ 1024x1024: 0.04 }`, `{ hd: 0.08 }`, `{ 1024x1024: { hd: 0.08 } }`; `default` is what is not named. */
 const ImagePrices = z.record(z.string().min(1), z.union([usd, z.record(z.string().min(1), usd)]));
+
+/** Another name of a family would never be charged. */
+const ToolFamily = z
+  .string()
+  .min(1)
+  .superRefine((name, { addIssue }) => {
+    const family = familyOf(name);
+    if (name !== family)
+      addIssue({ code: 'custom', message: `the family of a tool, which is '${family}' for '${name}'` });
+  });
 
 const tokenPrices = {
   inputPerMTok: usd.optional(),
@@ -41,6 +52,11 @@ export const Price = z.strictObject({
   /** Per million characters of speech input. */
   perMillionChars: usd.optional(),
   perRequest: usd.optional(),
+  /**
+   * Per thousand calls of a built-in tool, by its family: `{ web_search: 10, file_search: 2.5 }`. Of `code_interpreter` per
+   * thousand containers that responses use. What a call adds to the input is charged as tokens beside it.
+   */
+  perThousandToolCalls: z.record(ToolFamily, usd).optional(),
 });
 export type Price = z.infer<typeof Price>;
 /** The prices of a price that are for tokens. */

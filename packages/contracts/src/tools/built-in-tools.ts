@@ -43,7 +43,7 @@ const RUN_BY_CALLER: Readonly<Record<'responses' | 'messages', ReadonlySet<strin
 };
 
 /** The family that a tool's type belongs to. */
-const familyOf = (type: string): string => {
+export const familyOf = (type: string): string => {
   const name = type.replace(VERSION, '');
   return lookUp(OTHER_NAMES, name) ?? name;
 };

@@ -43,6 +43,7 @@ function hasSoundNumbers({
     isCount(consumption.images) &&
     isCount(consumption.characters) &&
     isCount(consumption.audioMs) &&
+    Object.values(consumption.toolCalls ?? {}).every(isCount) &&
     (costMicroUsd === null || isCount(costMicroUsd)) &&
     isCount(attempts) &&
     isDuration(durationMs) &&

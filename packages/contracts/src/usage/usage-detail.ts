@@ -4,7 +4,7 @@ import type { Dialect, GatewayError } from '../gateway-error.ts';
 const milliseconds = z.number().min(0);
 const usd = z.number().min(0);
 
-/** The unit prices by which a request was charged, of what it used: US dollars for each million tokens or characters, each image, minute or request. */
+/** The unit prices by which a request was charged, of what it used: US dollars for each million tokens or characters, each image, minute or request, each thousand calls of a tool. */
 export const UnitPrices = z.object({
   input: usd.optional(),
   cachedInput: usd.optional(),
@@ -16,6 +16,8 @@ export const UnitPrices = z.object({
   characters: usd.optional(),
   minute: usd.optional(),
   request: usd.optional(),
+  /** By the tool's family. */
+  toolCalls: z.record(z.string(), usd).optional(),
 });
 export type UnitPrices = z.infer<typeof UnitPrices>;
 

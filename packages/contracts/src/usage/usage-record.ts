@@ -3,6 +3,10 @@ import { UsageDetail } from './usage-detail.ts';
 
 const count = z.int().min(0);
 
+/** Calls of built-in tools, by the tool's family; see `perThousandToolCalls` of a price. */
+export const ToolCalls = z.record(z.string().min(1).max(64), count);
+export type ToolCalls = Readonly<z.infer<typeof ToolCalls>>;
+
 /** What one request consumed. Counts that do not apply are 0. */
 export const Consumption = z.object({
   /** All input, cached and cache-writing tokens included. */
@@ -17,6 +21,8 @@ export const Consumption = z.object({
   images: count,
   characters: count,
   audioMs: count,
+  /** Calls of tools that the provider runs. Absent: none. */
+  toolCalls: ToolCalls.optional(),
 });
 export type Consumption = z.infer<typeof Consumption>;
 

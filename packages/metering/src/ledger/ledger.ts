@@ -96,7 +96,9 @@ export const amountsOf = ({ consumption, costMicroUsd }: UsageResult): Amounts =
 
 /** @throws {TypeError} for a record that the ledger cannot hold, before any of it is written */
 function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
-  for (const [name, amount] of Object.entries({ ...consumption, costMicroUsd: costMicroUsd ?? 0 }))
+  const { toolCalls, ...counts } = consumption;
+  const amounts = { ...counts, ...toolCalls, costMicroUsd: costMicroUsd ?? 0 };
+  for (const [name, amount] of Object.entries(amounts))
     if (amount === undefined || !Number.isSafeInteger(amount) || amount < 0)
       throw new TypeError(`invalid amount: ${name}`);
 }

@@ -3,6 +3,7 @@ import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { costMicroUsd, mostMicroUsd, type Tariff } from './cost.ts';
+import { mostToolCalls } from './most-tool-calls.ts';
 
 const tokens = {
   inputTokens: 1000,
@@ -183,6 +184,24 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
   ['audio by the minute', { perMinute: 0.006 }, { audioMs: 90_000 }, 9000],
   ['speech by characters', { perMillionChars: 15 }, { characters: 4096 }, 61_440],
   ['the request itself', { perRequest: 0.01 }, {}, 10_000],
+  [
+    'calls of built-in tools, each at its own price, and those without one for nothing',
+    { perThousandToolCalls: { web_search: 10, file_search: 2.5, code_interpreter: 30 } },
+    { toolCalls: { web_search: 3, file_search: 1, web_fetch: 7 } },
+    30_000 + 2500,
+  ],
+  [
+    'a fraction of a micro-dollar of a call, rounded once with the rest',
+    { inputPerMTok: 0.5, perThousandToolCalls: { web_search: 0.0005 } },
+    { inputTokens: 1, toolCalls: { web_search: 1 } },
+    1,
+  ],
+  [
+    'a tool whose name is a member of every object, for nothing',
+    { perThousandToolCalls: { web_search: 10 } },
+    { toolCalls: { constructor: 3 } },
+    0,
+  ],
 ];
 
 test.for(CASES)('%s', ([, price, consumed, expected, tariff]) => {
@@ -201,6 +220,7 @@ const tokenPrices = fc.record(
   },
   { requiredKeys: [] },
 );
+const TOOLS = ['web_search', 'file_search', 'code_interpreter'] as const;
 const TIERS = ['flex', 'priority'] as const;
 const prices: fc.Arbitrary<Price> = fc.record(
   {
@@ -228,6 +248,7 @@ const prices: fc.Arbitrary<Price> = fc.record(
     perMinute: usd,
     perMillionChars: usd,
     perRequest: usd,
+    perThousandToolCalls: fc.dictionary(fc.constantFrom(...TOOLS), usd),
   },
   { requiredKeys: [] },
 );
@@ -298,4 +319,64 @@ test('a tier that a request rules out is not reserved', () => {
   expect(mostMicroUsd(price, consumption, {}, ['flex'])).toBe(1000);
   expect(mostMicroUsd(price, consumption, {}, ['priority'])).toBe(1_000_000);
   expect(mostMicroUsd(price, consumption)).toBe(1_000_000);
+});
+
+const calls = fc.integer({ min: 0, max: 20 });
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+const bound = fc.oneof(calls, fc.constant(UNBOUNDED));
+
+test('no calls within the bounds of a request cost more than those that are reserved, for any prices', () => {
+  const bounds = fc.record({
+    calls: fc.dictionary(fc.constantFrom(...TOOLS), bound),
+    othersCalls: bound,
+    total: bound,
+  });
+  const made = fc.tuple(calls, calls, calls);
+  fc.assert(
+    fc.property(prices, bounds, made, ({ perThousandToolCalls = {} }, request, counts) => {
+      const price = { perThousandToolCalls };
+      let left = request.total;
+      const toolCalls: Record<string, number> = {};
+      for (const [index, tool] of TOOLS.entries()) {
+        const own = request.calls[tool] ?? request.othersCalls;
+        const count = Math.min(counts[index] ?? 0, own, left);
+        left -= count;
+        toolCalls[tool] = count;
+      }
+      const most = mostToolCalls(price, request, 20);
+      expect(costMicroUsd(price, { ...NOTHING_CONSUMED, toolCalls })).toBeLessThanOrEqual(
+        mostMicroUsd(price, { ...NOTHING_CONSUMED, toolCalls: most }),
+      );
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test.for([
+  [
+    'what each may be called',
+    { web_search: 2, file_search: 3 },
+    0,
+    UNBOUNDED,
+    { web_search: 2, file_search: 3 },
+  ],
+  [
+    'the dearest first, where all together are bounded',
+    { web_search: 2, file_search: 3 },
+    0,
+    4,
+    { web_search: 2, file_search: 2 },
+  ],
+  [
+    'so many as are assumed, where nothing bounds them',
+    { web_search: UNBOUNDED },
+    0,
+    UNBOUNDED,
+    { web_search: 100 },
+  ],
+  ['any tool, where which there are is not known', {}, UNBOUNDED, 5, { web_search: 5 }],
+  ['nothing of a tool without a price', { web_fetch: UNBOUNDED }, 0, UNBOUNDED, {}],
+] as const)('of built-in tools is reserved %s', ([, own, othersCalls, total, expected]) => {
+  const price = { perThousandToolCalls: { file_search: 2.5, web_search: 10 } };
+  expect(mostToolCalls(price, { calls: own, othersCalls, total }, 100)).toEqual(expected);
 });

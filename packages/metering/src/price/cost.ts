@@ -1,6 +1,6 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Price } from '@gateway/contracts/models/price';
-import type { Consumption } from '@gateway/contracts/usage/usage-record';
+import type { Consumption, ToolCalls } from '@gateway/contracts/usage/usage-record';
 import { ratesOf, type TokenRates } from './token-prices.ts';
 
 /** What decides a request's price, apart from its consumption. */
@@ -16,6 +16,7 @@ const PICO_PER_MICRO = 1e6;
 const TOKENS_PER_MTOK = 1e6;
 const CHARACTERS_PER_MILLION = 1e6;
 const MS_PER_MINUTE = 60_000;
+const CALLS_PER_THOUSAND = 1000;
 const TOKEN_KINDS = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
 
 const pico = (usd: number | undefined, amount: number, unit: number): number =>
@@ -72,10 +73,17 @@ function mostForTokens(
   return Math.max(...costs);
 }
 
-const othersPico = (price: Price, { characters, audioMs }: Consumption): number =>
+const othersPico = (price: Price, { characters, audioMs, toolCalls }: Consumption): number =>
   pico(price.perMillionChars, characters, CHARACTERS_PER_MILLION) +
   pico(price.perMinute, audioMs, MS_PER_MINUTE) +
-  pico(price.perRequest, 1, 1);
+  pico(price.perRequest, 1, 1) +
+  (toolCalls === undefined ? 0 : toolsPico(price, toolCalls));
+
+const toolsPico = ({ perThousandToolCalls = {} }: Price, calls: ToolCalls): number =>
+  Object.entries(calls).reduce(
+    (sum, [tool, count]) => sum + pico(lookUp(perThousandToolCalls, tool), count, CALLS_PER_THOUSAND),
+    0,
+  );
 
 /** Whether an input has the prices of `longContext`, where there are some. */
 export const isLongInput = ({ longContext }: Price, inputTokens: number): boolean =>

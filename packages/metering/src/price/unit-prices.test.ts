@@ -27,6 +27,7 @@ const consumptions = fc
       images: images % 11,
       characters: images,
       audioMs: said,
+      toolCalls: { web_search: written % 50, file_search: images % 7, web_fetch: 1 },
     }),
   );
 const usd = fc.integer({ min: 0, max: 100_000 }).map((thousandths) => thousandths / 1000);
@@ -46,6 +47,7 @@ test('the parts of a cost add up to it, for any consumption and prices', () => {
           perMinute: third,
           perRequest: second,
           perMillionChars: first,
+          perThousandToolCalls: { web_search: first, file_search: second },
         },
         longContext: { inputPerMTok: third, aboveInputTokens: 200_000 },
         serviceTiers: { flex: { outputPerMTok: first } },
@@ -66,5 +68,17 @@ test('what was not used, or costs nothing, is no part of the bill', () => {
   expect(costParts(consumption, unitPrices)).toEqual([
     { kind: 'input', amount: 1200, unitUsd: 1.25, unit: 1_000_000, microUsd: 1500 },
     { kind: 'output', amount: 40, unitUsd: 10, unit: 1_000_000, microUsd: 400 },
+  ]);
+});
+
+test('calls of tools are parts of the bill by tool', () => {
+  const consumption = { ...NOTHING_CONSUMED, toolCalls: { web_search: 3, web_fetch: 2 } };
+  const unitPrices = unitPricesOf(
+    { perThousandToolCalls: { web_search: 10, file_search: 2.5 } },
+    consumption,
+  );
+  expect(unitPrices).toEqual({ toolCalls: { web_search: 10 } });
+  expect(costParts(consumption, unitPrices)).toEqual([
+    { kind: 'toolCall', tool: 'web_search', amount: 3, unitUsd: 10, unit: 1000, microUsd: 30_000 },
   ]);
 });

@@ -2,6 +2,9 @@ import { Price } from '@gateway/contracts/models/price';
 import { z } from 'zod';
 import { MODEL_KINDS } from '../protocol.ts';
 
+const ToolPrices = Price.shape.perThousandToolCalls.unwrap();
+export type ToolPrices = z.infer<typeof ToolPrices>;
+
 const text = z.string().min(1);
 const texts = z.array(text).optional();
 
@@ -26,5 +29,7 @@ export const PriceCatalogue = z.strictObject({
   source: text,
   /** By the provider's name in that source. */
   providers: z.record(z.string(), z.array(PricedModel)),
+  /** What the tools that a provider runs cost with each of its text models. */
+  tools: z.record(z.string(), ToolPrices).optional(),
 });
 export type PriceCatalogue = z.infer<typeof PriceCatalogue>;

@@ -33,7 +33,9 @@ const CATALOGUE: PriceCatalogue = {
       },
     ],
     azure: [{ id: 'small', regex: ['^small'], price: { inputPerMTok: 3 } }],
+    anthropic: [{ id: 'clever', price: { inputPerMTok: 4 } }],
   },
+  tools: { anthropic: { web_search: 10, web_fetch: 1 }, 'x-ai': { web_search: 5 } },
 };
 const known = createKnownModels(() => CATALOGUE);
 
@@ -68,6 +70,8 @@ const catalogOf = (models: string) =>
   openai: { provider: openai, apiKey: k }
   azure: { provider: azure-openai, baseUrl: "https://x.example.com", apiKey: k }
   own: { provider: vllm }
+  claude: { provider: anthropic, apiKey: k }
+  grok: { provider: xai, apiKey: k }
 models:
 ${models}`,
       'gateway.yaml',
@@ -90,6 +94,27 @@ test('the configured price wins; a route is looked up by its own name for the mo
   expect(price('alias')).toEqual({ inputPerMTok: 2 });
   expect(price('both')).toEqual({ inputPerMTok: 3 });
   expect(price('mine')).toBe(null);
+});
+
+test("fees of a provider's tools belong to the prices of its text models, at the highest of several channels; a price of one's own is whole", () => {
+  const catalog = catalogOf(`
+  clever: { kind: text, routes: [{ channel: claude }] }
+  both: { kind: text, routes: [{ channel: grok, model: none }, { channel: claude, model: clever }] }
+  mine: { kind: text, routes: [{ channel: claude, model: clever }], price: { inputPerMTok: 9 } }
+  unknown: { kind: text, routes: [{ channel: claude }] }`);
+  const price = (name: string) => catalog.resolveModel(name)?.price;
+  const tools = { web_search: 10, web_fetch: 1 };
+  expect(price('clever')).toEqual({ inputPerMTok: 4, perThousandToolCalls: tools });
+  expect(price('both')).toEqual({ inputPerMTok: 4, perThousandToolCalls: tools });
+  expect(price('mine')).toEqual({ inputPerMTok: 9 });
+  expect(price('unknown')).toBe(null);
+});
+
+test('a fee under another name of a tool is a mistake that names its family', () => {
+  const models = (tool: string) =>
+    `  m: { kind: text, routes: [{ channel: own }], price: { perThousandToolCalls: { ${tool}: 10 } } }`;
+  expect(() => catalogOf(models('web_search_preview'))).toThrow(/web_search/);
+  expect(() => catalogOf(models('web_search'))).not.toThrow();
 });
 
 test("a pattern is shown as the catalogue's names of its kind at its channels, unless another entry serves the name", () => {

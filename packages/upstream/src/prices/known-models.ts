@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Price } from '@gateway/contracts/models/price';
 import type { Provider } from '../configuration/presets/presets.ts';
 import type { ModelKind } from '../protocol.ts';
-import { PriceCatalogue, type PricedModel } from './catalogue-schema.ts';
+import { PriceCatalogue, type PricedModel, type ToolPrices } from './catalogue-schema.ts';
 
 /** The catalogue's facts about providers' models. */
 export interface KnownModels {
@@ -11,6 +11,8 @@ export interface KnownModels {
   find(provider: Provider, name: string): PricedModel | null;
   /** The current names of this kind: no dated snapshots, nothing deprecated. */
   list(provider: Provider, kind: ModelKind): readonly string[];
+  /** What the tools that this provider runs cost with its text models. */
+  tools(provider: Provider): ToolPrices;
 }
 
 /** The catalogue's provider of each kind of channel. A kind that is absent serves models without a common price. */
@@ -43,6 +45,10 @@ export function createKnownModels(catalogue: () => PriceCatalogue): KnownModels 
     },
     list: (provider, kind) =>
       modelsOf(provider).flatMap((model) => (model.kind === kind ? (model.listed ?? []) : [])),
+    tools: (provider) => {
+      const tools = (SOURCES[provider] ?? []).map((source) => catalogue().tools?.[source] ?? {});
+      return dearestTools(tools);
+    },
   };
 }
 
@@ -52,6 +58,14 @@ export const KNOWN_MODELS = createKnownModels(() => {
   parsed ??= PriceCatalogue.parse(JSON.parse(readFileSync(CATALOGUE, 'utf8')));
   return parsed;
 });
+
+/** Each tool at the highest of several prices. */
+export function dearestTools(all: readonly ToolPrices[]): ToolPrices {
+  const dearest: ToolPrices = {};
+  for (const prices of all)
+    for (const [tool, usd] of Object.entries(prices)) dearest[tool] = Math.max(dearest[tool] ?? 0, usd);
+  return dearest;
+}
 
 /** The higher of two prices of one model whose routes lead to several providers. */
 export function dearer(one: Price | null, other: Price | null): Price | null {

@@ -29,9 +29,9 @@ const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
 };
 const NAMES = Object.keys(COLUMNS);
 
-/** One for each count of a record, whatever is counted; audio is shown in seconds. */
+/** One for each count of a record, whatever is counted; audio is shown in seconds. Calls of tools have no fixed names. */
 function countColumns(): Record<string, (record: UsageRecord) => Value> {
-  const names = Consumption.omit({ audioMs: true }).keyof().options;
+  const names = Consumption.omit({ audioMs: true, toolCalls: true }).keyof().options;
   return Object.fromEntries(names.map((name) => [name, ({ consumption }) => consumption[name] ?? 0]));
 }
 

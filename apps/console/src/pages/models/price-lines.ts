@@ -21,7 +21,7 @@ export function priceLines(price: Price): (readonly [string, string])[] {
     const value = price[member];
     return value === undefined ? [] : [[label, `${money(value)} ${unit}`.trim()] as const];
   });
-  return [...simple, ...imageLines(price.perImage), ...furtherLines(price)];
+  return [...simple, ...imageLines(price.perImage), ...toolLines(price), ...furtherLines(price)];
 }
 
 function imageLines(perImage: Price['perImage']): (readonly [string, string])[] {
@@ -35,6 +35,11 @@ function imageLines(perImage: Price['perImage']): (readonly [string, string])[] 
         ),
   );
 }
+
+const toolLines = ({ perThousandToolCalls = {} }: Price): (readonly [string, string])[] =>
+  Object.entries(perThousandToolCalls).map(
+    ([tool, value]) => [`Tool ${tool}`, `${money(value)} per 1,000 calls`] as const,
+  );
 
 const furtherLines = ({ longContext, serviceTiers }: Price): (readonly [string, string])[] => [
   ...(longContext === undefined

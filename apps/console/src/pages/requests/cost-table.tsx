@@ -6,6 +6,7 @@ type Line = ShownRequest['cost'][number];
 
 const MICRO = 1e6;
 const MS_PER_MINUTE = 60_000;
+const THOUSAND = 1000;
 
 const LABELS: Readonly<Record<string, string>> = {
   input: 'Input',
@@ -24,6 +25,7 @@ const LABELS: Readonly<Record<string, string>> = {
 function arithmetic({ amount, unit, unitUsd }: Line): string {
   if (unit === MICRO) return `${wholeNumber(amount)} × ${price(unitUsd)} / 1M`;
   if (unit === MS_PER_MINUTE) return `${wholeNumber(amount / 1000)} s × ${price(unitUsd)} / min`;
+  if (unit === THOUSAND) return `${wholeNumber(amount)} × ${price(unitUsd)} / 1K`;
   return `${wholeNumber(amount)} × ${price(unitUsd)}`;
 }
 
@@ -38,8 +40,8 @@ export function CostTable({ of: { cost: lines, costMicroUsd, otherMicroUsd } }: 
       <Table.Tbody>
         {lines.map((line) => (
           <Row
-            key={line.kind}
-            name={LABELS[line.kind] ?? line.kind}
+            key={line.tool ?? line.kind}
+            name={line.tool === undefined ? (LABELS[line.kind] ?? line.kind) : `Calls of ${line.tool}`}
             of={arithmetic(line)}
             microUsd={line.microUsd}
           />
@@ -87,7 +89,8 @@ export function usedOf({ consumption }: ShownRequest): (readonly [string, string
     ['Images', images],
     ['Characters', characters],
   ];
-  const shown = counts
+  const tools = Object.entries(consumption.toolCalls ?? {});
+  const shown = [...counts, ...tools.map(([tool, count]) => [`Calls of ${tool}`, count] as const)]
     .filter(([, count]) => count > 0)
     .map(([name, count]) => [name, wholeNumber(count)] as const);
   const all = audioSeconds > 0 ? [...shown, ['Audio', milliseconds(audioSeconds * 1000)] as const] : shown;

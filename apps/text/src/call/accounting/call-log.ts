@@ -1,8 +1,10 @@
+import type { ToolCalls } from '@gateway/contracts/usage/usage-record';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
 import { type Dropped, droppedHeader } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
+import { callsOf } from '../../wire/tool-calls.ts';
 import { addUsage, NO_USAGE } from '../../wire/usage.ts';
 import type { TextCall } from '../request/text-call.ts';
 import type { Consumed } from './outcome.ts';
@@ -47,10 +49,19 @@ export function logConsumed(
   line.usagePending = pendingId === null ? undefined : true;
   if (estimated) line.usageEstimated = true;
   if (usage === null) return;
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = addUsage(spent, usage);
+  const all = addUsage(spent, usage);
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = all;
   Object.assign(line, { inputTokens, cachedInputTokens, outputTokens, reasoningTokens });
+  const calls = callsOf(all);
+  if (calls !== null) line.toolCalls = shownCalls(calls);
   services.metrics.tokens(reply.candidate.channel.name, usage);
 }
+
+/** `web_search=2 file_search=1` */
+const shownCalls = (calls: ToolCalls): string =>
+  Object.entries(calls)
+    .map(([tool, count]) => `${tool}=${count}`)
+    .join(' ');
 
 /** Logs and counts a conversation that its provider has compacted: its reply brings the compaction's id. */
 export function logProvidersCompaction(

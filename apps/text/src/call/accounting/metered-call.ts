@@ -9,6 +9,7 @@ import {
 } from '@gateway/contracts/usage/usage-record';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { mostMicroUsd } from '@gateway/metering/price/cost';
+import { mostToolCalls } from '@gateway/metering/price/most-tool-calls';
 import {
   type CostlyRequest,
   type ReservedJob,
@@ -43,6 +44,9 @@ const MAX_INPUT_TOKENS = 1_000_000;
 /** For models whose bound nobody has configured, where the request sets none. */
 const MAX_OUTPUT_TOKENS = 32_768;
 
+/** Of one tool, where the request bounds them nowhere: more than providers let a model do in one answer. */
+const MAX_TOOL_CALLS = 100;
+
 /** The lowest rate of a recording that anybody sends, and the fewest tokens of a second of it. */
 const BYTES_PER_SECOND = 1000;
 const TOKENS_PER_SECOND = 10;
@@ -62,11 +66,12 @@ function largestOf(call: OpenedCall): Largest {
   const bound = model.contextWindow ?? MAX_INPUT_TOKENS;
   const inputTokens = Math.min(bound, Math.ceil(inputLengthOf(call) / BYTES_PER_TOKEN));
   const outputTokens = output.answers * (output.tokens ?? model.maxOutputTokens ?? MAX_OUTPUT_TOKENS);
-  const answer = { ...NOTHING_CONSUMED, inputTokens, outputTokens: Math.min(outputTokens, MAX_COUNT) };
+  const tokens = { ...NOTHING_CONSUMED, inputTokens, outputTokens: Math.min(outputTokens, MAX_COUNT) };
+  const answer = withToolCalls(call, tokens, 0);
   // Its summary is a request of its own.
   const order = request.compaction?.order ?? null;
   const mayCompact = order !== null && inputTokens > (order.aboveTokens ?? 0);
-  const summary = { ...answer, outputTokens: MAX_SUMMARY_TOKENS };
+  const summary = { ...tokens, outputTokens: MAX_SUMMARY_TOKENS };
   return { requests: mayCompact ? [answer, summary] : [answer], unsized: unsizedOf(call, answer) };
 }
 
@@ -84,7 +89,22 @@ function unsizedOf(call: OpenedCall, answer: Consumption): Consumption | null {
   const seconds = hearsSound
     ? Math.max(inputLengthOf(call) / BYTES_PER_SECOND, inputTokens / TOKENS_PER_SECOND)
     : 0;
-  return { ...answer, inputTokens, audioMs: Math.ceil(seconds) * MS_PER_SECOND };
+  const largest = { ...answer, inputTokens, audioMs: Math.ceil(seconds) * MS_PER_SECOND };
+  return withToolCalls(call, largest, MAX_TOOL_CALLS);
+}
+
+/** The same with the calls of tools that cost the most. */
+function withToolCalls(
+  { model: { price }, request: { unsized, output } }: OpenedCall,
+  consumption: Consumption,
+  unbounded: number,
+): Consumption {
+  if (price?.perThousandToolCalls === undefined) return consumption;
+  const calls = Object.entries(mostToolCalls(price, unsized.tools, unbounded));
+  const toolCalls = calls.map(
+    ([tool, count]) => [tool, Math.min(MAX_COUNT, output.answers * count)] as const,
+  );
+  return toolCalls.length === 0 ? consumption : { ...consumption, toolCalls: Object.fromEntries(toolCalls) };
 }
 
 /**

@@ -17,6 +17,7 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'completed_at',
   'service_tier',
   'usage',
+  'tool_usage',
   'x_groq',
   'timings',
   'conversation',

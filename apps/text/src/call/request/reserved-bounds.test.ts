@@ -160,6 +160,41 @@ test.for(INPUTS)('%s in %s: unknown input is bounded', ([, protocol, body, token
   expect(unsizedInput(protocol, { ...body }).tokens).toBe(tokens);
 });
 
+const MANY = Number.POSITIVE_INFINITY;
+test.for<[TextProtocol, object, object]>([
+  ['responses', { input: 'Hi' }, { calls: {}, othersCalls: 0, total: MANY }],
+  [
+    'responses',
+    {
+      tools: [{ type: 'web_search_preview' }, { type: 'file_search' }, { type: 'function' }],
+      max_tool_calls: 3,
+    },
+    { calls: { web_search: MANY, file_search: MANY }, othersCalls: 0, total: 3 },
+  ],
+  ['responses', { prompt: { id: 'pmpt_1' } }, { calls: {}, othersCalls: MANY, total: MANY }],
+  [
+    'responses',
+    { input: [{ type: 'additional_tools', tools: [{ type: 'web_search' }] }], max_tool_calls: null },
+    { calls: { web_search: MANY }, othersCalls: 0, total: MANY },
+  ],
+  [
+    'messages',
+    {
+      messages: [],
+      tools: [{ type: 'web_search_20260209', max_uses: 5 }, { type: 'web_fetch_20260209' }, { name: 'f' }],
+    },
+    { calls: { web_search: 5, web_fetch: MANY }, othersCalls: 0, total: MANY },
+  ],
+  ['chat', { messages: [], web_search_options: {} }, { calls: {}, othersCalls: MANY, total: MANY }],
+  ['chat', { messages: [], tools: [{ type: 'web_search' }] }, { calls: {}, othersCalls: MANY, total: MANY }],
+  ['chat', { messages: [], tools: [{ type: 'function' }] }, { calls: {}, othersCalls: 0, total: MANY }],
+])(
+  '%s: calls of tools that the provider runs are bounded as the request bounds them: %j',
+  ([protocol, body, tools]) => {
+    expect(unsizedInput(protocol, { ...body }).tools).toEqual(tools);
+  },
+);
+
 test('a request that leaves its tier to the provider may be served at any; one that names it, at that one or as usual', () => {
   expect(requestedTiers({})).toBe(null);
   expect(requestedTiers({ service_tier: 'auto' })).toBe(null);

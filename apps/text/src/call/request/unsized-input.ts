@@ -1,4 +1,6 @@
 import { builtInToolOf } from '@gateway/contracts/tools/built-in-tools';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import type { ToolBounds } from '@gateway/metering/price/most-tool-calls';
 import { isObject, type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
@@ -8,6 +10,8 @@ export interface UnsizedInput {
   readonly tokens: number;
   /** There is sound, which some models bill by time. */
   readonly hearsSound: boolean;
+  /** How often its provider may call tools, which may have a fee. */
+  readonly tools: ToolBounds;
 }
 
 /** The dearest image of the dearest known way to count one, gpt-4o-mini's in high detail, has 48,169. */
@@ -53,14 +57,15 @@ const SIZED_TOOLS: ReadonlySet<string> = new Set(['tool_search_tool']);
 
 /** What a request has of such input. */
 export function unsizedInput(protocol: TextProtocol, body: JsonObject): UnsizedInput {
-  const found = new Finding();
-  if (ADDING_MEMBERS.some((name) => isGiven(body[name])) || hasAddingTool(protocol, body.tools))
-    found.add(Number.POSITIVE_INFINITY);
+  const found = new Finding(boundAt(body.max_tool_calls));
+  if (ADDING_MEMBERS.some((name) => isGiven(body[name]))) found.addAnyTool();
+  found.addTools(protocol, body.tools);
   const google = objectAt(objectAt(body, 'extra_body') ?? {}, 'google');
-  if (isGiven(google?.cached_content)) found.add(Number.POSITIVE_INFINITY);
+  if (isGiven(google?.cached_content)) found.addAnyTool();
   found.visit(protocol, protocol === 'responses' ? body.input : body.messages);
   if (protocol === 'messages') found.visit(protocol, body.system);
-  return found;
+  const { tokens, hearsSound, tools } = found;
+  return { tokens, hearsSound, tools };
 }
 
 /** A part's type in an item that was stored by `JSON.stringify`; within a text its quotes are escaped. */
@@ -76,6 +81,35 @@ export function unsizedTokensOf(json: string): number {
 class Finding implements UnsizedInput {
   tokens = 0;
   hearsSound = false;
+  readonly #calls = new Map<string, number>();
+  #othersCalls = 0;
+  readonly #totalCalls: number;
+
+  constructor(totalCalls: number) {
+    this.#totalCalls = totalCalls;
+  }
+
+  get tools(): ToolBounds {
+    const calls = Object.fromEntries(this.#calls);
+    return { calls, othersCalls: this.#othersCalls, total: this.#totalCalls };
+  }
+
+  /** Tools that the request does not name. */
+  addAnyTool(): void {
+    this.add(Number.POSITIVE_INFINITY);
+    this.#othersCalls = Number.POSITIVE_INFINITY;
+  }
+
+  /** Those of a list of tools that the provider runs, which adds to the input what they return. */
+  addTools(protocol: TextProtocol, tools: unknown): void {
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      if (!isObject(tool) || !isAddingTool(protocol, tool)) continue;
+      this.add(Number.POSITIVE_INFINITY);
+      const family = protocol === 'chat' ? null : builtInToolOf(protocol, textAt(tool, 'type') ?? '');
+      if (family === null) this.#othersCalls = Number.POSITIVE_INFINITY;
+      else this.#calls.set(family, (this.#calls.get(family) ?? 0) + boundAt(tool.max_uses));
+    }
+  }
 
   add(tokens: number): void {
     this.tokens += tokens;
@@ -95,24 +129,24 @@ class Finding implements UnsizedInput {
     else this.add(PART_TOKENS.get(type) ?? 0);
     // Mistral takes the address of a recording instead of its data.
     if (typeof part.input_audio === 'string') this.add(Number.POSITIVE_INFINITY);
-    if (hasAddingTool(protocol, part.tools)) this.add(Number.POSITIVE_INFINITY);
+    this.addTools(protocol, part.tools);
     this.visit(protocol, part.content);
     this.visit(protocol, isObject(part.output) ? [part.output] : part.output);
   }
 }
 
-/** Whether one of these tools is run by the provider, which adds to the input what it returns. */
-function hasAddingTool(protocol: TextProtocol, tools: unknown): boolean {
-  return (Array.isArray(tools) ? tools : []).some((tool) => {
-    const type = isObject(tool) ? textAt(tool, 'type') : null;
-    if (type === null) return false;
-    if (protocol === 'chat') return type !== 'function' && type !== 'custom';
-    const environment = isObject(tool) ? objectAt(tool, 'environment') : null;
-    if (textAt(environment ?? {}, 'type')?.startsWith('container')) return true;
-    const family = builtInToolOf(protocol, type);
-    return family !== null && !SIZED_TOOLS.has(family);
-  });
+/** Whether a tool is run by the provider. */
+function isAddingTool(protocol: TextProtocol, tool: JsonObject): boolean {
+  const type = textAt(tool, 'type');
+  if (type === null) return false;
+  if (protocol === 'chat') return type !== 'function' && type !== 'custom';
+  if (textAt(objectAt(tool, 'environment') ?? {}, 'type')?.startsWith('container')) return true;
+  const family = builtInToolOf(protocol, type);
+  return family !== null && !SIZED_TOOLS.has(family);
 }
+
+/** A bound on calls; infinite where there is none. */
+const boundAt = (value: unknown): number => reportedCount(value) || Number.POSITIVE_INFINITY;
 
 const isGiven = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;

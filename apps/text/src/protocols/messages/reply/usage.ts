@@ -1,7 +1,7 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { AnswerPlan } from '../../../neutral/target.ts';
-import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
+import type { JsonObject } from '../../../wire/json-object.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';
 import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
@@ -12,8 +12,7 @@ import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
  */
 export function readUsage(usage: unknown): Usage | null {
   if (!isJsonObject(usage)) return null;
-  const webSearches = reportedCount(objectOf(usage.server_tool_use).web_search_requests);
-  const answered = readReport(usage, MESSAGES_PLACES, { excludesCache: true, webSearches });
+  const answered = readReport(usage, MESSAGES_PLACES, { excludesCache: true });
   return Array.isArray(usage.iterations) ? withCompactions(answered, usage.iterations) : answered;
 }
 
@@ -59,6 +58,10 @@ function mergedCounters(earlier: JsonObject, later: JsonObject): JsonObject {
   return merged;
 }
 
+function encodeCalls({ webSearches, otherCalls: { web_fetch: fetches = 0 } = {} }: Usage) {
+  return webSearches + fetches > 0 ? { web_search_requests: webSearches, web_fetch_requests: fetches } : null;
+}
+
 /** Every counter that clients read, complete, as in `message_delta`. */
 export const encodeUsage = (usage: Usage) => ({
   input_tokens: Math.max(0, usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens),
@@ -66,8 +69,7 @@ export const encodeUsage = (usage: Usage) => ({
   cache_read_input_tokens: usage.cachedInputTokens,
   output_tokens: usage.outputTokens,
   output_tokens_details: usage.reasoningTokens > 0 ? { thinking_tokens: usage.reasoningTokens } : null,
-  server_tool_use:
-    usage.webSearches > 0 ? { web_search_requests: usage.webSearches, web_fetch_requests: 0 } : null,
+  server_tool_use: encodeCalls(usage),
 });
 
 /**

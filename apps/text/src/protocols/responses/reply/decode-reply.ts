@@ -23,7 +23,7 @@ export function decodeResponsesReply(body: unknown, target: Target, clean: (text
   return {
     parts,
     finish: decodeFinish({ ...reply, status }, { calls: has('tool-call'), refusal: has('refusal') }),
-    usage: readUsage(reply, parts.filter(({ type }) => type === 'web-search').length) ?? NO_USAGE,
+    usage: readUsage(reply) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };
 }

@@ -8,6 +8,7 @@ import { decodeFailure, decodeOpenAiError } from '../../../wire/openai-errors.ts
 import { parseBody } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
+import { ToolCallCounter } from '../../../wire/tool-calls.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { argumentsOf, outputOf } from '../reply/decode-reply.ts';
@@ -25,6 +26,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #parts = new PartSequence();
   readonly #items: ItemStream;
   readonly #positions = new ItemPositions();
+  readonly #calls = new ToolCallCounter();
   #ended = false;
 
   constructor(target: Target, clean: (text: string) => string) {
@@ -89,7 +91,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
     yield {
       type: 'finish',
       finish: decodeFinish({ ...response, status }, this.#items.seen),
-      usage: readUsage(response, this.#items.searches) ?? NO_USAGE,
+      usage: readUsage(response, this.#calls.counts) ?? NO_USAGE,
       serviceTier: response.service_tier ?? undefined,
     };
   }
@@ -103,6 +105,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
       case 'response.output_item.added':
         return event.item ? items.added(item, event.item) : [];
       case 'response.output_item.done':
+        this.#calls.add(event.item);
         return event.item ? items.done(item, event.item) : [];
       case 'response.content_part.done':
         return items.partDone(item, content, event.part);

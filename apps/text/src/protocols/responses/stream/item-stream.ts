@@ -35,7 +35,6 @@ interface ReasoningPosition {
  */
 export class ItemStream {
   readonly seen = { calls: false, refusal: false };
-  searches = 0;
   readonly #target: Target;
   readonly #parts: SpokenParts;
   readonly #items = new Map<number, ItemIdentity>();
@@ -215,7 +214,6 @@ export class ItemStream {
 
   #startSearch(index: number): StreamEvent[] {
     if (this.#parts.has(itemKey(index))) return [];
-    this.searches += 1;
     return this.#parts.start(itemKey(index), index, 'web-search', { type: 'web-search-start' });
   }
 

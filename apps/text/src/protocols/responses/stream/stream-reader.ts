@@ -9,7 +9,9 @@ import {
   readEvent,
   type StreamReader,
 } from '../../../wire/stream/stream-reader.ts';
+import { ToolCallCounter } from '../../../wire/tool-calls.ts';
 import { laterUsage, type Usage } from '../../../wire/usage.ts';
+import { usageOfCalls } from '../../../wire/usage-places.ts';
 import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
 import { readUsageAtTier } from '../reply/usage.ts';
 import { missingMembers } from '../reply/whole-output.ts';
@@ -33,6 +35,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
   let sequenceNumber = -1;
   let unread: string | null = null;
   let usage: Usage | null = null;
+  const calls = new ToolCallCounter();
   let ended = false;
   /** When it is cancelled its stream just ends. */
   let isBackground = false;
@@ -44,8 +47,8 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     id ??= textAt(response, 'id');
     lifecycle = data;
     isBackground = response.background === true;
-    usage = laterUsage(usage, readUsageAtTier(response));
     ended = LAST_EVENTS.has(type);
+    usage = laterUsage(usage, readUsageAtTier(response, ended ? calls.counts : undefined));
     if (!ended) return;
     const error = objectAt(response, 'error');
     if (type !== 'response.failed' && response.status !== 'failed' && error === null) return;
@@ -93,14 +96,17 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
         reportedFailure = textAt(reported, 'code') ?? 'error';
       } else if (type === '' && (reportsFailure(event) || isErrorEvent(frame)))
         reportedFailure = failureWordOf(data);
-      else output.event(type, event, data);
+      else {
+        if (type === 'response.output_item.done') calls.add(event.item);
+        output.event(type, event, data);
+      }
       return hasFailedOtherwise(type, response) ? 'failed' : 'event';
     },
     get id() {
       return id;
     },
     get usage() {
-      return usage;
+      return ended ? usage : laterUsage(usage, usageOfCalls(calls.counts));
     },
     get outputLength() {
       // Where there are no deltas, the items or the last event have the words.
