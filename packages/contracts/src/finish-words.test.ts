@@ -30,8 +30,24 @@ const WORDS: readonly (readonly [server: string, meanings: Readonly<Record<strin
   ['Kimi', { engine_overloaded: 'failed' }],
   ['DeepSeek', { insufficient_system_resource: 'failed' }],
   ['vLLM', { abort: 'failed', error: 'failed', repetition: 'length' }],
-  ['SGLang', { abort: 'failed' }],
-  ['Text Generation Inference, Together', { eos_token: 'stop', eos: 'stop' }],
+  // NVIDIA NIM runs either of these.
+  ['SGLang', { stop: 'stop', length: 'length', tool_calls: 'tool-calls', abort: 'failed' }],
+  ['Text Generation Inference, Together', { eos_token: 'stop', eos: 'stop', function_call: 'tool-calls' }],
+  ['Groq', { stop: 'stop', length: 'length', tool_calls: 'tool-calls', function_call: 'tool-calls' }],
+  [
+    'Fireworks',
+    {
+      stop: 'stop',
+      length: 'length',
+      tool_calls: 'tool-calls',
+      function_call: 'tool-calls',
+      error: 'failed',
+    },
+  ],
+  [
+    'Cerebras, MiniMax',
+    { stop: 'stop', length: 'length', tool_calls: 'tool-calls', content_filter: 'refusal' },
+  ],
   ['watsonx', { token_limit: 'length', time_limit: 'length', cancelled: 'failed', eos_token: 'stop' }],
   [
     'LM Studio',
@@ -66,6 +82,9 @@ const WORDS: readonly (readonly [server: string, meanings: Readonly<Record<strin
     'Cohere',
     {
       COMPLETE: 'stop',
+      STOP_SEQUENCE: 'stop-sequence',
+      USER_CANCEL: 'failed',
+      TIMEOUT: 'failed',
       MAX_TOKENS: 'length',
       TOOL_CALL: 'tool-calls',
       ERROR_TOXIC: 'refusal',

@@ -1,4 +1,9 @@
-import { IMAGE_FORM_BOOLEANS, IMAGE_FORM_NUMBERS, MAX_INPUT_IMAGES } from '@gateway/contracts/openai/images';
+import {
+  IMAGE_FORM_BOOLEANS,
+  IMAGE_FORM_NUMBERS,
+  IMAGE_FORM_OBJECTS,
+  MAX_INPUT_IMAGES,
+} from '@gateway/contracts/openai/images';
 import type { FilePart, FormRules } from '@gateway/forms/form-rules';
 
 const MEBIBYTE = 1024 * 1024;
@@ -66,13 +71,49 @@ export const EDIT_FORM: FormRules = {
 
 const NUMBERS: ReadonlySet<string> = new Set(IMAGE_FORM_NUMBERS);
 const BOOLEANS: ReadonlySet<string> = new Set(IMAGE_FORM_BOOLEANS);
+const OBJECTS: ReadonlySet<string> = new Set(IMAGE_FORM_OBJECTS);
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
+
+/** The name of a part that is a member of a member. */
+const NESTED = /^(\w+)((?:\[\w+\])+)$/;
+const BRACKETS = /\[(\w+)\]/g;
 
 /** Text parts as members. A text that is not a number stays a text, which validation refuses. Of equal names the last counts. */
 export function formValues(
   fields: readonly (readonly [name: string, value: string])[],
 ): Record<string, unknown> {
-  return Object.fromEntries(fields.map(([name, value]) => [name, valueOfPart(name, value)]));
+  let values: Record<string, unknown> = {};
+  for (const [name, text] of fields) {
+    const [, member = '', brackets = ''] = NESTED.exec(name) ?? [];
+    if (OBJECTS.has(member)) {
+      const path = [...brackets.matchAll(BRACKETS)].map(([, inner = '']) => inner);
+      values = withMember(values, [member, ...path], text);
+    } else values = withMember(values, [name], valueOfPart(name, text));
+  }
+  return values;
+}
+
+/** The same object with a value at a path. */
+function withMember(
+  object: Record<string, unknown>,
+  [name = '', ...inner]: readonly string[],
+  value: unknown,
+): Record<string, unknown> {
+  if (inner.length === 0) return { ...object, [name]: value };
+  const within = Object.hasOwn(object, name) ? object[name] : {};
+  return { ...object, [name]: withMember(isMembers(within) ? within : {}, inner, value) };
+}
+
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A member of JSON as the parts that it would be in a form; none for null. */
+export function formFields(name: string, member: unknown): (readonly [name: string, value: string])[] {
+  if (member === null || member === undefined) return [];
+  const isObject = OBJECTS.has(/^\w+/.exec(name)?.[0] ?? '') && isMembers(member);
+  if (isObject)
+    return Object.entries(member).flatMap(([inner, value]) => formFields(`${name}[${inner}]`, value));
+  return [[name, typeof member === 'string' ? member : JSON.stringify(member)]];
 }
 
 function valueOfPart(name: string, text: string): unknown {

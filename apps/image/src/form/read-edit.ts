@@ -8,7 +8,7 @@ import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Request, Response } from 'express';
-import { EDIT_FORM, formValues } from './edit-form.ts';
+import { EDIT_FORM, formFields, formValues } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 import { type ReferenceFetching, storeReferences } from './store-references.ts';
 
@@ -102,13 +102,11 @@ export function jsonEdit(value: unknown, { uploads, fetching, signal }: JsonEdit
   const stored: string[] = [];
   return {
     requested,
-    fields: Object.entries(requested).flatMap(([name, member]): FormField[] =>
-      REFERENCES.has(name) || member === null || member === undefined ? [] : [[name, textOf(member)]],
+    fields: Object.entries(requested).flatMap(([name, member]) =>
+      REFERENCES.has(name) ? [] : formFields(name, member),
     ),
     files: () => storeReferences(requested, { uploads, fetching, signal, stored }),
     fingerprint: (endpoint) => fingerprintOfJson(endpoint, value),
     discard: () => uploads.delete(...stored),
   };
 }
-
-const textOf = (member: unknown): string => (typeof member === 'string' ? member : JSON.stringify(member));

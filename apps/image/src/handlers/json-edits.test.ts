@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { DIRECT } from '@gateway/upstream/connecting/network';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { formValues } from '../form/edit-form.ts';
 import { jpegBytes, pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
@@ -111,6 +112,54 @@ test('images and a mask named by URL and as data URLs travel as files, with all 
   expect(mask instanceof File && Buffer.from(await mask.arrayBuffer())).toEqual(MASK);
   expect(files.headers.join()).not.toContain('x-gateway-identity');
   expect(await image.lastLine()).toMatchObject({ model: 'gpt-image-1.5', inputImages: 4, status: 200 });
+});
+
+const SVG = { model: 'x', reasoning: { effort: 'low' } } as const;
+const SVG_FIELDS = [
+  ['svg[model]', 'x'],
+  ['svg[reasoning][effort]', 'low'],
+];
+const asked = { model: 'gpt-image-2.5', prompt: 'a hat', output_format: 'svg' };
+
+test('who draws an SVG is a part of the form for each member, from JSON and from the official client', async () => {
+  const reply = await edit({ ...asked, svg: SVG, images: [{ image_url: dataUrl(PNG) }] });
+  expect(reply.status).toBe(200);
+  const file = new File([PNG], 'a.png', { type: 'image/png' });
+  await image.client.images.edit({ ...asked, output_format: 'svg', svg: SVG, image: file });
+  for (let count = 0; count < 2; count += 1) {
+    const form = await (await image.simulator.nextRequest()).form();
+    expect([...form].filter(([name]) => name.startsWith('svg'))).toEqual(SVG_FIELDS);
+  }
+});
+
+test('a form whose images only the provider has becomes JSON with the object that its parts name', () => {
+  expect(
+    formValues([
+      ['svg[model]', 'x'],
+      ['svg[__proto__][effort]', 'low'],
+      ['n', '2'],
+      ['new[a]', 'b'],
+    ]),
+  ).toEqual({
+    svg: { model: 'x', ['__proto__']: { effort: 'low' } },
+    n: 2,
+    'new[a]': 'b',
+  });
+});
+
+test('a model that draws no SVG refuses who should draw it, in a form as in JSON', async () => {
+  const body = new FormData();
+  for (const [name, value] of [
+    ['model', 'dall-e-2'],
+    ['prompt', 'a hat'],
+    ['svg[model]', 'x'],
+  ] as const)
+    body.append(name, value);
+  body.append('image', new File([PNG], 'a.png', { type: 'image/png' }));
+  const headers = image.headersFor();
+  const reply = await fetch(`${image.url}/v1/images/edits`, { method: 'POST', headers, body });
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: 'unknown_parameter', param: 'svg' } });
 });
 
 test("a file that the provider has goes there by its id, beside images of the caller's own, in JSON", async () => {

@@ -77,6 +77,8 @@ export const IMAGE_FORM_NUMBERS = [
   'frame_duration_ms',
 ] as const;
 export const IMAGE_FORM_BOOLEANS = ['stream'] as const;
+/** Members that are objects, whose own members are parts of a form: `svg[model]`. */
+export const IMAGE_FORM_OBJECTS = ['svg'] as const;
 
 /** The last time that a `Date` can hold. */
 const MAX_UNIX_SECONDS = 8.64e12;
