@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { DIRECT } from '@gateway/upstream/connecting/network';
+import { startSquid } from '@gateway/testkit/start-squid';
+import { DIRECT, environmentNetwork } from '@gateway/upstream/connecting/network';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { formValues } from '../form/edit-form.ts';
 import { jpegBytes, pngBytes } from '../testing/image-files.ts';
@@ -12,6 +13,7 @@ const MASK = pngBytes({ alpha: 0 });
 /** What the server of the callers' images answers, by path. */
 const FILES: Readonly<Record<string, RequestListener>> = {
   '/a.png': (_, response) => response.end(PNG),
+  '/a.png?made': (_, response) => response.end(PNG),
   '/mask.png': (_, response) => response.end(MASK),
   '/text': (_, response) => response.end('hello'),
   '/large': (_, response) => response.writeHead(200, { 'content-length': '60000000' }).write('x'),
@@ -119,13 +121,13 @@ const SVG_FIELDS = [
   ['svg[model]', 'x'],
   ['svg[reasoning][effort]', 'low'],
 ];
-const asked = { model: 'gpt-image-2.5', prompt: 'a hat', output_format: 'svg' };
+const asked = { model: 'gpt-image-2.5', prompt: 'a hat' };
 
 test('who draws an SVG is a part of the form for each member, from JSON and from the official client', async () => {
   const reply = await edit({ ...asked, svg: SVG, images: [{ image_url: dataUrl(PNG) }] });
   expect(reply.status).toBe(200);
   const file = new File([PNG], 'a.png', { type: 'image/png' });
-  await image.client.images.edit({ ...asked, output_format: 'svg', svg: SVG, image: file });
+  await image.client.images.edit({ ...asked, svg: SVG, image: file });
   for (let count = 0; count < 2; count += 1) {
     const form = await (await image.simulator.nextRequest()).form();
     expect([...form].filter(([name]) => name.startsWith('svg'))).toEqual(SVG_FIELDS);
@@ -360,4 +362,33 @@ test('a caller who leaves while an image is fetched leaves no file', async () =>
   await expect.poll(() => files.headers.length).toBe(before + 2);
   caller.abort();
   await expect(replying).rejects.toThrow();
+});
+
+test("behind a company's proxy a caller's image, the request for the edit and the image that the provider names go by it", async () => {
+  await using squid = await startSquid(['files.test', 'provider.test']);
+  const network = environmentNetwork({ HTTP_PROXY: squid.url });
+  const provider = (url: string) => url.replace('127.0.0.1', 'provider.test');
+  const behind = await startImage({
+    fetching: { privateOrigins: [], timeoutMs: 50_000, network: () => network },
+    configuration: (url) => `
+channels:
+  one: { provider: simulator, baseUrl: "${provider(url)}", apiKey: sk-one, proxy: "${squid.url}" }
+models:
+  "gpt-image-*": { kind: image, routes: [{ channel: one }] }`,
+  });
+  onTestFinished(() => behind.close());
+  await behind.startWorker();
+  const shown = files.origin.replace('127.0.0.1', 'files.test');
+  behind.simulator.script('/v1/images/edits', {
+    json: { created: 1, data: [{ url: `${shown}/a.png?made` }] },
+  });
+  const reply = await edit({ ...requested, images: [{ image_url: `${shown}/moved` }] }, {}, behind);
+  expect(await reply.json()).toMatchObject({ data: [{ b64_json: PNG.toString('base64') }] });
+  const served = (await squid.served()).filter((line) => line.includes('.test'));
+  expect(served).toEqual([
+    `GET 302 ${shown}/moved`,
+    `GET 200 ${shown}/a.png`,
+    `POST 200 ${provider(behind.simulator.url)}/v1/images/edits`,
+    `GET 200 ${shown}/a.png?`,
+  ]);
 });

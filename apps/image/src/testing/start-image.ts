@@ -42,6 +42,7 @@ interface StartOptions {
   readonly jsonMaxBytes?: number;
   readonly fetching?: ReferenceFetching;
   readonly keepAliveMs?: number;
+  readonly configuration?: typeof configurationText;
   /** Where jobs' files lie, if not in the data folder. */
   readonly files?: StoreLocation;
 }
@@ -57,6 +58,7 @@ export async function startImage({
   fetching = NO_FETCHING,
   files = {},
   keepAliveMs = 0,
+  configuration = configurationText,
 }: StartOptions = {}) {
   const settings = { jsonMaxBytes, editJsonMaxBytes: 4_000_000, fetching, maxJsonDepth: 128, keepAliveMs };
   const media = await startMedia({
@@ -64,7 +66,7 @@ export async function startImage({
     kinds: ['image.generation', 'image.edit', 'image.batch'],
     maxWaiting,
     files,
-    configuration: configurationText,
+    configuration,
     service: (parts) => createImageService({ ...parts, ...settings }),
     batchProcessors: (parts) => batchProcessors(imageBatches({ ...parts, ...settings })),
     processors: imageProcessors,

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startSquid } from '@gateway/testkit/start-squid';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Operation } from '../protocol.ts';
@@ -236,21 +237,45 @@ const ROWS: readonly Row[] = [
   },
 ];
 
+/** Has an exchange happen again, and resolves to the requests of it. */
+async function happensAgain(
+  { exchange, channel, operation, body, reply: expected, dropped = [] }: Row,
+  at: (origin: string) => Pick<LibraryChannel, 'origin' | 'settings'> = (origin) => ({ origin }),
+): Promise<readonly string[]> {
+  const provider = await replay(exchange);
+  const upstream = upstreamOf([{ ...channel, ...at(provider.origin) }]);
+  const reply = await send(upstream, requestOf(operation, body()), channel).catch((error: unknown) => {
+    expect(provider.complaints).toEqual([]);
+    throw error;
+  });
+  const bytes = await reply.bytes(1_000_000);
+  expect(Buffer.isBuffer(expected) ? bytes : JSON.parse(bytes.toString())).toEqual(expected);
+  expect(reply.headers['content-type']).toBe(Buffer.isBuffer(expected) ? 'audio/mpeg' : JSON_TYPE);
+  expect(reply.dropped).toEqual(dropped);
+  expect(provider.complaints).toEqual([]);
+  expect(provider.left).toEqual([]);
+  await upstream.close();
+  return provider.requests;
+}
+
 test.for(ROWS.map((row) => [row.exchange, row] as const))(
   '%s: sent as the provider wants it, answered as the protocol has it',
-  async ([, { exchange, channel, operation, body, reply: expected, dropped = [] }]) => {
-    const provider = await replay(exchange);
-    const upstream = upstreamOf([{ ...channel, origin: provider.origin }]);
-    const reply = await send(upstream, requestOf(operation, body()), channel).catch((error: unknown) => {
-      expect(provider.complaints).toEqual([]);
-      throw error;
-    });
-    const bytes = await reply.bytes(1_000_000);
-    expect(Buffer.isBuffer(expected) ? bytes : JSON.parse(bytes.toString())).toEqual(expected);
-    expect(reply.headers['content-type']).toBe(Buffer.isBuffer(expected) ? 'audio/mpeg' : JSON_TYPE);
-    expect(reply.dropped).toEqual(dropped);
-    expect(provider.complaints).toEqual([]);
-    expect(provider.left).toEqual([]);
-    await upstream.close();
+  async ([, row]) => {
+    await happensAgain(row);
   },
 );
+
+test("every request of a library goes by its channel's proxy", async () => {
+  await using squid = await startSquid(['provider.test']);
+  for (const row of ROWS) {
+    let named = '';
+    const requests = await happensAgain(row, (origin) => {
+      named = origin.replace('127.0.0.1', 'provider.test');
+      return { origin: named, settings: `proxy: "${squid.url}"` };
+    });
+    const served = (await squid.served()).filter((line) => line.includes(named));
+    // Its log has neither queries nor the same order.
+    const shown = requests.map((line) => line.replace(' ', ` 200 ${named}`).replace(/\?.*/, '?'));
+    expect(served.map((line) => line.replace(/ \d{3} /, ' 200 ')).toSorted()).toEqual(shown.toSorted());
+  }
+});
