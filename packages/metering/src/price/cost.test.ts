@@ -90,6 +90,17 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     { serviceTier: 'priority' },
   ],
   [
+    'a service tier with long input, where the usual price is as good as nothing',
+    {
+      inputPerMTok: 5e-324,
+      longContext: { aboveInputTokens: 999, inputPerMTok: 2 },
+      serviceTiers: { flex: { inputPerMTok: 0.5 } },
+    },
+    { inputTokens: 1000 },
+    2000,
+    { serviceTier: 'flex' },
+  ],
+  [
     'a cache write of an hour at its own price',
     { inputPerMTok: 1, cacheWritePerMTok: 1.25, cacheWrite1hPerMTok: 3 },
     { inputTokens: 1000, cacheWriteTokens: 600, cacheWrite1hTokens: 400 },

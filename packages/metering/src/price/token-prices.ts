@@ -52,7 +52,9 @@ function risen(
   const rise = (kind: TokenKind): number | null => {
     const [tiers, before, after] = [atTier[kind], usual[kind], long[kind]];
     if (tiers === null || after === null) return tiers ?? after;
-    return before === null || before === 0 ? Math.max(tiers, after) : rounded((tiers * after) / before);
+    // There is no factor to nothing, nor to what is less than any price list has.
+    const isNothing = before === null || rounded(before) === 0;
+    return isNothing ? Math.max(tiers, after) : rounded((tiers * after) / before);
   };
   const rates = {
     input: rise('input'),
