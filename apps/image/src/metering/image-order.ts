@@ -19,18 +19,22 @@ export interface ImageOrder {
   readonly size?: string | null | undefined;
   readonly quality?: string | null | undefined;
   readonly partial_images?: number | null | undefined;
+  readonly output_format?: string | null | undefined;
   /** Images that are sent along. */
   readonly inputImages: number;
 }
 
 const count = z.unknown().transform(reportedCount);
+const tokens = z.object({ input_tokens: count, output_tokens: count }).nullish().catch(null);
 
 /** A provider's report of its work: of all images together, or with each one of a stream. */
 const Made = z
   .object({
     size: z.string().optional().catch(undefined),
     quality: z.string().optional().catch(undefined),
-    usage: z.object({ input_tokens: count, output_tokens: count }).nullish().catch(null),
+    usage: tokens,
+    /** Of the model that draws an SVG after an image; its tokens are charged as the image model's. */
+    svg_usage: tokens,
   })
   .catch({});
 
@@ -48,12 +52,21 @@ function tokensOf(order: ImageOrder, images: number) {
   return { inputTokens: inputTokens(each), outputTokens: images * outputTokensPerImage(each) };
 }
 
+/** What the model that draws an SVG can use: it sees the image, and writes as much as a text model may that is not bounded. */
+const MOST_FOR_SVG = { inputTokens: 50_000, outputTokens: 32_768 };
+
 /** The most that a request can consume and cost; the dearest size and quality where it leaves the choice to the model. */
 export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: ImageOrder): UsageResult {
   const images = order.n ?? 1;
   const size = known(order.size);
   const quality = known(order.quality);
-  const tokens = paysTokens(price) ? tokensOf(order, images) : {};
+  const made = tokensOf(order, images);
+  const drawn = order.output_format === 'svg' ? MOST_FOR_SVG : { inputTokens: 0, outputTokens: 0 };
+  const all = {
+    inputTokens: made.inputTokens + drawn.inputTokens,
+    outputTokens: made.outputTokens + drawn.outputTokens,
+  };
+  const tokens = paysTokens(price) ? all : {};
   return estimateOf(
     price,
     { ...NOTHING_CONSUMED, images, ...tokens },
@@ -85,9 +98,12 @@ export function usageOfImages({
   detail,
 }: MadeImages): ConsumedUsage {
   const made = reported.map((one) => Made.parse(one));
-  const sum = (name: 'input_tokens' | 'output_tokens') =>
-    made.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0);
-  const reportedTokens = { inputTokens: sum('input_tokens'), outputTokens: sum('output_tokens') };
+  const sum = (by: 'usage' | 'svg_usage', name: 'input_tokens' | 'output_tokens') =>
+    made.reduce((total, one) => total + (one[by]?.[name] ?? 0), 0);
+  const reportedTokens = {
+    inputTokens: sum('usage', 'input_tokens'),
+    outputTokens: sum('usage', 'output_tokens'),
+  };
   // No image is made of nothing, or is nothing: such a count is estimated.
   const isWhole = reportedTokens.inputTokens > 0 && reportedTokens.outputTokens > 0;
   const estimated = paysTokens(price) && images > 0 && !isWhole;
@@ -95,8 +111,8 @@ export function usageOfImages({
   const consumption: Consumption = {
     ...NOTHING_CONSUMED,
     images,
-    inputTokens: reportedTokens.inputTokens || most.inputTokens,
-    outputTokens: reportedTokens.outputTokens || most.outputTokens,
+    inputTokens: (reportedTokens.inputTokens || most.inputTokens) + sum('svg_usage', 'input_tokens'),
+    outputTokens: (reportedTokens.outputTokens || most.outputTokens) + sum('svg_usage', 'output_tokens'),
   };
   const last = made.at(-1);
   const tariff = {
@@ -121,6 +137,7 @@ const Members = z.object({
   n: z.number().nullish(),
   size: z.string().nullish(),
   quality: z.string().nullish(),
+  output_format: z.string().nullish(),
 });
 
 /** The order of a queued generation or edit. */

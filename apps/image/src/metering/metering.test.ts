@@ -117,6 +117,24 @@ test('a job is put down under its own id, with its cost, on the lines of request
   expect(image.lines[0]).toMatchObject({ costMicroUsd: 2 * SMALL_COST });
 });
 
+test('who draws an SVG is reserved and charged beside the image, as the image model', async () => {
+  const body = { model: 'gpt-image-2.6', prompt: 'a cat', output_format: 'svg' };
+  const b64_json = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
+  const usage = { input_tokens: 10, output_tokens: 200 };
+  const svg_usage = { input_tokens: 1000, output_tokens: 3000, total_tokens: 4000 };
+  // 32,768 output tokens at 40 $ a million are more than a dollar.
+  expect((await generate(body, [budget(1e6)])).status).toBe(429);
+  image.simulator.script('/v1/images/generations', {
+    json: { created: 1, data: [{ b64_json }], usage, svg_usage },
+  });
+  expect(await (await generate(body, [budget(1e7)])).json()).toMatchObject({ svg_usage });
+  const [record] = await image.accounted(keyId, 1);
+  expect(record).toMatchObject({
+    consumption: { inputTokens: 1010, outputTokens: 3200 },
+    costMicroUsd: 1010 * 5 + 3200 * 40,
+  });
+});
+
 test('what an upstream refused costs nothing; what it may have done costs what was estimated', async () => {
   await generate({ ...small, prompt: '[[simulate content-policy]]' });
   await generate({ ...small, prompt: '[[simulate garbage]]', n: 2 });
