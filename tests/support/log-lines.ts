@@ -1,14 +1,17 @@
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Gateway } from './start-gateway.ts';
 
-/** The line that a process writes when a request has ended. */
+const SERVICES = new Set(['text', 'image', 'audio']);
+
+/** The line that a process writes when a request has ended. In one process the edge's is that of its service as well. */
 export async function logLine(
-  { lines }: Pick<Gateway, 'lines'>,
+  { lines, mode }: Pick<Gateway, 'lines' | 'mode'>,
   process: string,
   requestId: string,
 ): Promise<Record<string, unknown>> {
+  const writer = mode === 'one' && SERVICES.has(process) ? 'edge' : process;
   const line = await waitFor(
-    () => lines.find((each) => each.process === process && each.text.includes(`"${requestId}"`)),
+    () => lines.find((each) => each.process === writer && each.text.includes(`"${requestId}"`)),
     { what: `that ${process} logs ${requestId}` },
   );
   return JSON.parse(line.text);

@@ -20,6 +20,7 @@ export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' |
 /** The processes of a gateway, and a provider in the test's own process that it can script and look into. */
 export interface Gateway {
   readonly stack: Stack;
+  readonly mode: NonNullable<StackOptions['mode']>;
   readonly simulator: Simulator;
   readonly url: string;
   readonly key: string;
@@ -72,6 +73,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const { edgeUrl: url, key } = stack;
     return {
       stack,
+      mode,
       simulator,
       url,
       key,

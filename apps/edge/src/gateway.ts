@@ -107,7 +107,6 @@ export function createGateway(options: GatewayOptions) {
     if (endpoint === WEBSOCKET) return sockets.enter(request, response, context, toService);
     if (request.headers.expect !== undefined) response.writeContinue();
     request.headers = toService();
-    context.line.forwardedTo = endpoint.service;
     forwarder.forward(request, response, context, endpoint);
   };
 

@@ -17,7 +17,14 @@ import type { LoadGuard } from './load/load-guard.ts';
 import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
 import { checkRequest } from './request/check-request.ts';
-import { findContext, openContext, type RequestContext } from './request/request-context.ts';
+import {
+  contextOf,
+  createContext,
+  findContext,
+  openContext,
+  type RequestContext,
+  takeRequest,
+} from './request/request-context.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { type RequestLog, UNKNOWN_PATH } from './request/request-log.ts';
 
@@ -33,25 +40,22 @@ export interface ServiceAppOptions {
   readonly handlers: Readonly<Record<string, RequestHandler>>;
 }
 
-/** Who sends a request, from the edge. */
-export interface Arrival {
-  /** Null on public paths. */
-  readonly identity: Identity | null;
-  readonly requestId: string;
-}
+/** Calls an endpoint's handler for a request that the edge has let in, and that has a context. Any error becomes the reply. */
+export type Dispatch = (endpoint: Endpoint, request: IncomingMessage, response: ServerResponse) => void;
 
-/** Calls an endpoint's handler for a request that the edge has let in. Any error becomes the reply. */
-export type Dispatch = (
+/** How the end of a request is observed. */
+type Observe = RequestLog['observe'];
+type Serve = (
   endpoint: Endpoint,
   request: IncomingMessage,
   response: ServerResponse,
-  arrival: Arrival,
+  observe: Observe,
 ) => void;
-
-type Handle = (endpoint: Endpoint, request: Request, response: Response, arrival: Arrival) => void;
+type Handle = (endpoint: Endpoint, request: Request, response: Response, observe: Observe) => void;
 
 /** A service: in the edge's own process, or as a server of its own. */
 export interface Service {
+  /** Takes requests with the context that an edge in this process has given them; that edge writes their lines. */
   readonly dispatch: Dispatch;
   /** Takes only requests whose identity the edge signed; also serves health and metrics. */
   readonly app: RequestListener;
@@ -64,23 +68,27 @@ export interface Service {
  * @throws {Error} at start when a row of the table has no handler or a handler has no row
  */
 export function createService(options: ServiceAppOptions): Service {
-  const dispatch = asExpress(createHandle(options));
-  return { dispatch, app: createServiceApp(options, dispatch) };
+  const { requestLog } = options;
+  const serve = asExpress(createHandle(options));
+  return {
+    dispatch: (endpoint, request, response) => serve(endpoint, request, response, requestLog.count),
+    app: createServiceApp(options, serve),
+  };
 }
 
 /** Gives a request without an Express app the members of Express that handlers use. */
-function asExpress(handle: Handle): Dispatch {
+function asExpress(handle: Handle): Serve {
   const app = bareExpress();
-  return (endpoint, plainRequest, plainResponse, arrival) => {
+  return (endpoint, plainRequest, plainResponse, observe) => {
     const request: Request = Object.setPrototypeOf(plainRequest, app.request);
     const response: Response = Object.setPrototypeOf(plainResponse, app.response);
     request.res = response;
     response.req = request;
-    handle(endpoint, request, response, arrival);
+    handle(endpoint, request, response, observe);
   };
 }
 
-function createHandle({ service, handlers, requestLog, deadline, load: guard }: ServiceAppOptions): Handle {
+function createHandle({ service, handlers, deadline, load: guard }: ServiceAppOptions): Handle {
   const handlerOf = new Map<Endpoint, RequestHandler>();
   const unused = new Set(Object.keys(handlers));
   for (const endpoint of ENDPOINTS) {
@@ -93,10 +101,11 @@ function createHandle({ service, handlers, requestLog, deadline, load: guard }: 
   }
   if (unused.size > 0) throw new Error(`handlers without an endpoint: ${[...unused].join(', ')}`);
 
-  return (endpoint, request, response, { identity, requestId }) => {
+  return (endpoint, request, response, observe) => {
+    const { identity } = contextOf(request);
     const load = guard.begin(endpoint, identity);
-    const context = openContext(request, response, { requestId, identity, deadline, load });
-    requestLog.observe(request, response, context, endpoint.path);
+    const context = takeRequest(request, response, { deadline, load });
+    observe(request, response, context, endpoint.path);
     const fail = (error: unknown) => writeError(response, error, context);
     if (identity === null && endpoint.auth === 'key') return fail(notThroughGateway());
     const handler = handlerOf.get(endpoint);
@@ -131,8 +140,8 @@ function bareExpress(): Express {
 }
 
 /** Malformed requests are refused before Express, which would answer them itself; those for an endpoint go by a table before it. */
-function createServiceApp(options: ServiceAppOptions, dispatch: Dispatch): RequestListener {
-  const dispatched = createDispatched(options, dispatch);
+function createServiceApp(options: ServiceAppOptions, serve: Serve): RequestListener {
+  const dispatched = createDispatched(options, serve);
   const app = bareExpress();
   mountHealth(app, options.readiness, { showMissing: true });
   mountReadinessChanges(app, options.readiness);
@@ -170,16 +179,20 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
 }
 
 /** Whether a request was for an endpoint, and so is handled. */
-function createDispatched({ service, verifyIdentity }: ServiceAppOptions, dispatch: Dispatch) {
+function createDispatched(
+  { service, verifyIdentity, deadline, requestLog }: ServiceAppOptions,
+  serve: Serve,
+) {
   const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { url = '/', method = '', headers } = request;
     const endpoint = findPath(pathOf(url))?.endpoints.get(method);
     if (endpoint === undefined) return false;
     const token = headers[INTERNAL_HEADERS.identity];
-    const identity = typeof token === 'string' ? verifyIdentity(token) : undefined;
+    const identity = (typeof token === 'string' ? verifyIdentity(token) : undefined) ?? null;
     const requestId = requestIdOf(headers[INTERNAL_HEADERS.requestId]);
-    dispatch(endpoint, request, response, { identity: identity ?? null, requestId });
+    createContext(request, { requestId, identity, deadline });
+    serve(endpoint, request, response, requestLog.observe);
     return true;
   };
 }

@@ -1,3 +1,11 @@
+/*
+ * The way to services in other processes. http-proxy-middleware stands here because a proxy that many people read and mend is
+ * the right place for what every proxy does: it takes the request, asks `router` for its target, runs its steps and reports
+ * their errors. What is around it is little. One plugin, `exchangeByUndici`, replaces its last step, `node:http`'s client: with
+ * that, a small request takes half as much processor time again, edge and all. The rest of this file is what no proxy knows:
+ * which address comes next, what may be sent again, and how long a request may take.
+ */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
@@ -15,13 +23,6 @@ import { isRead, mayMoveOn } from './repeating.ts';
 import { serviceBrokeOff, serviceDown, serviceLost } from './service-errors.ts';
 import { ServiceExchange } from './service-exchange.ts';
 import { type ForwardedEndpoint, type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';
-
-/*
- * The way to services in other processes. http-proxy-middleware is the proxy: it asks `router` for a request's target and runs
- * its steps. Our one plugin replaces its last step, `node:http`'s client, by undici, with which a small request takes half as
- * much processor time again, edge and all. Everything else here is what a proxy does not know: which address comes next, what
- * may be sent again, and how long a request may take.
- */
 
 export interface Forwarder {
   /** Forwards a request whose headers are already those for the service, and handles every failure. */
@@ -198,6 +199,7 @@ export function createForwarder(
         failed: false,
       };
       request[forwardingOf] = forwarding;
+      context.line.forwardedTo = endpoint.service;
       underway.add(forwarding);
       response.once('close', () => {
         underway.remove(forwarding);

@@ -3,16 +3,15 @@ import type { ServiceName } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { writeError } from '@gateway/service-kit/error-response';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
-import { findContext, leaveRequest } from '@gateway/service-kit/request/request-context';
+import { leaveRequest } from '@gateway/service-kit/request/request-context';
 import type { Dispatch } from '@gateway/service-kit/service-app';
 import type { Forwarder } from './forwarder.ts';
-import { serviceBrokeOff } from './service-errors.ts';
 import { type Watched, type WatchLimits, watchRequests } from './watch-requests.ts';
 
 /** One request that a service in this process answers. */
 interface Mounted extends Watched {
-  /** The edge has answered instead of the service, or aborted its reply. */
-  failed: boolean;
+  /** Why the edge has answered instead of the service, or aborted its reply. */
+  failure: GatewayError | undefined;
 }
 
 /** A response has the edge's and its service's listeners; by default Node warns at the eleventh. */
@@ -27,8 +26,8 @@ export function createMountedForwarder(
   limits: WatchLimits,
 ): Forwarder {
   const fail = (mounted: Mounted, error: GatewayError): void => {
-    if (mounted.failed) return;
-    mounted.failed = true;
+    if (mounted.failure !== undefined) return;
+    mounted.failure = error;
     const { request, response, context } = mounted;
     writeError(response, error, context);
     takeFromHandler(request, response, error);
@@ -43,7 +42,7 @@ export function createMountedForwarder(
 
   return {
     forward: (request, response, context, endpoint) => {
-      const { requestId, identity } = context;
+      const { requestId } = context;
       response.setMaxListeners(MAX_LISTENERS);
       response.setHeader('x-request-id', requestId);
       response.setHeader('request-id', requestId);
@@ -56,20 +55,20 @@ export function createMountedForwarder(
         followBody: undefined,
         followReply: undefined,
         index: -1,
-        failed: false,
+        failure: undefined,
       };
       watched.add(mounted);
       // Before the edge's own listener, which writes the request's line.
       response.prependOnceListener('close', () => {
         watched.remove(mounted);
-        const failure = findContext(request)?.failure;
-        if (failure !== undefined && !response.writableFinished) context.failure ??= serviceBrokeOff(failure);
+        // The service, whose context it is too, has failed since then because it was left.
+        if (mounted.failure !== undefined) context.failure = mounted.failure;
       });
       // A service may refuse an upload before it has read it.
       response.once('finish', () => {
         if (!request.complete) discardRest(request);
       });
-      services[endpoint.service](endpoint, request, response, { identity, requestId });
+      services[endpoint.service](endpoint, request, response);
     },
     get inFlight() {
       return watched.size;

@@ -79,7 +79,6 @@ export function createSocketDoor({ open, limits, crossOrigin }: SocketDoorOption
       const { socket, head } = connection;
       response.once('close', release);
       request.headers = { ...toService(), connection: 'Upgrade', upgrade: 'websocket' };
-      context.line.forwardedTo = WEBSOCKET.service;
       const begin = () => {
         response.detachSocket(socket);
         response.statusCode = 101;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { writeError } from '@gateway/service-kit/error-response';
 import { http } from '@gateway/service-kit/node-http';
 import { responseHeaders } from '../forwarding/response-headers.ts';
@@ -84,7 +85,10 @@ export function createTunnels({ pool, stopping }: TunnelOptions): OpenSocket {
     outgoing.end();
   };
 
-  return (opening) => connect(opening, []);
+  return (opening) => {
+    opening.context.line.forwardedTo = WEBSOCKET.service;
+    connect(opening, []);
+  };
 }
 
 /** The service's own answer instead of a WebSocket. */

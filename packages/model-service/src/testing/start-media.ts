@@ -149,18 +149,15 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
   };
 
   const lines: LoggedLine[] = [];
-  const requestLog: RequestLog = {
-    begin: () => () => undefined,
-    observe: (_request, response, context) => {
-      response.once('close', () =>
-        lines.push({
-          ...context.line,
-          status: response.statusCode,
-          error: context.failure?.code,
-          left: !response.writableFinished && context.failure === undefined,
-        }),
-      );
-    },
+  const observe: RequestLog['observe'] = (_request, response, context) => {
+    response.once('close', () =>
+      lines.push({
+        ...context.line,
+        status: response.statusCode,
+        error: context.failure?.code,
+        left: !response.writableFinished && context.failure === undefined,
+      }),
+    );
   };
   const deadline = new AbortController();
   /** One replica of the service. */
@@ -182,7 +179,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       readiness: createReadiness(),
       metrics,
       jobMetrics,
-      requestLog,
+      requestLog: { begin: () => () => undefined, observe, count: observe },
       verifyIdentity: createIdentityVerifier({ secret: SECRET, now: Date.now }),
       deadline: deadline.signal,
       load,

@@ -27,48 +27,65 @@ export interface RequestContext {
   readonly load?: RequestLoad;
 }
 
+/**
+ * A context while it is filled: the edge learns from the key who is calling, and the service that takes the request adds its
+ * signal and its load. In one process both have the same.
+ */
+export interface OpenedContext extends RequestContext {
+  identity: Identity | null;
+  signal: AbortSignal;
+  load?: RequestLoad;
+}
+
 /** The property of a request with its context: faster, also for the garbage collector, than a `WeakMap`. */
 const contextOfRequest: unique symbol = Symbol('request context');
 /** The controller of the context's signal. */
 const leavingOfRequest: unique symbol = Symbol('leaving');
 declare module 'node:http' {
   interface IncomingMessage {
-    [contextOfRequest]?: RequestContext;
+    [contextOfRequest]?: OpenedContext;
     [leavingOfRequest]?: AbortController;
   }
 }
 
-interface OpenOptions {
+interface CreateOptions {
   readonly requestId: string;
   readonly identity: Identity | null;
+  readonly deadline: AbortSignal;
+}
+
+interface TakeOptions {
   readonly deadline: AbortSignal;
   /** Ends with the request. */
   readonly load?: RequestLoad;
 }
 
+/** @param path decides the dialect */
+const newContext = (path: string, { requestId, identity, deadline }: CreateOptions): OpenedContext => ({
+  requestId,
+  dialect: dialectOf(path),
+  identity,
+  signal: deadline,
+  line: {},
+  failure: undefined,
+});
+
 /** A request under way, whatever carries it. */
 export interface OpenRequest {
-  readonly context: RequestContext;
+  readonly context: OpenedContext;
   readonly leaving: AbortController;
   /** Call it when the answer is over. */
   close(isAnswered: boolean): void;
 }
 
-/** @param path decides the dialect */
-export function openRequest(path: string, { requestId, identity, deadline, load }: OpenOptions): OpenRequest {
+/** From now on the context's signal fires where the caller leaves, too. */
+function take(context: OpenedContext, { deadline, load }: TakeOptions): OpenRequest {
   const leaving = new AbortController();
   const underway = underwayUntil(deadline);
   const listed = { index: -1, leaving };
   underway.add(listed);
-  const context: RequestContext = {
-    requestId,
-    dialect: dialectOf(path),
-    identity,
-    signal: leaving.signal,
-    line: {},
-    failure: undefined,
-    ...(load && { load }),
-  };
+  context.signal = leaving.signal;
+  if (load !== undefined) context.load = load;
   const close = (isAnswered: boolean) => {
     underway.remove(listed);
     load?.end();
@@ -77,17 +94,43 @@ export function openRequest(path: string, { requestId, identity, deadline, load 
   return { context, leaving, close };
 }
 
-/** The same for a request over HTTP, whose handler finds the context by it. */
+export const openRequest = (path: string, options: CreateOptions & TakeOptions): OpenRequest =>
+  take(newContext(path, options), options);
+
+/** Gives a request over HTTP its context, by which it is found. Until a service takes the request, its signal is the deadline alone. */
+export function createContext(request: IncomingMessage, options: CreateOptions): OpenedContext {
+  const context = newContext(request.url ?? '/', options);
+  request[contextOfRequest] = context;
+  return context;
+}
+
+/** A service takes a request that has a context. */
+export function takeRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: TakeOptions,
+): RequestContext {
+  const context = request[contextOfRequest];
+  if (context === undefined) throw new Error('request has no context: nobody let it in');
+  return closing(request, response, take(context, options));
+}
+
+/** Gives a request over HTTP its context, and takes it. */
 export function openContext(
   request: IncomingMessage,
   response: ServerResponse,
-  options: OpenOptions,
+  options: CreateOptions & TakeOptions,
 ): RequestContext {
-  const { context, leaving, close } = openRequest(request.url ?? '/', options);
-  response.once('close', () => close(response.writableFinished));
-  request[contextOfRequest] = context;
-  request[leavingOfRequest] = leaving;
-  return context;
+  const open = openRequest(request.url ?? '/', options);
+  request[contextOfRequest] = open.context;
+  return closing(request, response, open);
+}
+
+function closing(request: IncomingMessage, response: ServerResponse, open: OpenRequest): RequestContext {
+  // Before the listener that writes the request's line.
+  response.prependOnceListener('close', () => open.close(response.writableFinished));
+  request[leavingOfRequest] = open.leaving;
+  return open.context;
 }
 
 /** Aborts a request's handler as if its caller had left: the request has been answered elsewhere. */
@@ -124,8 +167,7 @@ export class CallerLeft extends Error {
 }
 
 /** The request's context; undefined for a request that failed before it was opened. */
-export const findContext = (request: IncomingMessage): RequestContext | undefined =>
-  request[contextOfRequest];
+export const findContext = (request: IncomingMessage): OpenedContext | undefined => request[contextOfRequest];
 
 /** The context of a request that came in through a service's app. */
 export function contextOf(request: IncomingMessage): RequestContext {

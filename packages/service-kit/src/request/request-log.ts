@@ -4,16 +4,20 @@ import { createLineWriter, type Logger } from '../logger.ts';
 import type { Metrics, RequestOutcome } from '../metrics.ts';
 import type { LogFields, RequestContext } from './request-context.ts';
 
+type Observe = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+  endpoint: string,
+) => void;
+
 export interface RequestLog {
   /** Begins to measure a request. Returns what writes its one line, and counts it, when its reply has ended. */
   begin(request: LoggedRequest, context: RequestContext, endpoint: string): (end: ReplyEnd) => void;
   /** The same for a request over HTTP. */
-  observe(
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: RequestContext,
-    endpoint: string,
-  ): void;
+  readonly observe: Observe;
+  /** Only counts it: the edge in this process writes its line. */
+  readonly count: Observe;
 }
 
 type LoggedRequest = Pick<IncomingMessage, 'method' | 'url'>;
@@ -30,13 +34,20 @@ export const UNKNOWN_PATH = 'unknown';
 
 export function createRequestLog({ logger, metrics }: { logger: Logger; metrics: Metrics }): RequestLog {
   const writeLine = createLineWriter(logger);
-  const begin: RequestLog['begin'] = (request, context, endpoint) => {
+  const measure = (context: RequestContext, endpoint: string) => {
     const startedAt = performance.now();
-    return (end) => {
+    return (end: ReplyEnd) => {
       const durationMs = performance.now() - startedAt;
       const outcome = outcomeOf(end, context);
       const status = outcome === 'left' ? 499 : end.status;
       metrics.request({ endpoint, status, outcome }, durationMs);
+      return { durationMs, outcome, status };
+    };
+  };
+  const begin: RequestLog['begin'] = (request, context, endpoint) => {
+    const measured = measure(context, endpoint);
+    return (end) => {
+      const { durationMs, outcome, status } = measured(end);
       const head = {
         method: request.method,
         path: endpoint,
@@ -50,14 +61,13 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
       writeLine(outcome === 'failed' ? 'error' : 'info', head, context.line, failureFields(context.failure));
     };
   };
+  const whenClosed = (response: ServerResponse, end: (end: ReplyEnd) => void) =>
+    response.once('close', () => end({ status: response.statusCode, isAnswered: response.writableFinished }));
   return {
     begin,
-    observe: (request, response, context, endpoint) => {
-      const end = begin(request, context, endpoint);
-      response.once('close', () =>
-        end({ status: response.statusCode, isAnswered: response.writableFinished }),
-      );
-    },
+    observe: (request, response, context, endpoint) =>
+      void whenClosed(response, begin(request, context, endpoint)),
+    count: (_request, response, context, endpoint) => void whenClosed(response, measure(context, endpoint)),
   };
 }
 

@@ -89,6 +89,23 @@ test('a request that the edge answers itself is printed at once', () => {
   expect(emitted).toMatchObject([{ status: 401 }]);
 });
 
+test('where the edge and the service are one process, only a job that its caller waits for has another line', () => {
+  const { emitted, add } = merger();
+  const inOneProcess = { forwardedTo: undefined, jobId: 'job_1', model: 'm' };
+  add(edge({ ...inOneProcess, status: 202 }));
+  expect(emitted).toMatchObject([{ status: 202, model: 'm' }]);
+  add(edge({ ...inOneProcess, requestId: 'req_2' }));
+  expect(emitted).toHaveLength(1);
+  add(job({ requestId: 'req_2' }));
+  expect(emitted).toMatchObject([{ status: 202 }, { service: 'edge', requestId: 'req_2', costMicroUsd: 5 }]);
+});
+
+test('a request over a WebSocket is printed when it ends', () => {
+  const { emitted, add } = merger();
+  add(service({ transport: 'websocket' }));
+  expect(emitted).toHaveLength(1);
+});
+
 test('a job that ends after its caller was answered is printed when it ends', () => {
   const { emitted, add } = merger();
   add(service({ status: 202 }));

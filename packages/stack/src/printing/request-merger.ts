@@ -28,7 +28,7 @@ const MAX_REQUESTS = 2_000;
 
 /**
  * Joins the lines that edge, service and worker write of one request, by its id. The edge's line has the reply that the
- * caller got, and its duration. A job that continues after its caller got a reply is passed on separately.
+ * caller got, and its duration; in one process it is its service's as well. A job that continues after its caller got a reply is passed on separately.
  */
 export function createRequestMerger({ onRequest, schedule }: RequestMergerOptions): RequestMerger {
   const held = new Map<string, Parts>();
@@ -73,21 +73,21 @@ export function createRequestMerger({ onRequest, schedule }: RequestMergerOption
   };
 }
 
-/** Null for the admin service: no other process logs its requests. */
-const partOf = ({ service, jobId, method }: LogRecord): keyof Parts | null => {
-  if (service === 'admin') return null;
+/** Null for the admin service and for requests over a WebSocket: no other process logs them. */
+const partOf = ({ service, jobId, method, transport }: LogRecord): keyof Parts | null => {
+  if (service === 'admin' || transport === 'websocket') return null;
   if (service === 'edge') return 'edge';
   return jobId !== undefined && method === undefined ? 'job' : 'service';
 };
 
 const ACCEPTED = 202;
 
-/** Whether no further line is to come: a job whose caller waits has one too. */
+/** Whether no further line is to come: a job whose caller waits has one too. In one process the edge's line is its service's. */
 const isComplete = ({ edge, service, job }: Parts): boolean => {
   if (edge === undefined) return false;
-  if (edge.forwardedTo === undefined) return true;
-  if (service === undefined) return false;
-  return service.jobId === undefined || service.status === ACCEPTED || job !== undefined;
+  const answered = edge.forwardedTo === undefined ? edge : service;
+  if (answered === undefined) return false;
+  return answered.jobId === undefined || answered.status === ACCEPTED || job !== undefined;
 };
 
 const merged = ({ edge, service, job }: Parts): LogRecord => {
