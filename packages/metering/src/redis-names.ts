@@ -2,6 +2,10 @@
 
 const METER = 'gateway:{meter}';
 
+/** A day and an hour in UTC, as they stand in names: `2026-11-20`, `2026-11-20T11`. */
+export const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+export const hourOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
+
 /**
  * The names of limits, money and usage. The keys of one script share the hash tag `{meter}`, so that a cluster would keep
  * them together.

@@ -5,7 +5,7 @@ import { createOperationBatch, type OperationBatch } from '../batch/operation-ba
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import type { Admitted, PendingAdmission } from '../limits/admission.ts';
 import { type LimitClock, redisClock } from '../load-script.ts';
-import { redisNames } from '../redis-names.ts';
+import { hourOf, redisNames } from '../redis-names.ts';
 import { latencyBuckets } from '../usage/latency.ts';
 import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
@@ -256,7 +256,7 @@ function createHourNames(): (atMs: number) => string {
     const hourNow = Math.floor(atMs / HOUR_MS);
     if (hourNow !== hour) {
       hour = hourNow;
-      name = new Date(hourNow * HOUR_MS).toISOString().slice(0, 'YYYY-MM-DDTHH'.length);
+      name = hourOf(hourNow * HOUR_MS);
     }
     return name;
   };

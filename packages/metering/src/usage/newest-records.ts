@@ -1,19 +1,16 @@
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { redisNames } from '../redis-names.ts';
+import { dayOf, redisNames } from '../redis-names.ts';
 
 /** Records that one round trip reads. */
 const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
-const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 /** A record's position: the day of its stream, and its entry's id. */
 export const RECORD_CURSOR = /^(\d{4}-\d{2}-\d{2})_(\d{1,15}-\d{1,15})$/;
 
 export const parseRecord = (text: string): UsageRecord => UsageRecord.parse(JSON.parse(text));
-
-export const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, DAY_LENGTH);
 
 interface NewestQuery {
   /** Of the requests' ends. */

@@ -1,6 +1,6 @@
 import { createHashCounts, type HashCounts } from '@gateway/redis/hash-counts';
 import type { Redis } from 'ioredis';
-import { redisNames } from '../redis-names.ts';
+import { hourOf, redisNames } from '../redis-names.ts';
 import { sumField } from './sums.ts';
 
 /** Who was refused where. */
@@ -25,7 +25,6 @@ interface RefusalCountsOptions {
 
 const FLUSH_EVERY_MS = 1000;
 const SECONDS_PER_DAY = 86_400;
-const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsOptions): RefusalCounts {
   const keepSeconds = keepSumsDays * SECONDS_PER_DAY;
@@ -41,8 +40,7 @@ export function createRefusalCounts({ redis, now, keepSumsDays }: RefusalCountsO
         endpoint,
         outcome: 'refused',
       };
-      const hour = new Date(now()).toISOString().slice(0, HOUR_LENGTH);
-      counts.add(redisNames.sums(hour), sumField(groups, 'refused'));
+      counts.add(redisNames.sums(hourOf(now())), sumField(groups, 'refused'));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ReportBroken } from '../broken-records.ts';
-import { redisNames } from '../redis-names.ts';
+import { hourOf, redisNames } from '../redis-names.ts';
 import { Histogram, type Latency, parseBucket } from './latency.ts';
 import { GROUPS, type Group, type Groups, type Measure, parseField, parseSumField } from './sums.ts';
 
@@ -48,16 +48,13 @@ const NO_SUMS: Record<Measure, number> = {
   unpricedRequests: 0,
 };
 
-/** `2026-11-20T11` */
-const hourName = (hour: number): string => new Date(hour * HOUR_MS).toISOString().slice(0, 13);
-
 /** Adds up the hours' sums into rows, in the order of their groups. A sum that cannot be read is reported and left out. */
 export async function queryUsage(redis: Redis, query: UsageQuery): Promise<readonly UsageRow[]> {
   const rows = new Map<string, UsageRow>();
   const lastHour = Math.ceil(query.toMs / HOUR_MS);
   for (let hour = Math.floor(query.fromMs / HOUR_MS); hour < lastHour; hour += HOURS_AT_ONCE) {
     const count = Math.min(HOURS_AT_ONCE, lastHour - hour);
-    const names = Array.from({ length: count }, (_, offset) => hourName(hour + offset));
+    const names = Array.from({ length: count }, (_, offset) => hourOf((hour + offset) * HOUR_MS));
     const hours = await Promise.all(
       names.map(async (name) => ({
         name,

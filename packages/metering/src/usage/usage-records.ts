@@ -1,7 +1,7 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { redisNames } from '../redis-names.ts';
+import { dayOf, redisNames } from '../redis-names.ts';
 import { parseRecord } from './newest-records.ts';
 
 /** Records that one round trip reads. */
@@ -23,7 +23,7 @@ export async function* usageRecords(
   { fromMs, toMs, onBroken = () => undefined }: RecordsQuery,
 ): AsyncGenerator<UsageRecord> {
   for (let day = Math.floor(fromMs / DAY_MS); day * DAY_MS < toMs; day += 1) {
-    const name = redisNames.records(new Date(day * DAY_MS).toISOString().slice(0, 10));
+    const name = redisNames.records(dayOf(day * DAY_MS));
     let start = `${fromMs}-0`;
     for (;;) {
       const page = await redis.xrange(name, start, `${toMs - 1}`, 'COUNT', PAGE);

@@ -3,7 +3,7 @@ import type { Environment } from '@gateway/contracts/environment';
 import { localUrl } from './addresses.ts';
 import { BUSY_NODE_OPTIONS, type ProcessRow } from './process-table.ts';
 import { type RunningChild, startChild } from './start-child.ts';
-import { type Restarts, type Supervised, supervise } from './supervise.ts';
+import { type Restarts, type Running, type Supervised, supervise } from './supervise.ts';
 
 export interface StackProcess {
   /** The table's name; the second replica is `text-2`, and so on. */
@@ -60,21 +60,26 @@ export async function startProcess(
     );
   };
   const supervised = await supervise({ name, start, signal, restarts, report });
-  const process: StackProcess = {
-    name,
-    parts: row.parts ?? [],
-    urlVariable: row.urlVariable,
-    get url() {
-      const { port } = supervised.current();
-      return port === null ? null : localUrl(port);
-    },
-    kill: (kind) => supervised.current().kill(kind),
-    get pid() {
-      return supervised.current().pid;
-    },
-    get ended() {
-      return supervised.current().ended;
-    },
-  };
-  return { process, supervised };
+  const known = { name, parts: row.parts ?? [], urlVariable: row.urlVariable };
+  return { process: processOf(known, supervised, () => supervised.current().port), supervised };
 }
+
+/** The process that runs now, or ran last. */
+export const processOf = (
+  known: Pick<StackProcess, 'name' | 'parts' | 'urlVariable'>,
+  { current }: Pick<Supervised<Running>, 'current'>,
+  portOf: () => number | null,
+): StackProcess => ({
+  ...known,
+  get url() {
+    const port = portOf();
+    return port === null ? null : localUrl(port);
+  },
+  kill: (kind) => current().kill(kind),
+  get pid() {
+    return current().pid;
+  },
+  get ended() {
+    return current().ended;
+  },
+});

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { type RedisServer, RedisServerError, runRedisServer } from '@gateway/redis-server/run-redis-server';
-import type { StackProcess } from '../processes/start-process.ts';
+import { processOf, type StackProcess } from '../processes/start-process.ts';
 import { type Restarts, type Supervised, supervise } from '../processes/supervise.ts';
 import { StartError } from '../start-error.ts';
 
@@ -29,20 +29,8 @@ export async function startRedis(
     restarts,
     report,
   });
-  const process: StackProcess = {
-    name: 'redis',
-    parts: [],
-    urlVariable: null,
-    url: null,
-    kill: (kind) => supervised.current().kill(kind),
-    get pid() {
-      return supervised.current().pid;
-    },
-    get ended() {
-      return supervised.current().ended;
-    },
-  };
-  return { process, supervised };
+  const known = { name: 'redis', parts: [], urlVariable: null };
+  return { process: processOf(known, supervised, () => null), supervised };
 }
 
 async function startServer(
