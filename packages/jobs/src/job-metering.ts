@@ -15,8 +15,8 @@ export interface JobEnding {
   readonly metering: JobMetering;
   /** Whether its work was ever begun. */
   readonly hasRun: boolean;
-  /** The last consumption that it reported. */
-  readonly consumed: ConsumedUsage | undefined;
+  /** The last consumption that it reported; null: it has consumed nothing. */
+  readonly consumed: ConsumedUsage | null | undefined;
   /** Why it did not succeed. */
   readonly error: GatewayError | undefined;
   /** Unix milliseconds. */
@@ -28,7 +28,7 @@ export interface JobEnding {
 /** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
 export function settlementOf({ metering, hasRun, consumed, error, nowMs, queuedMs }: JobEnding): UsageResult {
   const { subject, estimate } = metering;
-  const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun);
+  const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
   return {
     ...usage,
     outcome: outcomeOf(error),

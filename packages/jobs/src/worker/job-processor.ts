@@ -19,8 +19,11 @@ export interface JobContext {
    * @throws {Error} for more than 64 K characters at once or 100,000 texts
    */
   emit(text: string): Promise<void>;
-  /** Reports what has been consumed until now, so that it is charged however the job ends. The last report counts. */
-  consumed(consumption: ConsumedUsage): void;
+  /**
+   * Reports what has been consumed until now, so that it is charged however the job ends. The last report counts; null: nothing, since
+   * no provider was called; undefined: nobody knows.
+   */
+  consumed(consumption: ConsumedUsage | null | undefined): void;
   /**
    * Accounts for the job by what it has consumed, before its processor lets anybody know how it ended: what limits and
    * budgets get back, a reader of its end may need at once. Its end accounts for it otherwise.

@@ -15,7 +15,7 @@ import { keepEnd } from '../records/ended-jobs.ts';
 import { cancelledKey } from '../redis/job-keys.ts';
 import type { BegunMarks } from '../takeover/begun-marks.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { JobProcessor } from './job-processor.ts';
+import type { JobContext, JobProcessor } from './job-processor.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { runStoppable, WorkerStopping } from './running-job.ts';
 
@@ -52,7 +52,8 @@ export interface ProcessOptions<Kind extends JobKind> {
 export interface JobRun {
   /** Whether the work was begun, in this attempt or in one that was interrupted. */
   hasRun: boolean;
-  consumed: ConsumedUsage | undefined;
+  /** Null: certainly nothing; undefined: not known. */
+  consumed: ConsumedUsage | null | undefined;
 }
 
 /** A job that was done: its output, and what Redis keeps of that. */
@@ -156,7 +157,7 @@ async function attempt<Kind extends JobKind>(
   const spec = JOBS[kind];
   const { keyId, requestId } = queued;
   const account = (error?: GatewayError) => settle(run, error);
-  const consumed = (consumption: ConsumedUsage) => {
+  const consumed: JobContext['consumed'] = (consumption) => {
     run.consumed = consumption;
   };
   const stored = queued.input;

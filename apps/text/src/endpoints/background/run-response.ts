@@ -4,6 +4,7 @@ import type { TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { toGatewayError } from '@gateway/service-kit/error-response';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
@@ -38,17 +39,21 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
     });
     signal.addEventListener('abort', exchange.leave, { once: true });
     let call: TextCall | null = null;
+    consumed(null);
     try {
       call = await openJobCall(input, { services: access.services, exchange, requestId });
-      const generated = await generate(access, call, { id, exchange, signal });
-      const { accepted, usage, thrown, origin } = generated;
+      const candidates = candidatesFor(call);
+      const begun = { id, accepted: await begin(access, id, signal), candidates, exchange };
+      consumed(undefined);
+      const generated = await generate(access, call, begun);
+      const { usage, thrown, origin } = generated;
       consumed(usage);
       if (thrown !== undefined) throw thrown;
       const { end, headers } = await generated.recording;
       if (end === null) throw call.context.failure ?? withoutEnd();
       const after = conversationIn(call.history);
       await account(end.status === 'failed' ? (call.context.failure ?? withoutEnd()) : undefined);
-      await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
+      await completeBackground(access, { id, accepted: begun.accepted, end, usage, headers, origin, after });
       if (end.status === 'failed') throw call.context.failure ?? withoutEnd();
       return outputOf(end.status, usage);
     } catch (thrown) {
@@ -96,14 +101,28 @@ async function untilStored(end: () => Promise<void>): Promise<void> {
   await end();
 }
 
+/** From then on a provider may be called. @throws {GatewayError} where nobody wants the response any more */
+async function begin(
+  { responses }: BackgroundAccess,
+  id: string,
+  signal: AbortSignal,
+): Promise<BackgroundResponse> {
+  const accepted = await responses.find(id);
+  signal.throwIfAborted();
+  if (accepted === null || !(await responses.begin(id)))
+    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was started.');
+  return accepted;
+}
+
 interface Generating {
   readonly id: string;
+  /** As it was when it was begun. */
+  readonly accepted: BackgroundResponse;
+  readonly candidates: readonly Candidate[];
   readonly exchange: MemoryExchange;
-  readonly signal: AbortSignal;
 }
 
 interface Generated {
-  readonly accepted: BackgroundResponse;
   readonly usage: UsageResult;
   /** What failed before anything was generated. */
   readonly thrown: unknown;
@@ -121,21 +140,14 @@ async function generate(
   opened: TextCall,
   generating: Generating,
 ): Promise<Generated> {
-  const { id, exchange, signal } = generating;
-  const { responses } = access;
-  const candidates = candidatesFor(opened);
-  const accepted = await responses.find(id);
-  signal.throwIfAborted();
-  if (accepted === null || !(await responses.begin(id)))
-    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was started.');
-  const recording = record(access, accepted, generating);
+  const { candidates, exchange } = generating;
+  const recording = record(access, generating);
   // Nobody takes what is generated from then on.
   recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
   const { call, outcome } = await answerCall(opened, { candidates, holdsStart: true });
   outcome.end();
   const { identity, request } = call;
   return {
-    accepted,
     usage: resultOf(call, outcome),
     thrown: outcome.thrown,
     recording,
@@ -150,8 +162,7 @@ async function generate(
 
 async function record(
   { responses }: BackgroundAccess,
-  { keepsEvents, response }: BackgroundResponse,
-  { id, exchange }: Generating,
+  { id, accepted: { keepsEvents, response }, exchange }: Generating,
 ): Promise<Recording> {
   const reply = await exchange.reply;
   const log = keepsEvents ? responses : null;
