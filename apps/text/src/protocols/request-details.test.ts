@@ -453,22 +453,29 @@ const MODERATED = (mode: string) => ({
 test.for(CROSSINGS.filter(({ caller }) => caller !== 'messages'))(
   '$caller to $target: moderation that blocks is carried or refused, never dropped',
   ({ caller, target }) => {
-    const request = (mode: string) => ({
+    const request = (moderation: object) => ({
       ...showing(caller, {}),
       ...HISTORIES[caller].body,
-      moderation: MODERATED(mode),
+      moderation,
     });
-    if (target !== 'messages')
-      return expect(translate(caller, target, request('block')).body).toMatchObject({
-        moderation: MODERATED('block'),
-      });
-    expect(() => translate(caller, target, request('block'))).toThrow(
-      expect.objectContaining({
-        code: 'unsupported_parameter',
-        options: expect.objectContaining({ path: ['moderation'] }),
-      }),
-    );
-    expect(droppedOf(caller, target, request('score'))).toContain('moderation');
+    for (const moderation of [
+      MODERATED('block'),
+      MODERATED('another'),
+      { mode: 'block' },
+      { policy: { mode: 'block' } },
+    ]) {
+      const translated = () => translate(caller, target, request(moderation)).body;
+      if (target !== 'messages') expect(translated()).toMatchObject({ moderation });
+      else
+        expect(translated).toThrow(
+          expect.objectContaining({
+            code: 'unsupported_parameter',
+            options: expect.objectContaining({ path: ['moderation'] }),
+          }),
+        );
+    }
+    if (target !== 'messages') return;
+    expect(droppedOf(caller, target, request(MODERATED('score')))).toContain('moderation');
   },
 );
 
