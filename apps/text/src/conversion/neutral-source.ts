@@ -1,3 +1,4 @@
+import { dataOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
@@ -41,7 +42,8 @@ export class NeutralSource {
   /** Null where there is no step between the decoder and the caller. */
   readonly #between: StreamStep<StreamEvent, StreamEvent> | null;
   readonly #stops: StopSequenceStep | null;
-  usage: Usage = NO_USAGE;
+  /** What the events have said of it. */
+  #usage: Usage = NO_USAGE;
   started = false;
   ended = false;
 
@@ -70,6 +72,12 @@ export class NeutralSource {
     this.#recorder = new TurnRecorder();
   }
 
+  /** What the answer has used by what is known now. */
+  get usage(): Usage {
+    const reported = this.ended ? null : (this.#decoder.reported ?? null);
+    return reported === null ? this.#usage : addUsage(this.#earlierUsage, reported);
+  }
+
   /** Whether the upstream has given a whole answer, should it close now. */
   get isComplete(): boolean {
     return this.#heldFinish === null && (this.#decoder.isComplete ?? false);
@@ -87,7 +95,7 @@ export class NeutralSource {
       this.#sizeBytes += bytes.length;
       if (this.#sizeBytes > MAX_ANSWER_BYTES) throw new Error('an answer beyond the bound');
       for (const frame of this.#reader.push(bytes)) {
-        const { data } = frame;
+        const data = dataOf(frame);
         if (data === null) continue;
         this.#recorder?.record(data);
         const known = out.length;
@@ -105,8 +113,9 @@ export class NeutralSource {
 
   end(): StreamEvent[] {
     return this.#guard((out) => {
-      const last = this.#reader.end()?.data ?? null;
-      if (last !== null) this.#take(this.#decoder.event(last), out);
+      const last = this.#reader.end();
+      const data = last && dataOf(last);
+      if (data !== null) this.#take(this.#decoder.event(data), out);
       if (this.#heldFinish !== null) this.#deliver(this.#heldFinish, out);
       else if (!this.ended) this.#take(this.#decoder.end(), out);
     });
@@ -143,13 +152,13 @@ export class NeutralSource {
       return false;
     this.#pauses += 1;
     this.#heldFinish = event;
-    this.usage = event.usage;
+    this.#usage = event.usage;
     return true;
   }
 
   #deliver(event: StreamEvent, out: StreamEvent[]): void {
     if (this.ended || (event.type === 'ping' && !this.started)) return;
-    if ('usage' in event && event.usage.reported) this.usage = atTier(event.usage, tierOf(event));
+    if ('usage' in event && event.usage.reported) this.#usage = atTier(event.usage, tierOf(event));
     if (event.type === 'start') {
       if (this.started) return;
       this.started = true;

@@ -295,6 +295,119 @@ test.for(PAIRS)(
   },
 );
 
+/** What is no event of any protocol. */
+const ASIDES = 'event: ping\ndata: pong\n\ndata:\n\ndata: null\n\n';
+const FORMS: Readonly<Record<string, (sse: string) => string>> = {
+  'begins with a byte order mark': (sse) => `\ufeff${sse}`,
+  'ends its lines in CR alone': (sse) => sse.replaceAll('\n', '\r'),
+  'has blanks before its data': (sse) => sse.replaceAll('data: ', 'data:   '),
+  'has frames that say nothing': (sse) => ASIDES + sse.replaceAll('\n\n', `\n\n${ASIDES}`),
+  'lacks the end of its last line': (sse) => sse.trimEnd(),
+};
+
+test.for(PAIRS.flatMap((pair) => Object.keys(FORMS).map((form) => [...pair, form] as const)))(
+  '%s over %s: a stream that %s is read like any other, streamed and put together',
+  async ([caller, target, form]) => {
+    const body = FORMS[form]?.(BEGUN[target] + ENDED[target]) ?? '';
+    for (const stream of [true, false]) {
+      stack.first.script({ status: 200, body, headers: { 'content-type': 'text/event-stream' } });
+      const { reply, line } = await send(caller, `over-${target}`, stream);
+      if (stream) {
+        const shown = (await collectSse(reply)).map(({ data, json }) => Object(json).type ?? data);
+        expect(shown).toContain(ENDS[caller]);
+        for (const aside of ['pong', 'null', '']) expect(shown).not.toContain(aside);
+      } else expect(await reply.text()).toContain('"Hi"');
+      expect(await line()).toMatchObject({ outcome: 'ok', attempts: 1, inputTokens: 5, outputTokens: 2 });
+    }
+  },
+);
+/** The end that a caller of each protocol gets. */
+const ENDS: Readonly<Record<TextProtocolName, string>> = {
+  responses: 'response.completed',
+  messages: 'message_stop',
+  chat: '[DONE]',
+};
+
+test.for(TEXT_PROTOCOLS)('%s: a whole reply is read by its content, not by its type', async (caller) => {
+  const whole = { responses: RESPONSE, messages: MESSAGE, chat: COMPLETION }[caller];
+  for (const type of ['text/html', 'text/plain', 'application/json']) {
+    for (const stream of [false, true]) {
+      const body = `${type === 'application/json' ? '\ufeff' : ''}${JSON.stringify(whole)}`;
+      stack.first.script({ status: 200, body, headers: { 'content-type': type } });
+      const { reply, line } = await send(caller, `over-${caller}`, stream);
+      expect(await reply.text()).toContain('"Hi"');
+      expect(await line()).toMatchObject({ outcome: 'ok', attempts: 1, inputTokens: 5, outputTokens: 2 });
+    }
+  }
+});
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  output: [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }],
+  usage: { input_tokens: 5, output_tokens: 2 },
+};
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'Hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 5, output_tokens: 2 },
+};
+const COMPLETION = {
+  id: 'chatcmpl_1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 2 },
+};
+
+test('a response without a status has ended, for who reads it and for who continues it', async () => {
+  stack.first.script({ json: RESPONSE });
+  const { reply } = await send('responses', 'over-responses', false);
+  const made = Object(await reply.json());
+  expect(made).toMatchObject({ status: 'completed', output: RESPONSE.output });
+});
+
+test('whole messages in a stream, and reports of usage in parts, are put together', async () => {
+  const message = { role: 'assistant', content: 'Hi', reasoning_content: 'Hm' };
+  const sse =
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, message }], usage: { prompt_tokens: 5 } })}\n\n` +
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: { prompt_tokens: 0, completion_tokens: 2 } })}\n\n`;
+  stack.first.script({ sse });
+  const { reply, line } = await send('chat', 'over-chat', false);
+  expect(await reply.json()).toMatchObject({
+    choices: [{ message, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 2 },
+  });
+  expect(await line()).toMatchObject({ inputTokens: 5, outputTokens: 2 });
+});
+
+test('a message whose first event is missing is put together, with usage of its last event', async () => {
+  const sse =
+    named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } }) +
+    named('message_delta', { delta: { stop_reason: 'end_turn' } }) +
+    named('message_stop', { usage: { input_tokens: 5, output_tokens: 2 } });
+  for (const caller of ['messages', 'chat'] as const) {
+    for (const stream of [false, true]) {
+      stack.first.script({ sse });
+      const { reply, line } = await send(caller, 'over-messages', stream);
+      expect(await reply.text()).toContain('"Hi"');
+      expect(await line()).toMatchObject({ outcome: 'ok', inputTokens: 5, outputTokens: 2 });
+    }
+  }
+});
+
+test('what a completion has reported of its usage counts where it breaks off', async () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 1 };
+  const begun = `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content: 'Hi' } }], usage })}\n\n`;
+  for (const caller of TEXT_PROTOCOLS) {
+    stack.first.script({ sse: begun + chunk({ content: '!' }), cutAfter: 2 });
+    const { reply, line } = await send(caller, 'over-chat', true);
+    await reply.text().catch(() => undefined);
+    expect(await line()).toMatchObject({ outcome: 'failed', inputTokens: 5 });
+  }
+});
+
 test('a finished completion without usage does not wait for it forever, passed, translated or put together', async () => {
   const sse = BEGUN.chat + chunk({}, { finish_reason: 'stop' });
   const answers = [

@@ -1,3 +1,4 @@
+import { dataOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
@@ -35,7 +36,7 @@ export async function collectPassed(
   const collector = createEventCollector();
   const frames = createFrameReader({ maxFrameBytes: MAX_ANSWER_BYTES });
   const take = (frame: Parameters<typeof reader.frame>[0]) => {
-    const { data } = frame;
+    const data = dataOf(frame);
     reader.frame(frame);
     if (reader.reportedFailure !== null) throw explainFor(reply)(data ?? '');
     const event = data === null || data === '[DONE]' ? null : parseBody(data);

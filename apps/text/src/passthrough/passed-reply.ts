@@ -85,7 +85,7 @@ export function storeWholeReply(
     : storing;
 }
 
-/** A reply without an output may have its text elsewhere. */
+/** A reply without an output may have its text elsewhere; one without a status has ended. */
 function storeWholeResponse(
   call: TextCall,
   { candidate }: Reply,
@@ -93,7 +93,8 @@ function storeWholeResponse(
   parsed: () => JsonObject,
 ): Promise<Amendment> {
   const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
-  const missing = isEmpty && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
+  const isShort = isEmpty || (whole.status ?? null) === null;
+  const missing = isShort && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
   if (missing === null) return storeResponse(call, candidate, whole, { whole: parsed });
   const response = { ...parsed(), ...missing };
   return storeResponse(call, candidate, response).then((amendment) => ({ ...missing, ...amendment }));

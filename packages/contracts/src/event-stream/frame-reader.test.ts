@@ -25,7 +25,7 @@ function read(chunks: readonly Buffer[], maxFrameBytes = MAX_FRAME_BYTES): Read 
     }
   }
   const last = reader.end();
-  return { pieces, data, rest: last?.bytes ?? Buffer.alloc(0) };
+  return { pieces, data, rest: last?.bytes.subarray(last.start, last.end) ?? Buffer.alloc(0) };
 }
 
 const bytesOf = (stream: Buffer): Buffer[] =>
@@ -77,8 +77,8 @@ test('however a stream is cut, no piece ends within a frame and no byte changes'
         written += piece.length;
         expect(ends.has(written)).toBe(true);
       }
-      expect(Buffer.concat([...pieces, rest])).toEqual(all);
-      expect(rest.toString()).toBe(tail);
+      expect(Buffer.concat(pieces).toString() + tail).toBe(all.toString());
+      expect(rest.toString()).toBe(tail === '' ? '' : `${tail}\n\n`.replace('\n\n\n', '\n\n'));
       expect(data).toEqual(read([all]).data);
     }),
   );
@@ -98,6 +98,23 @@ test('the frames before one beyond the bound come out first', () => {
   expect([good?.data, others]).toEqual(['good', []]);
   expect(() => reader.push(Buffer.from('data: later\n\n'))).toThrow(FrameTooLarge);
   expect(() => reader.end()).toThrow(FrameTooLarge);
+});
+
+test('blanks before data are no part of it, and data with nothing in it is none', () => {
+  const stream = 'data:   {"a":1}\n\ndata:\n\nevent: x\r\ndata:  \r\n\r\ndata:\ndata: \n\n';
+  const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+  const frames = reader.push(Buffer.from(stream));
+  expect(frames.map(({ data }) => data)).toEqual(['{"a":1}', null, null, '\n']);
+  expect(frames.map(({ dataBytes }) => dataBytes?.toString() ?? null)).toEqual(['{"a":1}', null, null, '\n']);
+});
+
+test('a last frame gets the end that it lacks', () => {
+  for (const missing of ['data: {}', 'data: {}\n', 'event: x\ndata: {}']) {
+    const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+    reader.push(Buffer.from(missing));
+    const last = reader.end();
+    expect(last?.bytes.toString('utf8', last.start, last.end)).toMatch(/data: \{\}\n\n$/);
+  }
 });
 
 test('a last frame without its empty line has its data', () => {

@@ -1,5 +1,6 @@
 const LINE_FEED = '\n';
 const LINE_FEED_BYTE = 0x0a;
+const EMPTY_LINE = Buffer.from('\n\n');
 /** What follows a line end if the next line is empty. */
 const EMPTY_LINES = ['\n\n', '\n\r\n'] as const;
 const DATA_FIELD = 'data:';
@@ -11,7 +12,10 @@ export interface Frame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Its `data:` lines joined by LF; null where it has none. Decoded at each access. */
+  /**
+   * Its `data:` lines joined by LF, each without the spaces before its value; null where there is nothing in them: such a frame is
+   * no event. Decoded at each access.
+   */
   readonly data: string | null;
   /** The same as its bytes: a part of `bytes` where it is one line. */
   readonly dataBytes: Buffer | null;
@@ -33,7 +37,7 @@ export interface FrameReader {
    */
   push(chunk: Buffer): readonly Frame[];
   /**
-   * The stream has ended: its last frame where only the empty line is missing, as every client reads it; null for none.
+   * The stream has ended: its last frame where only the empty line is missing, which is added; null for none.
    *
    * @throws {FrameTooLarge} as `push`
    */
@@ -104,8 +108,8 @@ export function createFrameReader({ maxFrameBytes }: { maxFrameBytes: number }):
     end() {
       checkSize();
       if (heldBytes === 0) return null;
-      const bytes = takeHeld();
-      return readFrame(bytes, `${bytes.toString('latin1')}\n\n`, 0);
+      const bytes = Buffer.concat([takeHeld(), EMPTY_LINE]);
+      return readFrame(bytes, bytes.toString('latin1'), 0);
     },
   };
 }
@@ -125,14 +129,14 @@ class BytesFrame implements Frame {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** The frame's bytes begin at `start` here too; at the end of a stream there are line ends behind them. */
+  /** The same bytes, one character each. */
   readonly #text: string;
   #latin1: string | null = null;
 
   constructor(bytes: Buffer, text: string, start: number, end: number) {
     this.bytes = bytes;
     this.start = start;
-    this.end = Math.min(end, bytes.length);
+    this.end = end;
     this.#text = text;
   }
 
@@ -142,13 +146,14 @@ class BytesFrame implements Frame {
     let data = this.bytes.toString('utf8', values[0], values[1]);
     for (let index = 2; index < values.length; index += 2)
       data += LINE_FEED + this.bytes.toString('utf8', values[index], values[index + 1]);
-    return data;
+    return data === '' ? null : data;
   }
 
   get dataBytes(): Buffer | null {
     const values = this.#values();
-    if (values.length === 2) return this.bytes.subarray(values[0], values[1]);
-    return values.length === 0 ? null : Buffer.from(this.data ?? '');
+    if (values.length !== 2) return this.data === null ? null : Buffer.from(this.data);
+    const [from, to] = values;
+    return from === to ? null : this.bytes.subarray(from, to);
   }
 
   get latin1(): string {
@@ -167,9 +172,9 @@ class BytesFrame implements Frame {
     for (let at = this.start; at < this.end; ) {
       const feed = text.indexOf(LINE_FEED, at);
       if (text.startsWith(DATA_FIELD, at)) {
-        const start = at + DATA_FIELD.length;
-        // One space after the colon does not belong to the value.
-        values.push(text.charCodeAt(start) === SPACE ? start + 1 : start, endOfLine(text, at, feed));
+        let start = at + DATA_FIELD.length;
+        while (text.charCodeAt(start) === SPACE) start += 1;
+        values.push(start, endOfLine(text, start, feed));
       }
       at = feed + 1;
     }

@@ -51,7 +51,14 @@ const STARTS: Record<Name, readonly string[]> = {
   ],
 };
 /** What every protocol may begin with. */
-const SILENT = [': a comment\n\n', '\n\n', 'retry: 5\n\n'];
+const SILENT = [
+  ': a comment\n\n',
+  '\n\n',
+  'retry: 5\n\n',
+  'data:\n\n',
+  'data: null\n\n',
+  'event: heartbeat\ndata: alive\n\n',
+];
 
 const OUTPUTS: Record<Name, readonly string[]> = {
   responses: [

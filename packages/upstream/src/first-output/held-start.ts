@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { dataOf, eventNameOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
@@ -83,7 +84,6 @@ const MAX_PARSED_CHARS = 16_384;
 /** Events by which a protocol reports a failure. */
 const FAILURE_EVENTS: ReadonlySet<string> = new Set(['error', 'response.failed']);
 
-const EVENT_LINE = /^event: ?(\S+)/m;
 const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 
 const NONE: StartEvents = { names: new Set(), empty: {} };
@@ -119,10 +119,11 @@ export class HeldStart {
     return verdict === 'start' ? WITHOUT_OUTPUT : verdict;
   }
 
-  #frame({ data, latin1 }: Frame): FrameVerdict {
+  #frame(frame: Frame): FrameVerdict {
+    const data = dataOf(frame);
     if (data === null) return 'start';
     if (data.trim() === '[DONE]') return WITHOUT_OUTPUT;
-    const verdict = this.#event(EVENT_LINE.exec(latin1)?.[1] ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
+    const verdict = this.#event(eventNameOf(frame) ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
     if (verdict === 'start') this.hasBegun = true;
     return verdict;
   }

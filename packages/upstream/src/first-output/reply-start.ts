@@ -3,6 +3,7 @@ import type { Protocol } from '../protocol.ts';
 import type { ReplyBody } from '../replies/reply-body.ts';
 import type { OutputCheck, Verdict } from './check-first-output.ts';
 import { type HeldStart, holdStart } from './held-start.ts';
+import { textRepair } from './text-repair.ts';
 import { trulyTyped } from './true-type.ts';
 
 /** The most bytes read of an error's body, or of an output that cannot be checked yet. */
@@ -25,6 +26,7 @@ export class ReplyStart {
   readonly #status: number;
   /** With the type that the content has, once enough of it has come. */
   headers: IncomingHttpHeaders;
+  /** Its type is known, and its bytes are read as they have to be. */
   #isTyped = false;
   /** Reads the start of a stream whose start events are held back. */
   #held: HeldStart | null = null;
@@ -73,9 +75,13 @@ export class ReplyStart {
 
   /** Finds out what kind of reply it is, and checks what of it has arrived. */
   #firstVerdict(body: ReplyBody, ended: boolean): Verdict {
-    const bytes = body.peek();
-    const headers = trulyTyped(this.headers, bytes, ended);
+    const received = body.peek();
+    const headers = trulyTyped(this.headers, received, ended);
     if (headers === null) return 'wait';
+    const repair = textRepair(headers, received, ended);
+    if (repair === 'wait') return 'wait';
+    if (repair !== null) body.repair(repair);
+    const bytes = body.peek();
     this.#isTyped = true;
     this.headers = headers;
     const { holdsStart, protocol } = this.#options;

@@ -16,6 +16,8 @@ const STREAMS = [
   'data: [DONE]\n\n',
   '\r\n\r\ndata: {}\n\n',
   '\u00ef\u00bb\u00bfdata: {}\n\n',
+  ': hi\rdata: {}\r\r',
+  'event: message_start\rdata: {}\r\r',
 ];
 
 test.for([undefined, 'application/json', 'text/plain; charset=utf-8', 'application/octet-stream'])(
@@ -38,6 +40,8 @@ test.for([
   ['text/event-stream', '<html>', 'text/html'],
   ['application/json', '{"data":1}', 'application/json'],
   ['application/json', 'garbage', 'application/json'],
+  ['text/html; charset=utf-8', '{"id":1}', 'application/json'],
+  ['text/html', '<html>', 'text/html'],
   ['text/plain', 'data protection matters.', 'text/plain'],
   ['text/plain', 'event: the wedding', 'text/plain'],
   ['text/plain', 'Hello.', 'text/plain'],
@@ -49,6 +53,7 @@ test.for([
 });
 
 test('nothing but blank space decides nothing before the end', () => {
+  expect(typeOf('text/event-stream', '\u00ef\u00bb')).toBe(null);
   expect(typeOf('application/json', ' \n')).toBe(null);
   expect(typeOf('text/event-stream', '\n\n')).toBe(null);
   expect(typeOf('application/json', ' \n', true)).toBe('application/json');

@@ -3,18 +3,19 @@ import type { IncomingHttpHeaders } from 'node:http';
 const EVENTS = 'text/event-stream';
 /** Types under which servers are seen to send events: JSON, plain text, bytes of any kind, and none. */
 const MAY_BE_EVENTS = /^(?:$|text\/|application\/(?:json|octet-stream|x-ndjson|stream\+json|event-stream))/;
+const PAGE = 'text/html';
 const LOOKED_AT_BYTES = 512;
 const BEFORE_CONTENT = /^(?:\u00ef\u00bb\u00bf)?\s*/;
 /** A line of an event stream that begins no JSON, no text that a model wrote, and no sound. */
 const EVENT_LINE =
-  /^(?::[\x20-\x7e]*\r?\n|event: ?[\w.-]+\r?\n|data: ?(?:\{|\[DONE\])|id: ?[\w.-]*\r?\n(?:event|data): |retry: ?\d+\r?\n)/;
+  /^(?::[\x20-\x7e]*[\r\n]|event: ?[\w.-]+[\r\n]|data: *(?:\{|\[DONE\])|id: ?[\w.-]*(?:\r\n|[\r\n])(?:event|data):|retry: ?\d+[\r\n])/;
 /** With what such a line begins. */
 const FIELDS = [':', 'data:', 'event:', 'id:', 'retry:'] as const;
 const HALF_A_MARK = /^\u00ef\u00bb?$/;
 
 /**
- * A reply's headers with the type that its content has: servers and proxies call events JSON or plain text, and an error
- * in JSON an event stream. Everything that follows reads this type alone.
+ * A reply's headers with the type that its content has: servers and proxies call events JSON or plain text, an error in JSON
+ * an event stream, and an answer in JSON a page. Everything that follows reads this type alone.
  *
  * @param bytes what has arrived
  * @returns null: more has to arrive
@@ -27,20 +28,21 @@ export function trulyTyped(
   const type = (headers['content-type'] ?? '').trim().toLowerCase();
   const isClaimed = type.startsWith(EVENTS);
   if (!isClaimed && !MAY_BE_EVENTS.test(type)) return headers;
-  const text = bytes.toString('latin1', 0, LOOKED_AT_BYTES).replace(BEFORE_CONTENT, '');
-  if (text === '') return ended ? headers : null;
+  const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
+  const text = start.replace(BEFORE_CONTENT, '');
+  if (text === '' || HALF_A_MARK.test(start)) return ended ? headers : null;
   if (isClaimed) {
     if (text.startsWith('{')) return typed(headers, 'application/json');
-    if (text.startsWith('<')) return typed(headers, 'text/html');
+    if (text.startsWith('<')) return typed(headers, PAGE);
     return type === headers['content-type'] ? headers : typed(headers, type);
   }
   if (EVENT_LINE.test(text)) return typed(headers, `${EVENTS}; charset=utf-8`);
+  if (text.startsWith('{') && type.startsWith(PAGE)) return typed(headers, 'application/json');
   return !ended && text.length < LOOKED_AT_BYTES && mayBecomeEvents(text) ? null : headers;
 }
 
 const mayBecomeEvents = (text: string): boolean =>
-  HALF_A_MARK.test(text) ||
-  (!/\n./.test(text) && FIELDS.some((field) => field.startsWith(text) || text.startsWith(field)));
+  !/[\r\n]./.test(text) && FIELDS.some((field) => field.startsWith(text) || text.startsWith(field));
 
 const typed = (headers: IncomingHttpHeaders, type: string): IncomingHttpHeaders => ({
   ...headers,

@@ -4,6 +4,9 @@ import type { ReplySink } from './reply.ts';
 /** The most bytes that wait for a consumer before the connection is paused. */
 const MAX_WAITING_BYTES = 262_144;
 
+/** Takes the chunks of a body in order, and returns what they are to be read as. */
+export type TextRepair = (chunk: Buffer) => Buffer;
+
 /** The provider's side of a body: can be paused and resumed. */
 interface Source {
   pause(): void;
@@ -21,6 +24,8 @@ export class ReplyBody {
   hasPaused = false;
   #ended = false;
   #error: GatewayError | null = null;
+  /** Null for nearly every reply. */
+  #repair: TextRepair | null = null;
   /** Without a consumer it takes what comes; the check of the reply bounds it. */
   unbounded = false;
   /** After the sink has cancelled, it cannot block the rest. */
@@ -51,16 +56,27 @@ export class ReplyBody {
     return this.#waiting[0] ?? Buffer.alloc(0);
   }
 
-  push(chunk: Buffer): void {
+  /** Returns the chunk as it is read. */
+  push(received: Buffer): Buffer {
+    const chunk = this.#repair === null ? received : this.#repair(received);
     // undici delivers nothing when it is resumed with nothing to read; a sink that then pauses would loop for ever.
-    if (chunk.length === 0) return;
+    if (chunk.length === 0) return chunk;
     if (this.#sink !== null && !this.#paused && this.#waiting.length === 0) {
       this.#pass(this.#sink, chunk);
-      return;
+      return chunk;
     }
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
     if (this.#waitingBytes > MAX_WAITING_BYTES && !this.unbounded) this.#pause();
+    return chunk;
+  }
+
+  /** From its beginning on, which waits, its bytes are read with this repair. */
+  repair(repair: TextRepair): void {
+    const start = repair(this.peek());
+    this.#repair = repair;
+    this.#waiting = [start];
+    this.#waitingBytes = start.length;
   }
 
   end(): void {

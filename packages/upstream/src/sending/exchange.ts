@@ -164,9 +164,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const state = this.#state;
     if (state.phase === 'over' || chunk.length === 0) return;
-    this.body.push(chunk);
+    const read = this.body.push(chunk);
     if (state.phase === 'open') this.#deadline.touch();
-    else if (state.phase === 'checking') this.#check(state.start, chunk);
+    else if (state.phase === 'checking') this.#check(state.start, read);
     else if (this.body.waitingBytes > MAX_CHECKED_BYTES) this.#refuse(this.status, '');
   }
 

@@ -1,3 +1,5 @@
+import type { Usage } from '../usage.ts';
+
 /** One answer's events, turned step by step. Made per answer; holds that answer's state. */
 export interface StreamStep<In, Out> {
   event(event: In): Iterable<Out>;
@@ -5,6 +7,8 @@ export interface StreamStep<In, Out> {
   end(): Iterable<Out>;
   /** Of an answer: whether nothing of it is missing but the marker of its end. Absent: that is never known. */
   readonly isComplete?: boolean;
+  /** Of an answer: what it has used by what its source has reported until now; null where that is not known. Absent: its events have it. */
+  readonly reported?: Usage | null;
   /** Whether what a whole answer used may still come. */
   readonly awaitsUsage?: boolean;
 }

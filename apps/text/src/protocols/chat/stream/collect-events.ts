@@ -1,5 +1,6 @@
 import { ChatToolCallFragment } from '@gateway/contracts/openai/chat-wire';
 import { isObject, type JsonObject, objectAt, objectOf } from '../../../wire/json-object.ts';
+import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { readUpstream } from '../../../wire/read-upstream.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
 import { begunBy, CallFragments, type FollowedCall } from './call-fragments.ts';
@@ -11,6 +12,8 @@ interface Choice {
   /** Without its message. */
   members: JsonObject;
   message: JsonObject;
+  /** A message that came whole, instead of its deltas or beside them. */
+  whole: JsonObject;
   readonly calls: CallFragments<CollectedCall>;
 }
 
@@ -24,15 +27,21 @@ export function createCompletionCollector(): EventCollector {
   const choices = new Map<unknown, Choice>();
   return {
     take: ({ choices: pieces, ...chunk }) => {
-      members = { ...members, ...named(chunk) };
+      const { usage } = chunk;
+      members = {
+        ...members,
+        ...named(chunk),
+        ...(isObject(usage) && { usage: mergedCounters(objectOf(members?.usage), usage) }),
+      };
       for (const piece of Array.isArray(pieces) ? pieces.filter(isObject) : []) {
-        const { delta, ...more } = piece;
+        const { delta, message: whole, ...more } = piece;
         const index = piece.index ?? 0;
         const choice = choices.get(index) ?? begunChoice(index);
         choices.set(index, choice);
         choice.members = { ...choice.members, ...named(more) };
         const { tool_calls: calls, ...message } = objectOf(delta);
         choice.message = joinedDelta(choice.message, message);
+        choice.whole = { ...choice.whole, ...named(objectOf(whole)) };
         if (Array.isArray(calls)) for (const call of calls.filter(isObject)) takeCall(choice, call);
       }
     },
@@ -48,6 +57,7 @@ export function createCompletionCollector(): EventCollector {
 const begunChoice = (index: unknown): Choice => ({
   members: { index },
   message: {},
+  whole: {},
   calls: new CallFragments<CollectedCall>((fragment) => ({ ...begunBy(fragment), members: {} })),
 });
 
@@ -56,10 +66,11 @@ function takeCall({ calls }: Choice, piece: JsonObject): void {
   call.members = joinedDelta(call.members, piece);
 }
 
-const messageOf = ({ message, calls }: Choice): JsonObject => ({
+const messageOf = ({ message, whole, calls }: Choice): JsonObject => ({
   role: 'assistant',
   content: null,
   ...message,
+  ...unsaid(whole, message),
   ...(calls.all.length > 0 && { tool_calls: calls.all.map(wholeCall) }),
 });
 
@@ -69,6 +80,10 @@ function wholeCall({ members: { index: _, ...call }, text, custom }: CollectedCa
   const called = objectAt(call, kind);
   return called === null ? call : { ...call, [kind]: { ...called, [member]: text } };
 }
+
+/** What a whole message has beyond its deltas. */
+const unsaid = (whole: JsonObject, message: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(whole).filter(([name]) => (message[name] ?? '') === ''));
 
 /** Without what is null: a later chunk takes nothing back. */
 const named = (members: JsonObject): JsonObject =>

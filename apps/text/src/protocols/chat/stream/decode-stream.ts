@@ -12,7 +12,7 @@ import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
-import { NO_USAGE } from '../../../wire/usage.ts';
+import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { callsOf, contentPieces, exactCalls, reasoningOf } from '../reply/output.ts';
@@ -106,6 +106,10 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   get isComplete(): boolean {
     return this.#finishWord !== null;
+  }
+
+  get reported(): Usage | null {
+    return this.#report.usage;
   }
 
   get awaitsUsage(): boolean {

@@ -1,3 +1,4 @@
+import { dataOf, hasEmptyData } from '@gateway/contracts/event-stream/frame-data';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, DONE_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
@@ -107,8 +108,8 @@ export function createChatStreamReader({
     frame: (frame) => {
       const { latin1 } = frame;
       if (passesUnread(latin1)) return 'delta';
-      const { data } = frame;
-      if (data === null) return 'event';
+      const data = dataOf(frame);
+      if (data === null) return hasEmptyData(frame) ? 'hidden' : 'event';
       const chunk = readEvent(data);
       if (chunk !== null) {
         known = textChunkOf(chunk, latin1) ?? known;

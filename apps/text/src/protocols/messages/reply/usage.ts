@@ -2,6 +2,7 @@ import { lookUp } from '@gateway/contracts/look-up';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { AnswerPlan } from '../../../neutral/target.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
+import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';
 import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
@@ -47,16 +48,6 @@ export function mergeUsage(earlier: JsonObject | null, later: unknown): JsonObje
 
 const inputIn = (usage: JsonObject): number =>
   INPUT_COUNTERS.reduce((sum, name) => sum + reportedCount(usage[name]), 0);
-
-function mergedCounters(earlier: JsonObject, later: JsonObject): JsonObject {
-  const merged = { ...earlier };
-  for (const [name, value] of Object.entries(later)) {
-    const known = earlier[name];
-    if (isJsonObject(known) && isJsonObject(value)) merged[name] = mergedCounters(known, value);
-    else if (value !== null && !(reportedCount(known) > reportedCount(value))) merged[name] = value;
-  }
-  return merged;
-}
 
 function encodeCalls({ webSearches, otherCalls: { web_fetch: fetches = 0 } = {} }: Usage) {
   return webSearches + fetches > 0 ? { web_search_requests: webSearches, web_fetch_requests: fetches } : null;

@@ -3,6 +3,9 @@ import type { EventCollector } from '../../../wire/stream/event-collector.ts';
 import { TurnRecorder } from '../reply/paused-turn.ts';
 import { mergeUsage } from '../reply/usage.ts';
 
+/** A message whose first event its server leaves out. */
+const UNNAMED: JsonObject = { type: 'message', role: 'assistant' };
+
 /** The message as it began, with its blocks and how it ended. */
 export function createMessageCollector(): EventCollector {
   const turn = new TurnRecorder();
@@ -13,11 +16,15 @@ export function createMessageCollector(): EventCollector {
       if (event.type === 'message_start') {
         message = objectAt(event, 'message');
         usage = mergeUsage(null, message?.usage);
-      } else if (event.type === 'message_delta') {
+        return;
+      }
+      message ??= UNNAMED;
+      if (event.type === 'message_delta') {
         const { delta: _, type: __, usage: reported, ...members } = event;
-        message = message && { ...message, ...members, ...objectAt(event, 'delta') };
+        message = { ...message, ...members, ...objectAt(event, 'delta') };
         usage = mergeUsage(usage, reported);
-      } else turn.record(data);
+      } else if (event.type === 'message_stop') usage = mergeUsage(usage, event.usage);
+      else turn.record(data);
     },
     body: () => message && { ...message, content: turn.content, ...(usage && { usage }) },
   };

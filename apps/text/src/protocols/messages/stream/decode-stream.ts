@@ -106,6 +106,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
         if (event.delta?.stop_reason) this.#ending = event.delta;
         break;
       case 'message_stop':
+        this.#count(event.usage);
         yield* this.#finish();
         break;
       case 'ping':

@@ -1,3 +1,4 @@
+import { dataOf, hasEmptyData } from '@gateway/contracts/event-stream/frame-data';
 import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { meansFailure } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
@@ -58,7 +59,8 @@ export function createMessagesStreamReader(): StreamReader {
       if (meansFailure(reason)) reportedFailure = String(reason);
       else stopped ||= typeof reason === 'string' && reason !== '';
     },
-    message_stop: () => {
+    message_stop: (event) => {
+      usage = mergeUsage(usage, event.usage);
       ended = true;
     },
     error: (event) => {
@@ -84,14 +86,15 @@ export function createMessagesStreamReader(): StreamReader {
   return {
     frame: (frame) => {
       if (passesUnread(frame.latin1)) return 'delta';
-      const { data } = frame;
-      const event = data === null ? null : readEvent(data);
+      const data = dataOf(frame);
+      if (data === null) return hasEmptyData(frame) ? 'hidden' : 'event';
+      const event = readEvent(data);
       if (event === null) return 'event';
       const type = textAt(event, 'type');
       const hadFailed = reportedFailure !== null;
       stepOf(type)?.(event);
       if (stepOf(type) === undefined && (reportsFailure(event) || isErrorEvent(frame)))
-        reportedFailure ??= failureWordOf(data ?? '');
+        reportedFailure ??= failureWordOf(data);
       // Clients know one event for a failure.
       return type === 'error' || hadFailed || reportedFailure === null ? 'event' : 'failed';
     },

@@ -134,7 +134,7 @@ export function createOutputCollector(): OutputCollector {
   /** The object that a text belongs to; null where its item is finished. Not every server announces it. */
   const holderAt = (position: Position, index: number, part: number, id: string | null): Mutable | null => {
     if (done.has(index)) return null;
-    const announced = { ...(id !== null && { id }), type: position.item, status: 'in_progress' };
+    const announced = { ...(id !== null && { id }), ...unannounced(position.item), status: 'in_progress' };
     const at = open.get(index) ?? openItem(announced);
     open.set(index, at);
     if (position.index === undefined) return at.own;
@@ -146,7 +146,7 @@ export function createOutputCollector(): OutputCollector {
   const listAt = ({ list }: PartList, index: number, { type }: JsonObject): Mutable[] | undefined => {
     if (done.has(index)) return undefined;
     const isReasoning = list === 'summary' || type === 'reasoning_text';
-    const at = open.get(index) ?? openItem({ type: isReasoning ? 'reasoning' : 'message' });
+    const at = open.get(index) ?? openItem(unannounced(isReasoning ? 'reasoning' : 'message'));
     open.set(index, at);
     return at[list];
   };
@@ -238,6 +238,12 @@ export function createOutputCollector(): OutputCollector {
 /** A part is announced, or ends, without a text that came otherwise. */
 const withoutEmptyTexts = (part: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(part).filter(([, value]) => value !== ''));
+
+/** An item that no event has announced, as far as its type tells. */
+const unannounced = (type: string): JsonObject => ({
+  type,
+  ...(type === 'message' && { role: 'assistant' }),
+});
 
 const openItem = (item: JsonObject): OpenItem => ({ item, own: {}, content: [], summary: [] });
 

@@ -1,3 +1,4 @@
+import { dataOf, hasEmptyData } from '@gateway/contracts/event-stream/frame-data';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength, writtenIn } from '../../../wire/answer-length.ts';
@@ -82,10 +83,13 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
         unread = frame.latin1;
         return 'delta';
       }
-      const { data } = frame;
-      const event = data === null ? null : readEvent(data);
-      if (event === null) isDone ||= data !== null;
-      if (data === null || event === null) return 'event';
+      const data = dataOf(frame);
+      if (data === null) return hasEmptyData(frame) ? 'hidden' : 'event';
+      const event = readEvent(data);
+      if (event === null) {
+        isDone = true;
+        return 'event';
+      }
       sequenceNumber = numberAt(event, 'sequence_number') ?? nextSequenceNumber() - 1;
       unread = null;
       const type = textAt(event, 'type') ?? '';
