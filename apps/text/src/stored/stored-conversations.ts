@@ -207,12 +207,23 @@ export const storedConversations = (
     },
     lock: async (id, delivery) => {
       if (!isId(id)) throw conversationNotFound(id);
-      const claim = await holdClaim(store, newOwner, `conversation:${id}`, delivery);
+      const claim = await holdClaim(store, newOwner, claimOf(id), delivery);
       if (claim === null) throw conversationLocked();
       return claim;
     },
   };
 };
+
+const claimOf = (id: string): string => `conversation:${id}`;
+
+/** Frees a conversation that a process which died had locked for this delivery; one that somebody else has stays locked. */
+export async function unlockConversation(
+  store: Pick<ConversationStore, 'claim'>,
+  { owner, id, delivery }: { readonly owner: string; readonly id: string; readonly delivery: string },
+): Promise<void> {
+  const claim = await store.claim(owner, claimOf(id), CHANGE_LEASE_MS, delivery);
+  await claim?.release();
+}
 
 const NO_ITEMS: WindowEnd = { head: '', items: 0, bytes: 0 };
 

@@ -446,6 +446,25 @@ test('a response whose worker died after that is not repeated: it fails with the
   expect(await records()).toMatchObject([{ outcome: 'failed', estimated: true }]);
 });
 
+test.for([
+  ['taken', 'completed'],
+  ['begun', 'failed'],
+] as const)(
+  'a conversation of a response whose worker died when it had %s it is free when that is %s',
+  async ([state, status]) => {
+    const text = await open();
+    const { id: conversation } = Object(await (await text.fetch('/v1/conversations', { body: {} })).json());
+    const { id } = await create(text, { conversation });
+    // As its worker locks it, for as long as a dead one has it.
+    const lock = [`conversation:${conversation}`, 600_000, jobIdOf(String(id))] as const;
+    expect(await text.services.conversations.claim('key_one', ...lock)).not.toBeNull();
+    await killWorkerThatHas(state, text);
+    await text.startWorker({ takeover: { lockMs: 500, checkMs: 250 } });
+    expect(await ended(text, id)).toMatchObject({ status });
+    expect((await post(text, { conversation, background: false })).status).toBe(200);
+  },
+);
+
 test('a response whose worker died after its end stays as it is, and is charged for what it used', async () => {
   const text = await open();
   const { id } = await create(text, {}, { identity: budgeted });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
@@ -13,6 +14,8 @@ import { conversationIn } from '../../call/request/history.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { originAt } from '../../stored/origins/maker.ts';
 import type { ResponseOrigin } from '../../stored/response-record.ts';
+import { unlockConversation } from '../../stored/stored-conversations.ts';
+import { objectOf, textAt } from '../../wire/json-object.ts';
 import { answerCall } from '../answer-call.ts';
 import {
   type BackgroundAccess,
@@ -35,7 +38,8 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
     const exchange = await openMemoryExchange({
       method: 'POST',
       path: '/v1/responses',
-      headers: input.headers,
+      // The next worker delivers it again: what this one has locked is that one's too.
+      headers: { ...input.headers, [INTERNAL_HEADERS.delivery]: jobId },
     });
     signal.addEventListener('abort', exchange.leave, { once: true });
     let call: TextCall | null = null;
@@ -81,10 +85,23 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
     if (error === undefined) return;
     const id = responseIdOf(jobId);
     await untilStored(async () => {
+      await freeConversation(access, id, jobId);
       if ((await recoverBackground(access, id)) === null) await failBackground(access, id, error);
     });
   },
 });
+
+/** A conversation is free when the end of its response is seen, though the worker that had locked it died. */
+async function freeConversation(
+  { services, responses }: BackgroundAccess,
+  id: string,
+  delivery: string,
+): Promise<void> {
+  const { owner, response } = (await responses.find(id)) ?? {};
+  const conversation = textAt(objectOf(response?.conversation), 'id');
+  if (owner === undefined || conversation === null) return;
+  await unlockConversation(services.conversations, { owner, id: conversation, delivery });
+}
 
 /** Until when an end that Redis does not take is tried again, in milliseconds after it was tried last. */
 const END_DELAYS_MS = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
