@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findFolderBreaches, readSources } from './folder-order.ts';
 import { findBreaches, readManifests } from './import-direction.ts';
 
-const manifests = readManifests(join(import.meta.dirname, '..'));
+const root = join(import.meta.dirname, '..');
+const manifests = readManifests(root);
 
 const withDependency = (folder: string, field: 'dependencies' | 'devDependencies', name: string) =>
   findBreaches(
@@ -36,4 +38,33 @@ test.for([
   ['packages/testkit', 'dependencies', '@gateway/stack', 'the testkit imports the stack'],
 ] as const)('%s with %s on %s is refused: %s', ([folder, field, name]) => {
   expect(withDependency(folder, field, name)).toHaveLength(1);
+});
+
+test('the folders of the text service keep to their order', () => {
+  const sources = readSources(root);
+  expect(sources.length).toBeGreaterThan(250);
+  expect(findFolderBreaches(sources)).toEqual([]);
+});
+
+const FLOORS = { app: [['low'], ['one', 'other'], ['high']], 'app/low': [['.'], ['inner']] };
+
+test.for([
+  ['app/low/a.ts', "import { b } from '../high/b.ts';", 'a folder imports from above'],
+  ['app/one/a.ts', "export { b } from '../other/deep/b.ts';", 'a folder imports from beside'],
+  ['app/one/a.ts', "await import('../high/b.ts')", 'an import at run time goes up'],
+  ['app/one/a.ts', "import { main } from '../main.ts';", 'a folder imports a file of the top'],
+  ['app/low/a.ts', "import type { b } from './inner/b.ts';", 'a type comes from above within a folder'],
+  ['app/new/a.ts', '', 'a folder has no floor'],
+] as const)('%s with %s is refused: %s', ([path, text]) => {
+  expect(findFolderBreaches([{ path, text }], FLOORS)).toHaveLength(1);
+});
+
+test.for([
+  ['app/high/a.ts', "import { b } from '../low/inner/b.ts';"],
+  ['app/one/a.ts', "import { b } from './deep/b.ts';"],
+  ['app/main.ts', "import { b } from './high/b.ts';"],
+  ['app/low/inner/a.ts', "import { b } from '../b.ts';"],
+  ['app/low/a.ts', "import { b } from '../../elsewhere/b.ts';"],
+] as const)('%s may: %s', ([path, text]) => {
+  expect(findFolderBreaches([{ path, text }], FLOORS)).toEqual([]);
 });

@@ -1,9 +1,11 @@
 /**
  * Imports point one way. A package can only import what its package.json declares, because pnpm gives it nothing else;
- * so the rule is checked on the manifests. `node scripts/import-direction.ts` prints what breaks it.
+ * so the rule is checked on the manifests. Inside a large app folders have an order (`folder-order.ts`), and the rule is checked on
+ * its files. `node scripts/import-direction.ts` prints what breaks it.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findFolderBreaches, readSources } from './folder-order.ts';
 
 interface Manifest {
   /** Folder from the root: `apps/edge`. */
@@ -129,7 +131,8 @@ export function readManifests(root: string): Manifest[] {
 }
 
 if (import.meta.main) {
-  const breaches = findBreaches(readManifests(join(import.meta.dirname, '..')));
+  const root = join(import.meta.dirname, '..');
+  const breaches = [...findBreaches(readManifests(root)), ...findFolderBreaches(readSources(root))];
   for (const breach of breaches) console.error(breach);
   process.exitCode = breaches.length > 0 ? 1 : 0;
 }

@@ -10,8 +10,8 @@ import { createEventFeed } from './background/event-feed.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
+import { openSockets } from './open-sockets.ts';
 import type { Sockets } from './sockets/accept-sockets.ts';
-import { openSockets } from './sockets/open-sockets.ts';
 
 /** The text service, and what takes its WebSockets. */
 export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import type { Conversation } from '../neutral/conversation.ts';
 import { SCALAR_PATHS } from '../neutral/scalar-paths.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { effectiveBody } from '../translation/effective-body.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';

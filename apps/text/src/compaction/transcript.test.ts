@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { PROTOCOLS } from '../conversion/protocols.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { testTokens } from '../testing/test-context.ts';
 import { SUMMARY_PROMPT, summaryRequest, TRANSCRIPT_BOUNDS } from './summary-request.ts';
 import { transcriptOf } from './transcript.ts';

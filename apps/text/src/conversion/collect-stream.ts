@@ -1,9 +1,9 @@
 import { collectReply } from '../neutral/reply/collect-reply.ts';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { atTier, type Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
-import { PROTOCOLS } from './protocols.ts';
 import type { TranslatedReply } from './translate-reply.ts';
 
 /** Collects an upstream's stream for a caller who does not stream. */

@@ -5,12 +5,12 @@ import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import { WholeArgumentsStep } from '../neutral/reply/whole-arguments.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { isErrorEvent } from '../wire/stream/stream-reader.ts';
 import { addUsage, atTier, NO_USAGE, type Usage } from '../wire/usage.ts';
-import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';
 import type { StopSequenceStep } from './stop-sequences.ts';
 

@@ -2,9 +2,9 @@ import { collectReply } from '../neutral/reply/collect-reply.ts';
 import type { Finish, Reply } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { runStep } from '../wire/stream/step.ts';
 import { addUsage, type Usage } from '../wire/usage.ts';
-import { PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';
 
 export interface TranslatedReply {

@@ -3,12 +3,12 @@ import { type Dropped, Losses } from '../neutral/losses.ts';
 import type { AnswerPlan, Target } from '../neutral/target.ts';
 import type { NamedTool, Tool } from '../neutral/tool.ts';
 import { ToolNames } from '../neutral/tool-names.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { emulateOutputFormat } from './output-emulation.ts';
-import { PROTOCOLS } from './protocols.ts';
 
 export interface RequestToTranslate {
   readonly caller: TextProtocol;

@@ -5,10 +5,10 @@ import type { Finish } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
+import { keepAliveFrame, PROTOCOLS } from '../protocols/protocols.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
-import { keepAliveFrame, PROTOCOLS } from './protocols.ts';
 import { restoreSteps } from './restore-calls.ts';
 
 /** What shows the caller something of the answer, as opposed to frames around it. */

@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/r50k_base';
 import { expect, test } from 'vitest';
-import { PROTOCOLS } from '../conversion/protocols.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { testTokens } from '../testing/test-context.ts';
 import { EXACT_CHARACTERS } from './count-text.ts';
 import { estimateTokens } from './estimate-tokens.ts';

@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import type { Reply } from '@gateway/upstream/replies/reply';
-import { PROTOCOLS } from '../conversion/protocols.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { upstreamCutOff, upstreamNonsense } from '../wire/read-upstream.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';

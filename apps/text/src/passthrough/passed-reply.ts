@@ -15,9 +15,9 @@ import {
   storeResponse,
   storesResponses,
 } from '../call/storing/store-response.ts';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, streamFixtures } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import { PROTOCOLS } from './protocols.ts';
 
 /** Members that every object inherits: a function, and an object. A table may not take one for a row of its own. */
 const NAMES = ['constructor', '__proto__'];

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import { collectReply } from '../neutral/reply/collect-reply.ts';
 import { testTarget } from '../testing/test-context.ts';
 import { CALLERS, dataOf, framesOf } from '../testing/test-streams.ts';
 import { parseObject } from '../wire/json-object.ts';
+import { PROTOCOLS } from './protocols.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 const clean = (text: string) => text;

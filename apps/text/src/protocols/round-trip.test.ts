@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StreamCollector } from '../conversion/collect-stream.ts';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
@@ -14,6 +13,7 @@ import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
 import { parseArguments } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
+import { PROTOCOLS } from './protocols.ts';
 
 const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
 

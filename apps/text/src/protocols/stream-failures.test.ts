@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
-import { keepAliveFrame } from '../conversion/protocols.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { keepAliveFrame } from './protocols.ts';
 
 const delta = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { PROTOCOLS } from '../conversion/protocols.ts';
 import { testTarget } from '../testing/test-context.ts';
 import { framesOf } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { callsOf } from '../wire/tool-calls.ts';
+import { PROTOCOLS } from './protocols.ts';
 
 /** A whole reply of each protocol with these two counts. */
 const REPLIES: Record<TextProtocol, (input: unknown, output: unknown) => { [member: string]: unknown }> = {

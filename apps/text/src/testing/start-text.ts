@@ -33,7 +33,7 @@ import type { TextServices } from '../call/request/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
 import { storeEnding } from '../endpoints/stored/read-stored.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
-import { openSockets } from '../sockets/open-sockets.ts';
+import { openSockets } from '../open-sockets.ts';
 import { createIdOrigins } from '../stored/origins/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
 import { partFilesIn } from '../stored/store/part-files.ts';

@@ -4,7 +4,7 @@ import { showAttempts } from '@gateway/model-service/show-attempts';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Attempt, UnreadableReply } from '@gateway/upstream/replies/reply';
-import { keepAliveFrame, PROTOCOLS } from '../../conversion/protocols.ts';
+import { keepAliveFrame, PROTOCOLS } from '../../protocols/protocols.ts';
 import { logAttempt, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';

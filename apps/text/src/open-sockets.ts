@@ -7,12 +7,12 @@ import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Redis } from 'ioredis';
-import type { TextServices } from '../call/request/text-call.ts';
-import type { TextSettings } from '../config.ts';
-import { createSockets, type Sockets } from './accept-sockets.ts';
-import { createCallerAccess } from './caller-access.ts';
-import { createRequestRunner } from './run-create.ts';
-import { createSocketMemory } from './socket-memory.ts';
+import type { TextServices } from './call/request/text-call.ts';
+import type { TextSettings } from './config.ts';
+import { createSockets, type Sockets } from './sockets/accept-sockets.ts';
+import { createCallerAccess } from './sockets/caller-access.ts';
+import { createRequestRunner } from './sockets/run-create.ts';
+import { createSocketMemory } from './sockets/socket-memory.ts';
 
 /** What its requests have in common with those over HTTP. */
 interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
