@@ -29,6 +29,12 @@ models:
     contextWindow: 1000
     maxOutputTokens: 1000
     price: { perThousandToolCalls: { web_search: 10 } }
+  searching-elsewhere:
+    kind: text
+    routes: [{ channel: responses }]
+    contextWindow: 1000
+    maxOutputTokens: 1000
+    price: { perThousandToolCalls: { web_search: 10 } }
   tiered:
     kind: text
     routes: [{ channel: chat }]
@@ -224,6 +230,24 @@ test('calls of tools are charged by count beside the tokens, and shown', async (
   expect(stack.text.lines.at(-1)).toMatchObject({
     toolCalls: 'web_search=3 web_fetch=1',
     costMicroUsd: 30_000,
+  });
+});
+
+test('of searches that are shown in a translated answer those that open a page are not charged', async () => {
+  const call = (action: object) => ({ type: 'web_search_call', status: 'completed', action });
+  const output = [
+    call({ type: 'search', query: 'whales' }),
+    call({ type: 'open_page', url: 'https://example.org' }),
+  ];
+  const { output: text, ...reply } = { output: [], ...REPLIES.responses([10, 20]) };
+  stack.first.script({ json: { ...reply, output: [...output, ...text] } });
+  const answer = await send('/v1/messages', requestOf('messages', 'searching-elsewhere', 'Hi'), [
+    budgetOf(10),
+  ]);
+  expect(await answer.json()).toMatchObject({ usage: { server_tool_use: { web_search_requests: 2 } } });
+  expect(await recorded()).toMatchObject({
+    consumption: { toolCalls: { web_search: 1 } },
+    costMicroUsd: 10_000,
   });
 });
 
