@@ -1,9 +1,9 @@
 import { batchHandler } from '@gateway/model-service/batch/batch-handler';
 import { batchResults } from '@gateway/model-service/batch/batch-results';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { RequestHandler } from 'express';
 import { audioBatches } from './audio-batches.ts';
 import type { AudioService } from './audio-service.ts';
 import { writeSpeech } from './speech/answer-job.ts';
@@ -26,7 +26,7 @@ export const createAudioService = (options: AudioAppOptions): Service =>
   });
 
 /** `/v1/audio/jobs…` */
-function audioJobHandlers(service: AudioService): Readonly<Record<string, RequestHandler>> {
+function audioJobHandlers(service: AudioService): Readonly<Record<string, Handler>> {
   const { queue, assets, now } = service;
   const batches = audioBatches(service);
   const handlers = jobHandlers({

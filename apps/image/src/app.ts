@@ -1,10 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import { batchHandler } from '@gateway/model-service/batch/batch-handler';
 import { batchResults } from '@gateway/model-service/batch/batch-results';
 import { jobHandlers } from '@gateway/model-service/jobs/job-handlers';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
-import type { Request, RequestHandler, Response } from 'express';
-import { assetsHandler } from './handlers/assets-handler.ts';
+import { serveAssets } from './handlers/assets-handler.ts';
 import { editsHandler } from './handlers/edits-handler.ts';
 import { generationsHandler } from './handlers/generations-handler.ts';
 import { imageBatches } from './handlers/image-batches.ts';
@@ -22,14 +23,14 @@ export const createImageService = (options: ImageAppOptions): Service =>
     handlers: {
       'POST /v1/images/generations': generationsHandler(options),
       'POST /v1/images/edits': editsHandler(options),
-      'GET /v1/images/assets/{id}': assetsHandler(options),
+      'GET /v1/images/assets/{id}': serveAssets(options),
       ...imageJobHandlers(options),
     },
   });
 
 /** `/v1/images/jobs…` */
-function imageJobHandlers(service: ImageService): Readonly<Record<string, RequestHandler>> {
-  const write = (output: ImageOutput, request: Request, response: Response) =>
+function imageJobHandlers(service: ImageService): Readonly<Record<string, Handler>> {
+  const write = (output: ImageOutput, request: IncomingMessage, response: ServerResponse) =>
     writeImages({ service, output, format: output.responseFormat ?? 'b64_json', request, response });
   const batches = imageBatches(service);
   const handlers = jobHandlers({

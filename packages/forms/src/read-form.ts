@@ -1,9 +1,8 @@
 import { createWriteStream } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Request, Response } from 'express';
 import multer from 'multer';
 import { brokenOff, formError, notUtf8, refusalError, tooMuchText, unknownPart } from './form-error.ts';
 import { type FilePart, type FormRefusal, type FormRules, UTF8_NAMES } from './form-rules.ts';
@@ -52,8 +51,8 @@ interface ReadFormOptions {
  * UTF-8, a broken form, a full disk
  */
 export async function readForm(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   { rules, uploads, discardRest }: ReadFormOptions,
 ): Promise<ReceivedForm> {
   try {
@@ -127,9 +126,9 @@ export async function readForm(
   };
   const read = new Promise<void>((resolve, reject) => {
     request.once('error', () => refuse(brokenOff));
-    multer(options).any()(request, response, (error: unknown) =>
-      error === undefined ? resolve() : reject(formError(error, rules)),
-    );
+    const done = (error: unknown) => (error === undefined ? resolve() : reject(formError(error, rules)));
+    // It reads any request; its types know Express's only.
+    Reflect.apply(multer(options).any(), undefined, [request, response, done]);
   });
   try {
     await Promise.race([read, refused.promise]);

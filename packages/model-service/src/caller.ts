@@ -1,4 +1,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type EventFrame, joinFrames } from '@gateway/contracts/event-stream/event-frame';
+
+/** What a caller is sent: events, or the bytes or the text of what is no event stream. */
+export type Sent = readonly EventFrame[] | Buffer | string;
 
 /** Who sends a request and gets its answer, whatever carries them. */
 export interface Caller {
@@ -18,9 +22,9 @@ export interface Caller {
   /** Sends the head of its answer, unless it has one. @param isAtOnce there is no output yet */
   begin(status: number, headers: OutgoingHttpHeaders, isAtOnce?: boolean): void;
   /** False: it takes less than it is sent. `onTaken` tells when it has taken all. */
-  send(output: Buffer | string): boolean;
-  end(output?: Buffer | string): void;
-  /** Ends an answer so that nobody takes it for a whole one. */
+  send(output: Sent): boolean;
+  end(output?: Sent): void;
+  /** Ends an answer so that nobody takes it for a whole one. One that has ended stays. */
   breakOff(): void;
   /** Calls back whenever it has taken all that it was sent. Returns what stops that. */
   onTaken(listener: () => void): () => void;
@@ -70,16 +74,16 @@ export class HttpCaller implements Caller {
     if (isAtOnce) this.#response.flushHeaders();
   }
 
-  send(output: Buffer | string): boolean {
-    return this.#response.write(output);
+  send(output: Sent): boolean {
+    return this.hasEnded || this.#response.write(written(output));
   }
 
-  end(output?: Buffer | string): void {
-    this.#response.end(output);
+  end(output?: Sent): void {
+    if (!this.hasEnded) this.#response.end(output && written(output));
   }
 
   breakOff(): void {
-    this.#response.destroy();
+    if (!this.hasEnded) this.#response.destroy();
   }
 
   onTaken(listener: () => void): () => void {
@@ -92,3 +96,6 @@ export class HttpCaller implements Caller {
     else this.#response.once('close', listener);
   }
 }
+
+const written = (output: Sent): Buffer | string =>
+  typeof output === 'string' || Buffer.isBuffer(output) ? output : joinFrames(output);

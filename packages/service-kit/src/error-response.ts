@@ -126,7 +126,7 @@ function errorBody(error: GatewayError, dialect: Dialect, requestId: string): st
 
 /**
  * Ends a reply with an error in the caller's dialect. After a reply has begun its connection is closed instead, so that
- * no client takes half a body for a whole one. (Event streams send their own error events.)
+ * no client takes half a body for a whole one; one that has ended stays. (Event streams send their own error events.)
  */
 export function writeError(
   response: ServerResponse,
@@ -136,7 +136,7 @@ export function writeError(
   const error = context.mayBePaid === true ? withoutRetry(toGatewayError(thrown)) : toGatewayError(thrown);
   context.failure = error;
   if (response.headersSent) {
-    response.destroy();
+    if (!response.writableEnded) response.destroy();
     return;
   }
   const { status, headers, body } = errorResponse(error, context.dialect, context.requestId);

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { RequestHandler } from 'express';
 import pino from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { LoadSettings, parseConfig } from './config.ts';
@@ -10,6 +9,7 @@ import { createReadiness } from './life/readiness.ts';
 import { createLoadGuard } from './load/load-guard.ts';
 import { createProcessLoad } from './load/process-load.ts';
 import { createMetrics } from './metrics.ts';
+import { type Handler, sendJson } from './request/handler.ts';
 import { CallerLeft, contextOf, identityOf } from './request/request-context.ts';
 import { createRequestLog } from './request/request-log.ts';
 import { createService } from './service-app.ts';
@@ -22,7 +22,7 @@ const post = (url: string, init: RequestInit = {}) =>
 test("a handler gets the caller's identity and the edge's request id", async () => {
   const { url } = await serveAudio({
     speech: (request, response) =>
-      void response.json({ identity: identityOf(request), requestId: contextOf(request).requestId }),
+      sendJson(response, { identity: identityOf(request), requestId: contextOf(request).requestId }),
   });
   expect(await (await post(url)).json()).toEqual({ identity, requestId: 'req_from_the_edge' });
 });
@@ -171,7 +171,7 @@ test('a service does not start with an endpoint without a handler, or a handler 
       onShed: () => undefined,
     }),
   };
-  const handler: RequestHandler = (_request, response) => void response.end();
+  const handler: Handler = (_request, response) => void response.end();
   expect(() => createService({ ...options, handlers: { 'POST /v1/audio/speech': handler } })).toThrow(
     'no handler for POST /v1/audio/transcriptions',
   );

@@ -3,13 +3,7 @@ import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/e
 import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type ErrorRequestHandler, type Express } from 'express';
 import { writeError } from './error-response.ts';
 import { isStray } from './identity/edge-connection.ts';
 import type { Readiness } from './life/readiness.ts';
@@ -17,6 +11,7 @@ import type { LoadGuard } from './load/load-guard.ts';
 import { type Metrics, pageOf } from './metrics.ts';
 import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
 import { checkRequest } from './request/check-request.ts';
+import type { Handler } from './request/handler.ts';
 import {
   contextOf,
   createContext,
@@ -37,7 +32,7 @@ export interface ServiceAppOptions {
   readonly deadline: AbortSignal;
   readonly load: LoadGuard;
   /** One handler for each endpoint of the service, named `METHOD /path/{id}`. */
-  readonly handlers: Readonly<Record<string, RequestHandler>>;
+  readonly handlers: Readonly<Record<string, Handler>>;
 }
 
 /** Calls an endpoint's handler for a request that the edge has let in, and that has a context. Any error becomes the reply. */
@@ -51,7 +46,6 @@ type Serve = (
   response: ServerResponse,
   observe: Observe,
 ) => void;
-type Handle = (endpoint: Endpoint, request: Request, response: Response, observe: Observe) => void;
 
 /** A service: in the edge's own process, or as a server of its own. */
 export interface Service {
@@ -69,27 +63,15 @@ export interface Service {
  */
 export function createService(options: ServiceAppOptions): Service {
   const { requestLog } = options;
-  const serve = asExpress(createHandle(options));
+  const serve = createServe(options);
   return {
     dispatch: (endpoint, request, response) => serve(endpoint, request, response, requestLog.count),
     app: createServiceApp(options, serve),
   };
 }
 
-/** Gives a request without an Express app the members of Express that handlers use. */
-function asExpress(handle: Handle): Serve {
-  const app = bareExpress();
-  return (endpoint, plainRequest, plainResponse, observe) => {
-    const request: Request = Object.setPrototypeOf(plainRequest, app.request);
-    const response: Response = Object.setPrototypeOf(plainResponse, app.response);
-    request.res = response;
-    response.req = request;
-    handle(endpoint, request, response, observe);
-  };
-}
-
-function createHandle({ service, handlers, deadline, load: guard }: ServiceAppOptions): Handle {
-  const handlerOf = new Map<Endpoint, RequestHandler>();
+function createServe({ service, handlers, deadline, load: guard }: ServiceAppOptions): Serve {
+  const handlerOf = new Map<Endpoint, Handler>();
   const unused = new Set(Object.keys(handlers));
   for (const endpoint of ENDPOINTS) {
     if (endpoint.service !== service) continue;
@@ -110,10 +92,10 @@ function createHandle({ service, handlers, deadline, load: guard }: ServiceAppOp
     if (identity === null && endpoint.auth === 'key') return fail(notThroughGateway());
     const handler = handlerOf.get(endpoint);
     if (handler === undefined) return fail(new Error(`${endpoint.path} is not an endpoint of ${service}`));
-    request.params = paramsOf(endpoint, pathOf(request.url));
     try {
+      const params = paramsOf(endpoint, pathOf(request.url ?? '/'));
       load.admit(bodyBytesOf(request));
-      const handling: unknown = handler(request, response, fail);
+      const handling = handler(request, response, params);
       if (handling instanceof Promise) handling.catch(fail);
     } catch (error) {
       fail(error);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
+import { responseEndAfter, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Passes } from '@gateway/metering/keys/pass';
@@ -48,8 +49,7 @@ const EndEvent = z.looseObject({
   response: z.looseObject({ error: z.looseObject({ message: z.string() }).nullish() }).optional(),
   message: z.string().optional(),
 });
-const GOOD_ENDS = ['response.completed', 'response.incomplete'];
-const BAD_ENDS = ['response.failed', 'error'];
+const FAILURES: ReadonlySet<string> = new Set(STREAM_EVENTS.responses.failure);
 /** The first that a model says, thinks or refuses. */
 const OUTPUT = /^event: response\.(?:output_text|reasoning\w*|refusal)\.delta/;
 
@@ -103,8 +103,8 @@ async function readStream(reply: Response, elapsed: () => number): Promise<Parti
     for (const frame of frames.push(Buffer.from(chunk))) {
       const [, type = ''] = /^event: (\S+)/.exec(frame.latin1) ?? [];
       if (OUTPUT.test(frame.latin1)) firstOutputMs ??= elapsed();
-      if (GOOD_ENDS.includes(type)) end = { isOk: true, error: null };
-      if (BAD_ENDS.includes(type)) end = { error: endMessageOf(frame.data ?? '') };
+      if (FAILURES.has(type)) end = { error: endMessageOf(frame.data ?? '') };
+      else if (responseEndAfter(type) !== undefined) end = { isOk: true, error: null };
     }
   }
   return { ...end, firstOutputMs };

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
@@ -5,14 +6,13 @@ import type { SpeechOutput } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import type { Request, Response } from 'express';
 
 /** Answers with stored speech. Resolves when the caller has got all of it. */
 export async function writeSpeech(
   assets: Pick<AssetStore, 'open'>,
   output: SpeechOutput,
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<Delivery> {
   const { assetId, contentType, channel, costMicroUsd, sizeBytes, dropped = [] } = output;
   const context = contextOf(request);

@@ -1,5 +1,6 @@
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { jsonIn } from '@gateway/contracts/json/json-object';
@@ -22,18 +23,18 @@ export class AudioAsEvents implements RelayedStream {
     const bytes = this.#left.length === 0 ? chunk : Buffer.concat([this.#left, chunk]);
     const whole = bytes.length - (bytes.length % UNIT_BYTES);
     this.#left = Buffer.from(bytes.subarray(whole));
-    return whole === 0 ? null : this.#delta(bytes.subarray(0, whole));
+    return whole === 0 ? null : [this.#delta(bytes.subarray(0, whole))];
   }
 
   /** Providers of raw audio do not report usage, so the last event has none either. */
   end(): Output {
     this.#isWhole = true;
-    const last = this.#left.length === 0 ? '' : this.#delta(this.#left);
-    return `${last}${dataFrame({ type: 'speech.audio.done' })}`;
+    const last = this.#left.length === 0 ? [] : [this.#delta(this.#left)];
+    return [...last, dataFrame({ type: 'speech.audio.done' })];
   }
 
-  fail(error: GatewayError): string {
-    return errorFrame(error);
+  fail(error: GatewayError): readonly string[] {
+    return [errorFrame(error)];
   }
 
   get isWhole(): boolean {
@@ -107,7 +108,7 @@ export class EventsAsAudio implements RelayedStream {
   }
 
   #read({ data, latin1 }: Frame): Buffer | null {
-    if (this.#isWhole || data === null || data === '[DONE]') return null;
+    if (this.#isWhole || data === null || data === END_MARK) return null;
     if (isErrorEvent(latin1)) throw broken('The upstream ended its answer with an error.');
     const event = SpeechEvent.safeParse(jsonIn(data, parseJson)).data;
     if (event === undefined) return null;

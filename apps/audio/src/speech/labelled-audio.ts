@@ -68,8 +68,8 @@ export class LabelledAudio implements RelayedStream {
   }
 
   #label(held: Buffer, output: Output): Output {
-    if (output === null) return null;
-    const bytes = Buffer.concat([held, Buffer.from(output)]);
+    if (!Buffer.isBuffer(output)) return output;
+    const bytes = Buffer.concat([held, output]);
     const found = audioTypeOf(bytes);
     if (found !== 'undecided') return this.#release(bytes, found);
     this.#held = bytes;

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
@@ -16,6 +17,7 @@ import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { type JsonBody, readJsonBody } from '@gateway/service-kit/request/json-body';
 import {
   CallerLeft,
@@ -29,7 +31,6 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { Request, RequestHandler, Response } from 'express';
 import type { AudioJobKind } from '../audio-service.ts';
 import { errorFrame } from '../event-frames.ts';
 import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
@@ -53,7 +54,7 @@ interface SpeechOptions extends JobService<AudioJobKind> {
  * characters of the input, as soon as an upstream has begun to speak them. Under `Prefer` or `Idempotency-Key` it is a job.
  */
 export const speechHandler =
-  (service: SpeechOptions): RequestHandler =>
+  (service: SpeechOptions): Handler =>
   async (request, response) => {
     const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
     const context = contextOf(request);
@@ -92,7 +93,7 @@ export const speechHandler =
       context,
       keepAliveMs,
       head: () => headOf(EVENT_STREAM_TYPE, context),
-      errorText: errorFrame,
+      errorFrames: (error) => [errorFrame(error)],
     });
     context.mayBePaid = true;
     waiting.begin();
@@ -178,8 +179,8 @@ interface QueueOptions {
   readonly wishes: JobWishes;
   readonly speech: SpeechRequest;
   readonly estimate: UsageResult;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** Speech that goes on without its caller is made by a worker, whole. */

@@ -45,12 +45,12 @@ class SpeechEvents implements EventMapper {
     return PASS;
   }
 
-  end(): string | GatewayError {
-    return this.isWhole ? '' : broken('The upstream ended its answer too early.');
+  end(): readonly string[] | GatewayError {
+    return this.isWhole ? [] : broken('The upstream ended its answer too early.');
   }
 
-  fail(error: GatewayError): string {
-    return this.failure === null ? errorFrame(error) : '';
+  fail(error: GatewayError): readonly string[] {
+    return this.failure === null ? [errorFrame(error)] : [];
   }
 
   get isWhole(): boolean {

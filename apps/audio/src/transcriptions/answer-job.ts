@@ -60,7 +60,7 @@ export async function streamJob({ keepAliveMs, submitted, response, context }: A
     context,
     keepAliveMs,
     head: () => ({ ...EVENT_STREAM, ...idsOf(context) }),
-    errorText: errorFrame,
+    errorFrames: (error) => [errorFrame(error)],
     mayInterrupt: () => isBetweenEvents,
   });
   waiting.begin();

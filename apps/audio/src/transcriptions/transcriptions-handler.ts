@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { Price } from '@gateway/contracts/models/price';
@@ -15,12 +16,12 @@ import {
   submitJob,
 } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { refuseEncoding } from '@gateway/service-kit/request/json-body';
 import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { Request, RequestHandler } from 'express';
 import type { AudioJobKind } from '../audio-service.ts';
 import { estimateTranscription } from '../metering/transcription-usage.ts';
 import { streamJob, writeTranscript } from './answer-job.ts';
@@ -41,7 +42,7 @@ interface TranscriptionsOptions extends JobService<AudioJobKind> {
 }
 
 /** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
-export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHandler => {
+export const transcriptionsHandler = (options: TranscriptionsOptions): Handler => {
   const { queue, uploads, fileMaxBytes } = options;
   const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
@@ -91,7 +92,7 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): RequestHa
 
 /** The form as a job's input, once everything about it has been checked. */
 async function toInput(
-  request: Request,
+  request: IncomingMessage,
   { fields, files: [file] }: ReceivedForm,
   { upstream, uploads, maxJsonDepth }: TranscriptionsOptions,
 ): Promise<{ input: TranscriptionInput; price: Price | null }> {

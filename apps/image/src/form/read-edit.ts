@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ImageEditJsonRequest, ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type FormField, readForm } from '@gateway/forms/read-form';
@@ -7,7 +8,6 @@ import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-body';
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
-import type { Request, Response } from 'express';
 import { EDIT_FORM, formFields, formValues } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 import { type ReferenceFetching, storeReferences } from './store-references.ts';
@@ -39,8 +39,8 @@ export interface ReadEditOptions {
  * @throws {GatewayError} for a body that cannot be read, is too large, or breaks the protocol
  */
 export function readEdit(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   options: ReadEditOptions,
 ): Promise<ReceivedEdit> {
   const [type] = (request.headers['content-type'] ?? '').split(';');
@@ -50,8 +50,8 @@ export function readEdit(
 }
 
 async function readFormEdit(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   { uploads }: ReadEditOptions,
 ): Promise<ReceivedEdit> {
   refuseEncoding(request);
@@ -79,7 +79,7 @@ const FORM_IMAGE = /^image(?:\[\d*\])?$/;
 const REFERENCES: ReadonlySet<string> = new Set(['images', 'mask', 'markup']);
 
 async function readJsonEdit(
-  request: Request,
+  request: IncomingMessage,
   { uploads, fetching, editJsonMaxBytes: maxBytes, maxJsonDepth: maxDepth }: ReadEditOptions,
 ): Promise<ReceivedEdit> {
   const { value } = await readJsonBody(request, { maxBytes, maxDepth });

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
@@ -6,7 +7,6 @@ import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { contextOf, endedRequest } from '@gateway/service-kit/request/request-context';
-import type { Request, Response } from 'express';
 import { errorFrame, streamHead } from '../stream/image-events.ts';
 import { completedEvents, expandEvent } from '../stream/job-events.ts';
 import type { ImageService } from './image-service.ts';
@@ -19,8 +19,8 @@ interface AnswerOptions {
   readonly format: ImageResponseFormat;
   /** The caller wants images as they come. */
   readonly streams: boolean;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** Answers a request for images that a worker makes. */
@@ -47,7 +47,7 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
     context,
     keepAliveMs: service.keepAliveMs,
     head: () => streamHead(context),
-    errorText: errorFrame,
+    errorFrames: (error) => [errorFrame(error)],
     mayInterrupt: () => isBetweenEvents,
   });
   waiting.begin();
@@ -80,7 +80,7 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
   }
 }
 
-async function write(response: Response, piece: string): Promise<void> {
+async function write(response: ServerResponse, piece: string): Promise<void> {
   if (response.destroyed || response.write(piece)) return;
   await new Promise<void>((resolve) => {
     const goOn = () => {

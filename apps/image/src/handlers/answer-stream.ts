@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput } from '@gateway/contracts/jobs';
@@ -24,7 +25,6 @@ import {
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
-import type { Request, Response } from 'express';
 import { streamingCandidates } from '../families/rules-for.ts';
 import { createImageCollector, type ImageCollector } from '../making/reply/image-collector.ts';
 import { readWholeImages } from '../making/reply/whole-images.ts';
@@ -42,8 +42,8 @@ interface StreamOptions {
   readonly model: ResolvedModel;
   readonly order: ImageOrder;
   readonly prepare: Prepare;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /**
@@ -62,7 +62,7 @@ export async function answerStream(options: StreamOptions): Promise<void> {
     context,
     keepAliveMs: service.keepAliveMs,
     head: () => streamHead(context),
-    errorText: errorFrame,
+    errorFrames: (error) => [errorFrame(error)],
   });
   try {
     await streamTo(waiting, { ...options, caller });
@@ -173,7 +173,7 @@ async function streamTo(
     await metered.givenBack();
     waiting.end();
     caller.begin(200, headersWith(missing));
-    caller.end(events.map(({ frame }) => frame).join(''));
+    caller.end(events.map(({ frame }) => frame));
     return;
   }
   const { events, stream } = imageStream(order.n ?? 1, job.take);

@@ -2,8 +2,10 @@ import { pipeline } from 'node:stream/promises';
 import type { AssetInfo, ByteRange } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { verifyAssetUrl } from '@gateway/jobs/files/asset-url';
+import { writeError } from '@gateway/service-kit/error-response';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import type { Request, RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
 import type { ImageService } from './image-service.ts';
 
 /** Only images are handed out; a job's stored output is in the same store. */
@@ -13,11 +15,23 @@ const SCRIPTABLE = 'image/svg+xml';
 /** How long a URL at the store holds at most; following it takes a moment. */
 const MAX_REDIRECT_SECONDS = 300;
 
+/** The endpoint as an Express app of its own: Express knows ranges, and whether a caller's copy is fresh. */
+export function serveAssets(service: Pick<ImageService, 'assets' | 'secret' | 'now'>): Handler {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.get('/v1/images/assets/:id', assetsHandler(service));
+  const onError: ErrorRequestHandler = (error, request, response, _next) =>
+    writeError(response, error, contextOf(request));
+  app.use(onError);
+  return (request, response) => void app(request, response);
+}
+
 /**
  * `GET` and `HEAD /v1/images/assets/{id}`: an image, or a range of it, to anybody with its signed URL. Where the store can be
  * reached by callers, they are sent there.
  */
-export const assetsHandler =
+const assetsHandler =
   ({ assets, secret, now }: Pick<ImageService, 'assets' | 'secret' | 'now'>): RequestHandler =>
   async (request, response) => {
     const id = String(request.params.id);

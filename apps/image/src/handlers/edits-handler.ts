@@ -1,11 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { isStrict, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
-import type { Request, RequestHandler, Response } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor, streamingCandidates } from '../families/rules-for.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
@@ -25,7 +26,7 @@ const KIND = 'image.edit';
 
 /** `POST /v1/images/edits`: reads the images to disk, checks them, has a worker edit them, and answers with what it made. */
 export const editsHandler =
-  (service: ImageService): RequestHandler =>
+  (service: ImageService): Handler =>
   async (request, response) => {
     const wishes = wishesOf(request);
     await using slot = await reserveSlot(service, { kind: KIND, wishes, request }).catch((error: unknown) => {
@@ -120,8 +121,8 @@ export async function checkEdit(
 async function streamEdit(
   service: ImageService,
   { model, input, order }: CheckedEdit,
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<void> {
   const { uploads } = service;
   await using masks = openMasks(input.mask, model, uploads);

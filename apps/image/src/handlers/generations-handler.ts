@@ -3,12 +3,12 @@ import { ImageGenerationRequest } from '@gateway/contracts/openai/images';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { isStrict, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { contextOf, identityOf, type LogFields } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { RequestHandler } from 'express';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor, streamingCandidates } from '../families/rules-for.ts';
 import { generationRequest } from '../making/request/generation-request.ts';
@@ -21,7 +21,7 @@ const KIND = 'image.generation';
 
 /** `POST /v1/images/generations`: checks the request, has a worker make the images, and answers with them. */
 export const generationsHandler =
-  (service: ImageService): RequestHandler =>
+  (service: ImageService): Handler =>
   async (request, response) => {
     const context = contextOf(request);
     const identity = identityOf(request);

@@ -1,10 +1,10 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
 import { contextOf, type RequestContext } from '@gateway/service-kit/request/request-context';
-import type { Request, Response } from 'express';
 import type { ImageService } from './image-service.ts';
 import { renderReply } from './render-reply.ts';
 
@@ -12,8 +12,8 @@ interface WriteOptions {
   readonly service: Pick<ImageService, 'assets' | 'publicUrl' | 'secret' | 'now'>;
   readonly output: ImageOutput;
   readonly format: ImageResponseFormat;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** Answers with what a job made; its URLs are signed now. Resolves when the caller has got all of it. */

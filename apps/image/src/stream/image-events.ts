@@ -1,5 +1,6 @@
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
@@ -14,8 +15,6 @@ const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 /** An event's own type. There is no quote within base64, so an image before it does not mislead the search. */
 const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
 const COMPLETED = '.completed';
-/** Some servers end every stream with it. */
-const MARK = '[DONE]';
 
 /**
  * A stream of images for the caller, and what it is read by.
@@ -72,11 +71,11 @@ class ImageEvents implements EventMapper {
     this.#onEvent = onEvent;
   }
 
-  frame(frame: Frame): typeof PASS | string {
+  frame(frame: Frame): typeof PASS | readonly string[] {
     const kind = kindOf(frame.latin1);
     const sent = frame.data ?? '';
-    if (sent === MARK || frame.data === null) {
-      this.#isMarkedEnded ||= sent === MARK;
+    if (sent === END_MARK || frame.data === null) {
+      this.#isMarkedEnded ||= sent === END_MARK;
       return PASS;
     }
     const data = withBase64(sent);
@@ -84,16 +83,16 @@ class ImageEvents implements EventMapper {
     if (kind === 'completed') this.completed.push(withoutImage(data));
     if (kind === 'error')
       this.failure = broken('The upstream reported an error in the middle of the stream.');
-    return data === sent ? PASS : `event: ${TYPE.exec(data)?.[1] ?? 'message'}\ndata: ${data}\n\n`;
+    return data === sent ? PASS : [`event: ${TYPE.exec(data)?.[1] ?? 'message'}\ndata: ${data}\n\n`];
   }
 
-  end(): string | GatewayError {
-    if (this.completed.length > 0 || this.failure !== null) return '';
+  end(): readonly string[] | GatewayError {
+    if (this.completed.length > 0 || this.failure !== null) return [];
     return broken('The upstream ended the stream before an image was complete.');
   }
 
-  fail(error: GatewayError): string {
-    return this.failure === null ? errorFrame(error) : '';
+  fail(error: GatewayError): readonly string[] {
+    return this.failure === null ? [errorFrame(error)] : [];
   }
 
   get rest(): RelayedStream['rest'] {

@@ -68,7 +68,7 @@ const rethrow = (cause: unknown): never => {
 };
 
 async function write(caller: Caller, { frames }: EventPage, signal: AbortSignal): Promise<void> {
-  if (frames.length === 0 || caller.send(frames.join('')) || signal.aborted) return;
+  if (frames.length === 0 || caller.send(frames) || signal.aborted) return;
   await new Promise<void>((resolve) => {
     const goOn = () => {
       stop();
@@ -81,19 +81,20 @@ async function write(caller: Caller, { frames }: EventPage, signal: AbortSignal)
 }
 
 function showAlive(caller: Caller): void {
-  if (caller.hasBegun && !caller.isFull) caller.send(COMMENT_FRAME);
+  if (caller.hasBegun && !caller.isFull) caller.send([COMMENT_FRAME]);
 }
 
 /** A log that is full has no last event: the caller learns where the response is. */
-function lastFrames({ rest, last }: EventPage): string {
-  if (rest !== 'full') return DONE_FRAME;
+function lastFrames({ rest, last }: EventPage): readonly string[] {
+  if (rest !== 'full') return [DONE_FRAME];
   const code = 'server_error';
   const message =
     'The stream of this response is longer than what is stored. Read the response itself, without `stream`.';
   const error = { type: code, code, message, param: null };
-  return (
-    namedFrame({ type: 'error', sequence_number: last + 1, code, message, param: null, error }) + DONE_FRAME
-  );
+  return [
+    namedFrame({ type: 'error', sequence_number: last + 1, code, message, param: null, error }),
+    DONE_FRAME,
+  ];
 }
 
 /** Wakes one waiter. Being woken while nobody waits is remembered. */

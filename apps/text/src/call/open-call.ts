@@ -48,12 +48,15 @@ export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
  *
  * @throws {GatewayError} where another request has it, or it cannot be continued
  */
-export async function holdCall(call: OpenedCall, purpose: Purpose): Promise<HeldCall> {
+export function holdCall(call: OpenedCall, purpose: Purpose): HeldCall | Promise<HeldCall> {
   const { history } = call;
-  if (history.continued?.claim === undefined) return { ...call, ...NOTHING_HELD };
-  const claimed = await history.continued.claim(purpose);
-  const unknown = { history: { ...history, continued: null } };
-  return { ...call, ...NOTHING_HELD, ...(claimed ?? unknown) };
+  const free = { ...call, ...NOTHING_HELD };
+  if (history.continued?.claim === undefined) return free;
+  return history.continued
+    .claim(purpose)
+    .then((claimed) =>
+      claimed === null ? { ...free, history: { ...history, continued: null } } : { ...free, ...claimed },
+    );
 }
 
 /** Channels for a call; one that names what an earlier reply brought goes where that is known. */

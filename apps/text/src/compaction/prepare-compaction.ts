@@ -10,6 +10,7 @@ import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
+import { messageIn } from '../call/storing/store-turn.ts';
 import type { AnswerContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
@@ -17,7 +18,6 @@ import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { encodeUsage } from '../protocols/responses/reply/usage.ts';
 import { shownItem } from '../stored/shown-item.ts';
 import { newItemId } from '../stored/stored-conversations.ts';
-import { messageIn } from '../threads/thread-stream.ts';
 import { translatedHead } from '../translation/headers.ts';
 import { replyContextOf } from '../translation/relay-answer.ts';
 import { keptEcho } from '../translation/translation.ts';
@@ -97,7 +97,7 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   const frames = [
     ...encoder.event({ type: 'start', usage: NO_USAGE }),
     ...encoder.event({ type: 'finish', finish, usage: NO_USAGE }),
-  ].join('');
+  ];
   await turnIn(call.history)?.store(messageIn(frames), { request, candidate: reply.candidate });
   const written = isStored ? await storeLastFrame(frames, store) : frames;
   const end = () => {

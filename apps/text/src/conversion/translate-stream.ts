@@ -46,7 +46,7 @@ export class StreamTranslator implements RelayedStream {
   }
 
   /** Frames for the caller. None before the upstream's first good event: until then a failure can still be an HTTP error. */
-  push(bytes: Buffer): string {
+  push(bytes: Buffer): readonly string[] {
     return this.#encode(this.#source.push(bytes));
   }
 
@@ -64,12 +64,12 @@ export class StreamTranslator implements RelayedStream {
   }
 
   /** The upstream has closed. Call it once; it makes the error event where the answer was not complete. */
-  end(): string {
+  end(): readonly string[] {
     return this.#encode(this.#source.end());
   }
 
   /** The connection broke, a time limit passed, or the gateway stops: ends the caller's stream with this error. */
-  fail(error: GatewayError): string {
+  fail(error: GatewayError): readonly string[] {
     return this.#encode(this.#source.fail(error));
   }
 
@@ -130,14 +130,14 @@ export class StreamTranslator implements RelayedStream {
     return keepAliveFrame(this.#plan.caller);
   }
 
-  #encode(events: readonly StreamEvent[]): string {
-    let frames = '';
+  #encode(events: readonly StreamEvent[]): readonly string[] {
+    const frames: string[] = [];
     for (const event of events) {
       if (event.type === 'error') this.#failure = event.error;
       if (event.type === 'finish') this.#finish = event.finish;
       if (OUTPUT.has(event.type)) this.#hasOutput = true;
       if ('text' in event) this.#outputLength += event.text.length;
-      if (this.#source.started) for (const frame of this.#encoder.event(event)) frames += frame;
+      if (this.#source.started) frames.push(...this.#encoder.event(event));
     }
     return frames;
   }

@@ -1,5 +1,6 @@
 import { dataOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
@@ -39,7 +40,7 @@ export async function collectPassed(
     const data = dataOf(frame);
     reader.frame(frame);
     if (reader.reportedFailure !== null) throw explainFor(reply)(data ?? '');
-    const event = data === null || data === '[DONE]' ? null : parseBody(data);
+    const event = data === null || data === END_MARK ? null : parseBody(data);
     if (isJsonObject(event)) collector.take(event, data ?? '');
   };
   let sizeBytes = 0;

@@ -1,5 +1,7 @@
+import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { quoted, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
@@ -132,7 +134,7 @@ export function storeStreamId(
 }
 
 /** Events that show the response before its end. */
-const EARLY_EVENTS = ['"response.created"', '"response.in_progress"', '"response.queued"'];
+const EARLY_EVENTS = quoted(STREAM_EVENTS.responses.start);
 
 /** The same for an event. Returns what the caller gets instead; null: the event itself. */
 export function storeEvent(
@@ -140,7 +142,7 @@ export function storeEvent(
   reply: Reply,
   frame: Frame,
   { reader, ids }: { readonly reader: Pick<StreamReader, 'missingMembers'>; readonly ids: RepeatedCallIds },
-): string | Promise<string> | null {
+): EventFrame | Promise<EventFrame> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
   if (!isStorable(endpoint)) {
@@ -159,11 +161,8 @@ export function storeEvent(
     namedFrame({ ...event, type, response: { ...response, ...amendment } });
   if (!isLast) return amended(continued);
   const missing = withIds(reader.missingMembers?.(response, type) ?? null);
-  const { bytes, start, end } = frame;
   return storeResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
-    amendment === null && missing === null
-      ? bytes.toString('utf8', start, end)
-      : amended({ ...missing, ...amendment }),
+    amendment === null && missing === null ? frame : amended({ ...missing, ...amendment }),
   );
 }
 

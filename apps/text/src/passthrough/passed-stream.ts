@@ -1,3 +1,4 @@
+import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
@@ -10,13 +11,15 @@ import type { StreamReader } from '../wire/stream/stream-reader.ts';
 /** A frame may hold a whole image; beyond this it is the upstream's failure. */
 const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
+type Frames = readonly EventFrame[];
+
 interface PassedStream {
   readonly reader: StreamReader;
   readonly requestId: string;
   /** Gets each frame but deltas, after the reader has taken it, and returns what is sent instead; null: the frame itself. */
-  readonly onFrame: (frame: Frame) => string | Promise<string> | null;
+  readonly onFrame: (frame: Frame) => EventFrame | Promise<EventFrame> | null;
   /** Gets the frames that end a stream which broke, and returns what is sent instead. */
-  readonly onBroken?: (frames: string) => string | Promise<string>;
+  readonly onBroken?: (frames: readonly string[]) => Frames | Promise<Frames>;
   /** The error that an event's data reports in words of the upstream's own. */
   readonly explain: (data: string) => GatewayError;
 }
@@ -38,7 +41,7 @@ class PassedEvents implements EventMapper {
   readonly #explain: PassedStream['explain'];
   readonly #onBroken: PassedStream['onBroken'];
   /** What the caller gets later, with all that follows it. */
-  #held: Promise<string> | null = null;
+  #held: (EventFrame | Promise<EventFrame | Frames>)[] = [];
   /** The caller has got an error instead of the upstream's own words for it. */
   #isBrokenOff = false;
 
@@ -50,41 +53,39 @@ class PassedEvents implements EventMapper {
     this.#onBroken = onBroken;
   }
 
-  frame(frame: Frame): typeof PASS | string {
+  frame(frame: Frame): typeof PASS | Frames {
     const kind = this.#reader.frame(frame);
     if (kind === 'failed') {
       this.#isBrokenOff = true;
       return this.fail(this.#explain(frame.data ?? ''));
     }
     const replaced = kind === 'delta' ? null : this.#onFrame(frame);
-    if (kind === 'hidden') return '';
-    const held = this.#held;
-    if (held !== null) {
-      this.#held = held.then(async (text) => text + ((await replaced) ?? textOf(frame)));
-      return '';
-    }
-    if (!(replaced instanceof Promise)) return replaced ?? PASS;
-    this.#held = replaced;
-    return '';
+    if (kind === 'hidden') return [];
+    if (this.#held.length === 0 && !(replaced instanceof Promise))
+      return replaced === null ? PASS : [replaced];
+    this.#held.push(replaced ?? frame);
+    return [];
   }
 
-  takeHeld(): Promise<string> | null {
-    const held = this.#held;
-    this.#held = null;
-    return held;
+  takeHeld(): Promise<Frames> | null {
+    if (this.#held.length === 0) return null;
+    const held = Promise.all(this.#held);
+    this.#held = [];
+    return held.then((frames) => frames.flat());
   }
 
-  end(): string | GatewayError {
-    if (this.#reader.mayEnd) return this.#reader.owed;
+  end(): Frames | GatewayError {
+    const { mayEnd, owed } = this.#reader;
+    if (mayEnd) return owed === '' ? [] : [owed];
     return new UnreadableReply('The upstream ended its stream before the end of the answer.');
   }
 
-  fail(error: GatewayError): string {
+  fail(error: GatewayError): Frames {
     const frames = this.#reader.breakOff(error, this.#requestId);
     const shown = this.#onBroken?.(frames) ?? frames;
-    if (typeof shown === 'string') return shown;
-    this.#held = this.#held === null ? shown : this.#held.then(async (text) => text + (await shown));
-    return '';
+    if (!(shown instanceof Promise)) return shown;
+    this.#held.push(shown);
+    return [];
   }
 
   get failure(): GatewayError | null {
@@ -108,8 +109,6 @@ class PassedEvents implements EventMapper {
     return this.#reader.keepAlive();
   }
 }
-
-const textOf = ({ bytes, start, end }: Frame): string => bytes.toString('utf8', start, end);
 
 /** The provider itself reported a failure within a reply that passes as it is. */
 export const failureReported = (what: string): GatewayError =>

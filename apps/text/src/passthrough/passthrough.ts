@@ -14,9 +14,9 @@ import type { TextCall } from '../call/request/text-call.ts';
 import type { TextRequest } from '../call/request/text-request.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { missed, storeResponse } from '../call/storing/store-response.ts';
+import { storesTurn } from '../call/storing/store-turn.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
-import { threadStream } from '../threads/thread-stream.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
@@ -143,7 +143,8 @@ async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
       reply,
       caller,
       context,
-      stream: threadStream(call, reply, stream),
+      stream,
+      before: storesTurn(call, reply, stream),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,

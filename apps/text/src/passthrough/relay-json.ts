@@ -22,7 +22,7 @@ interface RelayJsonOptions {
   /** The body, where the reply is a stream that has to be put together. */
   readonly collect?: () => Promise<Buffer>;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
-  readonly asStream?: (body: JsonObject) => string | null;
+  readonly asStream?: (body: JsonObject) => readonly string[] | null;
 }
 
 /**

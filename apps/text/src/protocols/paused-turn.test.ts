@@ -49,7 +49,7 @@ test('a paused stream is continued as one answer, with one end and the cost of b
   expect(translator.ended).toBe(false);
   expect(translator.pausedContent).toEqual([SEARCH, FOUND]);
   translator.resume();
-  const all = first + translator.push(REST) + translator.end();
+  const all = [...first, ...translator.push(REST), ...translator.end()].join('');
   expect(translator.pausedContent).toBeNull();
   expect(all.match(/response\.created/g)).toHaveLength(2);
   expect(all.match(/"type":"response\.completed"/g)).toHaveLength(1);
@@ -60,7 +60,7 @@ test('a paused stream is continued as one answer, with one end and the cost of b
 test('a paused stream that nobody continues ends as cut', () => {
   const translator = new StreamTranslator(plan, testReplyContext());
   translator.push(PAUSED);
-  expect(translator.end()).toContain('"type":"response.incomplete"');
+  expect(translator.end().join('')).toContain('"type":"response.incomplete"');
 });
 
 test('replies around a pause become one answer', () => {

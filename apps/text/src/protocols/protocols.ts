@@ -66,7 +66,10 @@ interface ProtocolAdapter {
    * A finished reply as a stream with all its members, for an upstream that answers with JSON instead of a stream; null
    * where it is no finished reply.
    */
-  readonly replyFrames: (reply: JsonObject, options: { readonly hidesUsage: boolean }) => string | null;
+  readonly replyFrames: (
+    reply: JsonObject,
+    options: { readonly hidesUsage: boolean },
+  ) => readonly string[] | null;
   /** The usage and the tier that a whole reply reports; null where it reports none. */
   readonly readUsage: (reply: JsonObject) => Usage | null;
   /** Sent while there is no event. */

@@ -64,12 +64,12 @@ const stopping = (quirks = { maxStopSequences: 0 }) =>
 
 test('a caller learns at once that a stop sequence came, and the upstream can be left', () => {
   const translator = new StreamTranslator(stopping(), testReplyContext());
-  const frames = translator.push(stream(delta('One STOP two')));
+  const frames = translator.push(stream(delta('One STOP two'))).join('');
   expect(translator.ended).toBe(true);
   expect(frames).toContain('"text":"One "');
   expect(frames).toContain('"stop_reason":"stop_sequence","stop_sequence":"STOP"');
   expect(frames.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')).toBe(true);
-  expect(translator.push(stream(delta('more')))).toBe('');
+  expect(translator.push(stream(delta('more'))).join('')).toBe('');
 });
 
 test('a whole reply is cut as a stream would be, and keeps its usage', () => {

@@ -12,7 +12,7 @@ const call = (index: number, name: string | undefined, text: string) =>
 
 test.for(CALLERS)('a caller of %s gets each delta with the chunk that brought it', (caller) => {
   const translator = new StreamTranslator(planFor(caller, 'chat'), testReplyContext());
-  const push = (bytes: Buffer) => translator.push(bytes);
+  const push = (bytes: Buffer) => translator.push(bytes).join('');
   expect(push(chunk({ reasoning_content: 'Thinking' }))).toContain('Thinking');
   expect(push(chunk({ content: 'Hello' }))).toContain('Hello');
   expect(push(call(0, 'first_tool', ''))).toContain('first_tool');
@@ -25,7 +25,7 @@ test.for(CALLERS)('a caller of %s gets each delta with the chunk that brought it
 
 test('a call that begins while another is open waits only until that one is whole', () => {
   const translator = new StreamTranslator(planFor('messages', 'chat'), testReplyContext());
-  const push = (bytes: Buffer) => translator.push(bytes);
+  const push = (bytes: Buffer) => translator.push(bytes).join('');
   push(call(0, 'first_tool', '{"a":'));
   expect(push(call(1, 'second_tool', '{"b":'))).toBe('');
   expect(push(call(0, undefined, '1}'))).toMatch(/1\}.*content_block_stop.*second_tool.*\{\\"b\\":/s);

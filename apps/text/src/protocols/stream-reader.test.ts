@@ -69,7 +69,7 @@ test('a response broken off ends as the protocol shows it', () => {
   const broken = recorded.findIndex((data) => data.startsWith('{"type":"error"'));
   const reader = createResponsesStreamReader();
   for (const one of recorded.slice(0, broken)) take(reader, one);
-  const frames = reader.breakOff(lost, 'req_1');
+  const frames = reader.breakOff(lost, 'req_1').join('');
   expect(events(frames)).toEqual(recorded.slice(broken, -1).map((data) => JSON.parse(data)));
   expect(frames).toMatch(
     /^event: error\ndata: .*\n\nevent: response\.failed\ndata: .*\n\ndata: \[DONE\]\n\n$/,
@@ -84,7 +84,7 @@ test.for(recordedStreamNames().filter((name) => name.startsWith('responses')))(
       const reader = createResponsesStreamReader();
       for (const one of recorded.slice(0, count)) take(reader, one);
       if (reader.ended || reader.reportedFailure !== null) continue;
-      const [error, failed] = events(reader.breakOff(lost, 'req_1'));
+      const [error, failed] = events(reader.breakOff(lost, 'req_1').join(''));
       expect(error).toMatchObject({ type: 'error', sequence_number: count, code: 'server_error' });
       const seen = recorded.slice(0, count).map((one) => JSON.parse(one));
       const added = seen.filter(({ type }) => type === 'response.output_item.added').length;
@@ -124,7 +124,7 @@ test('text, refusals, arguments and reasoning that came in part are in the broke
     item: { id: 'fc_1', type: 'function_call', status: 'in_progress', arguments: '' },
   });
   push({ type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"a"' });
-  const [, failed] = events(reader.breakOff(lost, 'req_1'));
+  const [, failed] = events(reader.breakOff(lost, 'req_1').join(''));
   expect(Object(failed?.response).output).toEqual([
     { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Think' }] },
     { id: 'fc_1', type: 'function_call', status: 'incomplete', arguments: '{"a"' },
@@ -151,7 +151,7 @@ test('the text of thousands of deltas in any script is in the broken response, i
     // Now and then an event is written otherwise, and has to be parsed.
     take(reader, index % 1000 === 999 ? event.replace(':', ': ') : event);
   });
-  const [error, failed] = events(reader.breakOff(lost, 'req_1'));
+  const [error, failed] = events(reader.breakOff(lost, 'req_1').join(''));
   expect(error?.sequence_number).toBe(words.length + 2);
   expect(Object(failed?.response).output).toEqual([
     { ...item, status: 'incomplete', content: [{ type: 'output_text', text: words.join('') }] },
@@ -166,7 +166,7 @@ test("an upstream's own error event without its last event is completed and not 
     '{"type":"error","sequence_number":1,"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow.","param":null}}',
   );
   expect(reader.mayEnd).toBe(false);
-  const ending = events(reader.breakOff(lost, 'req_1'));
+  const ending = events(reader.breakOff(lost, 'req_1').join(''));
   expect(ending).toEqual([
     {
       type: 'response.failed',
@@ -194,7 +194,7 @@ test('the stream of a background response may end without a last event, since ca
 test('a message broken off ends with an error event in the words of its protocol', () => {
   const reader = createMessagesStreamReader();
   const timeout = new GatewayError('upstream_timeout', 'Too slow.');
-  expect(reader.breakOff(timeout, 'req_1')).toBe(
+  expect(reader.breakOff(timeout, 'req_1').join('')).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"Too slow."},"request_id":"req_1"}\n\n',
   );
 });

@@ -10,8 +10,8 @@ function translate(stream: StreamFixture, caller: TextProtocol, chunks: Iterable
   const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
   const translator = new StreamTranslator(plan, testReplyContext());
   let frames = '';
-  for (const chunk of chunks) frames += translator.push(chunk);
-  frames += translator.end();
+  for (const chunk of chunks) frames += translator.push(chunk).join('');
+  frames += translator.end().join('');
   if (translator.started) return frames;
   return `(no frame; failed with ${translator.failure?.code}: ${translator.failure?.message})\n`;
 }

@@ -8,10 +8,10 @@ import type { CloseReason } from '../metering/text-metrics.ts';
 import { keyEnded } from './caller-access.ts';
 import { type CreateEvent, type RefusedEvent, readClientEvent } from './client-event.ts';
 import { steerFailedEvent } from './error-event.ts';
-import type { EventResponse, EventSink } from './event-response.ts';
 import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { Connection, RequestRunner } from './run-create.ts';
+import type { EventSink, SocketCaller } from './socket-caller.ts';
 import type { ConnectionMemory, SocketMemory } from './socket-memory.ts';
 import { createTextFrames } from './text-frames.ts';
 
@@ -72,13 +72,12 @@ const BYTES_OF_CONTROL_HEAD = 6;
 
 /** One open WebSocket: its lanes, what it remembers, and its end. */
 export class SocketConnection implements Connection, EventSink {
-  readonly handshake: Handshake['request'];
   readonly headers: IncomingHttpHeaders;
   readonly connectionId: string;
   readonly identity: SocketArrival['identity'];
   readonly sink: EventSink = this;
   readonly memory: LaneMemory;
-  readonly responses = new Set<EventResponse>();
+  readonly callers = new Set<SocketCaller>();
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -103,7 +102,6 @@ export class SocketConnection implements Connection, EventSink {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#options = options;
-    this.handshake = request;
     this.headers = requestHeaders(request.headers);
     this.connectionId = arrival.requestId;
     this.identity = arrival.identity;
@@ -138,11 +136,11 @@ export class SocketConnection implements Connection, EventSink {
       this.#see();
       if (this.#hasUntaken) this.#held.hold('untaken', 0);
       this.#hasUntaken = false;
-      for (const response of this.responses) response.emit('drain');
+      for (const caller of this.callers) caller.taken();
     });
     webSocket.once('close', (code) => {
       this.#lanes.refuseWaiting(shuttingDown);
-      for (const response of this.responses) response.leave();
+      for (const caller of this.callers) caller.leave();
       this.memory.end();
       this.#held.end();
       onClosed({

@@ -1,14 +1,11 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
-import { HttpCaller } from '@gateway/model-service/caller';
 import { type Counting, handleCounted } from '@gateway/model-service/counted-request';
-import { writeError } from '@gateway/service-kit/error-response';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
-import { http } from '@gateway/service-kit/node-http';
-import { openContext } from '@gateway/service-kit/request/request-context';
+import { openRequest } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { RequestLog } from '@gateway/service-kit/request/request-log';
 import { openReadCall } from '../call/open-call.ts';
@@ -18,13 +15,13 @@ import { describeRequest, type TextRequest } from '../call/request/text-request.
 import { generateReply } from '../endpoints/generate.ts';
 import { type CallerAccess, keyEnded } from './caller-access.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
-import { EventResponse, type EventSink } from './event-response.ts';
+
 import type { LaneMemory } from './lane-memory.ts';
+import { type EventSink, SocketCaller } from './socket-caller.ts';
 import { warmUp } from './warm-up.ts';
 
 /** What the requests of one connection have in common. */
 export interface Connection {
-  readonly handshake: IncomingMessage;
   /** The handshake's, for the requests to which it leads. */
   readonly headers: IncomingHttpHeaders;
   readonly connectionId: string;
@@ -33,7 +30,7 @@ export interface Connection {
   readonly sink: EventSink;
   readonly memory: LaneMemory;
   /** Those that are under way. */
-  readonly responses: Set<EventResponse>;
+  readonly callers: Set<SocketCaller>;
   /** The key is not valid any more. */
   onKeyEnded(): void;
 }
@@ -56,7 +53,7 @@ interface RunnerOptions {
 
 /**
  * Each `response.create` is one request, for limits, reservation, routing, usage, log and metrics: with an id and a
- * context of its own, and the response over HTTP in the form of events.
+ * context of its own.
  */
 export function createRequestRunner({
   services,
@@ -67,21 +64,22 @@ export function createRequestRunner({
   deadline,
 }: RunnerOptions): RequestRunner {
   const open = (connection: Connection, lane: Lane, identity: Identity) => {
-    const { handshake, headers, connectionId, sink, responses } = connection;
+    const { headers, connectionId, sink, callers } = connection;
     const requestId = requestIdOf(undefined);
-    const incoming = new http.IncomingMessage(handshake.socket);
-    incoming.method = 'POST';
-    incoming.url = WEBSOCKET.path;
-    incoming.headers = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
-    incoming.complete = true;
-    const response = new EventResponse(incoming, sink, lane);
-    responses.add(response);
-    response.once('close', () => responses.delete(response));
     const load = guard.begin(WEBSOCKET, identity);
-    const context = openContext(incoming, response, { requestId, identity, deadline, load });
-    requestLog.observe(incoming, response, context, WEBSOCKET.path);
+    const { context, close } = openRequest(WEBSOCKET.path, { requestId, identity, deadline, load });
+    const logEnd = requestLog.begin({ method: 'POST', url: WEBSOCKET.path }, context, WEBSOCKET.path);
+    const own = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
+    const caller = new SocketCaller({ headers: own, context, sink, lane });
+    callers.add(caller);
+    caller.onClosed(() => {
+      const { status, hasEnded: isAnswered } = caller;
+      callers.delete(caller);
+      close(isAnswered);
+      logEnd({ status, isAnswered });
+    });
     Object.assign(context.line, { transport: 'websocket', connectionId, ...(lane !== null && { lane }) });
-    return { caller: new HttpCaller(response), identity, response, context, load };
+    return { caller, identity, context, load };
   };
 
   const generate = async (
@@ -105,13 +103,12 @@ export function createRequestRunner({
       try {
         identity = await access.identify(opener.secretHash);
       } catch (error) {
-        const { response, context } = open(connection, event.lane, opener);
-        return writeError(response, error, context);
+        return open(connection, event.lane, opener).caller.fail(error);
       }
       const opened = open(connection, event.lane, identity ?? opener);
-      const { caller, response, context, load } = opened;
+      const { caller, context, load } = opened;
       if (identity === undefined) {
-        writeError(response, keyEnded(), context);
+        caller.fail(keyEnded());
         return connection.onKeyEnded();
       }
       let previousId: string | undefined;
@@ -127,18 +124,17 @@ export function createRequestRunner({
           await generate(opened, connection, event, { request, entry });
         });
       } catch (error) {
-        writeError(response, error, context);
+        caller.fail(error);
       }
       // What a limit did not let in can be sent again as it is.
       const isRefused = pending?.isRefused === true;
       if (context.failure !== undefined && previousId !== undefined && !isRefused)
         connection.memory.forget(event.lane, previousId);
       // Nothing may be left that nobody ends.
-      response.destroy();
+      caller.breakOff();
     },
     refuse: (connection, lane, error) => {
-      const { response, context } = open(connection, lane, connection.identity);
-      writeError(response, error, context);
+      open(connection, lane, connection.identity).caller.fail(error);
     },
   };
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
-import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
+import { chunksUntilWhole, type Output } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
@@ -23,6 +23,7 @@ import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { type Amendment, storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
+import { messageIn, storesTurn } from '../call/storing/store-turn.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
@@ -31,7 +32,6 @@ import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
-import { messageIn, threadStream } from '../threads/thread-stream.ts';
 import { answerLength } from '../wire/answer-length.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
@@ -39,7 +39,6 @@ import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { addUsage, atTier, type Usage } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
-import { StoringStream } from './storing-stream.ts';
 
 /** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
@@ -103,7 +102,6 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
   const { call, reply, plan, goOn, head } = answer;
   const { caller, context, services } = call;
   const translator = new StreamTranslator(plan, contextFor(answer), goOn);
-  const stream = isStorable(call) ? new StoringStream(translator, storing(answer)) : translator;
   let firstByteMs: number | null = null;
   let consumed = NOTHING_KNOWN;
   const written = await writtenBy(
@@ -111,7 +109,8 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       reply,
       caller,
       context,
-      stream: threadStream(call, reply, stream),
+      stream: translator,
+      before: isStorable(call) ? storesLast(answer) : storesTurn(call, reply, translator),
       headers: streamHead(head),
       keepAliveMs: services.keepAliveMs,
       onFirstByte: () => {
@@ -143,9 +142,8 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Wr
     onConsumed(consumedByWhole(answer, translated(answer, body)));
     return all;
   });
-  const text = frames.join('');
-  await turnIn(call.history)?.store(messageIn(text), { request: call.request, candidate: reply.candidate });
-  const stored = isStorable(call) ? await storeLastFrame(text, storing(answer)) : text;
+  await turnIn(call.history)?.store(messageIn(frames), { request: call.request, candidate: reply.candidate });
+  const stored = isStorable(call) ? await storeLastFrame(frames, storing(answer)) : frames;
   const end = () => {
     call.caller.begin(200, streamHead(head));
     call.caller.end(stored);
@@ -175,6 +173,9 @@ const storing =
   ({ call, reply }: Answer) =>
   (response: JsonObject): Promise<Amendment> =>
     storeResponse(call, reply.candidate, response);
+
+const storesLast = (answer: Answer) => (output: Output, isLast: boolean) =>
+  isLast && Array.isArray(output) ? storeLastFrame(output, storing(answer)) : output;
 
 async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
   const { reply, plan, goOn } = answer;

@@ -1,4 +1,5 @@
 import type { Frame } from './frame-reader.ts';
+import { END_MARK } from './stream-events.ts';
 
 /** Names under which a protocol says something: what cannot be read there has been lost. */
 const PROTOCOL_EVENT = /^(?:message|error|response|content_block|chat)/;
@@ -18,7 +19,7 @@ export function dataOf(frame: Frame): string | null {
 function isAside(frame: Frame, data: string): boolean {
   const said = data.trim();
   if (said === '' || said === 'null') return true;
-  if (said === '[DONE]' || said.startsWith('{')) return false;
+  if (said === END_MARK || said.startsWith('{')) return false;
   const name = eventNameOf(frame);
   return name !== null && !PROTOCOL_EVENT.test(name);
 }

@@ -1,3 +1,5 @@
+import { END_MARK } from './stream-events.ts';
+
 /** Whether a reply calls itself an event stream. */
 export const isEventStream = (headers: { readonly 'content-type'?: string | undefined }): boolean =>
   headers['content-type']?.startsWith('text/event-stream') ?? false;
@@ -13,7 +15,7 @@ export const namedFrame = (event: { readonly type: string; readonly [member: str
 /** One frame of a protocol without names. */
 export const dataFrame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
 
-export const DONE_FRAME = 'data: [DONE]\n\n';
+export const DONE_FRAME = `data: ${END_MARK}\n\n`;
 
 /** A comment, which readers of event streams skip. */
 export const COMMENT_FRAME = ': keepalive\n\n';

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchKind } from '@gateway/contracts/jobs';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { refuseEncoding } from '@gateway/service-kit/request/json-body';
 import { contextOf, endedRequest, identityOf } from '@gateway/service-kit/request/request-context';
-import type { RequestHandler } from 'express';
 import { acceptJob } from '../jobs/answer-job.ts';
 import { isStrict, wishesOf } from '../jobs/job-wishes.ts';
 import { reserveSlot, submitJob } from '../jobs/submit-job.ts';
@@ -23,7 +23,7 @@ const CONTENT_TYPES: ReadonlySet<string> = new Set([
 
 /** `POST …/jobs`: checks and stores lines of JSON, and answers with the job of all of them. */
 export const batchHandler =
-  <Kind extends LineKind, Batch extends BatchKind>(service: BatchService<Kind, Batch>): RequestHandler =>
+  <Kind extends LineKind, Batch extends BatchKind>(service: BatchService<Kind, Batch>): Handler =>
   async (request, response) => {
     const { kind, uploads, queue, now } = service;
     const context = contextOf(request);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
+import type { Handler, PathParams } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import type { Request, RequestHandler, Response } from 'express';
 import { createEventReader, type EventPosition, positionIn } from './emitted-events.ts';
 import { publicJob } from './public-job.ts';
 
@@ -16,7 +17,7 @@ interface EventsOptions<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly expandEvent?: ExpandEvent;
   /** @throws {GatewayError} `object_not_found` */
-  readonly find: (request: Request) => Promise<FoundJob>;
+  readonly find: (request: IncomingMessage, params: PathParams) => Promise<FoundJob>;
 }
 
 const KEEP_ALIVE_MS = 4000;
@@ -31,26 +32,28 @@ const END = '.end';
  * `GET …/jobs/{id}/events`: a job's status, at first and after every change, and what it emits. `Last-Event-ID` goes on
  * after an event; a reader that has had all of them gets 204, by which an `EventSource` stops.
  */
-export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<Kinds>): RequestHandler {
+export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<Kinds>): Handler {
   let streams = 0;
-  return async (request, response) => {
-    const record = await options.find(request);
+  return async (request, response, params) => {
+    const find = () => options.find(request, params);
+    const record = await find();
     const last = String(request.headers['last-event-id'] ?? '');
     const { requestId } = contextOf(request);
-    response.set({ 'cache-control': 'no-store', 'x-request-id': requestId, 'request-id': requestId });
+    const head = { 'cache-control': 'no-store', 'x-request-id': requestId, 'request-id': requestId };
     if (hasEnded(record) && last.endsWith(END)) {
-      response.status(204).end();
+      response.writeHead(204, head).end();
       return;
     }
     if (streams >= MAX_STREAMS) throw tooMany();
     streams += 1;
     try {
       response.writeHead(200, {
+        ...head,
         'content-type': 'text/event-stream; charset=utf-8',
         'x-gateway-job': record.id,
       });
       response.flushHeaders();
-      await follow(options, { record, position: positionIn(last), request, response });
+      await follow(options, { record, find, position: positionIn(last), request, response });
       response.end();
     } finally {
       streams -= 1;
@@ -60,14 +63,16 @@ export function jobEventsHandler<Kinds extends JobKind>(options: EventsOptions<K
 
 interface Following {
   readonly record: FoundJob;
+  /** As it is now. */
+  readonly find: () => Promise<FoundJob>;
   readonly position: EventPosition | undefined;
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 async function follow<Kinds extends JobKind>(
-  { queue, expandEvent = asItIs, find }: EventsOptions<Kinds>,
-  { record: first, position, request, response }: Following,
+  { queue, expandEvent = asItIs }: EventsOptions<Kinds>,
+  { record: first, find, position, request, response }: Following,
 ): Promise<void> {
   const { signal } = contextOf(request);
   const kind = queue.kinds.find((known) => known === first.kind);
@@ -85,7 +90,7 @@ async function follow<Kinds extends JobKind>(
     let lastStatus: string | undefined;
     for (;;) {
       // The job first: what it has emitted before it ended is then there to be read.
-      const record = await find(request);
+      const record = await find();
       const isNews = record.status !== lastStatus;
       if (isNews && !hasEnded(record)) await write(await statusEvent(queue, record, reader.lastId));
       lastStatus = record.status;

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import {
   type BatchKind,
@@ -12,9 +13,9 @@ import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import type { Delivery } from '@gateway/jobs/results/kept-results';
+import { type Handler, type PathParams, parsedQuery, sendJson } from '@gateway/service-kit/request/handler';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
-import type { Request, RequestHandler, Response } from 'express';
 import { type ExpandEvent, jobEventsHandler } from './job-events.ts';
 import { publicJob } from './public-job.ts';
 
@@ -22,15 +23,17 @@ import { publicJob } from './public-job.ts';
 export type ResultWriters<Kinds extends JobKind> = {
   readonly [Kind in Kinds]: (
     output: JobOutput<Kind>,
-    request: Request,
-    response: Response,
+    request: IncomingMessage,
+    response: ServerResponse,
   ) => Promise<Delivery>;
 };
 
 /** What there is of a batch that has ended, whole or not. */
 export interface BatchResults {
   /** Writes what became of its lines; undefined where none was begun, or that has gone. */
-  open(record: FoundJob): Promise<((request: Request, response: Response) => Promise<void>) | undefined>;
+  open(
+    record: FoundJob,
+  ): Promise<((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined>;
   remove(record: FoundJob): Promise<void>;
 }
 
@@ -55,32 +58,32 @@ const LOOK_THROUGH_AT_ONCE = 100;
 /** What callers can do with the jobs of one area. A key finds its own; any other id answers 404. */
 export function jobHandlers<Kinds extends JobKind>(
   options: JobHandlerOptions<Kinds>,
-): Readonly<Record<string, RequestHandler>> {
+): Readonly<Record<string, Handler>> {
   const { area, queue, writers, batches, now } = options;
   const jobs = `/v1/${area}/jobs`;
-  const find = async (request: Request): Promise<FoundJob> => {
+  const find = async (request: IncomingMessage, params: PathParams): Promise<FoundJob> => {
     const { line } = contextOf(request);
-    const record = await queue.find(String(request.params.id), identityOf(request).keyId);
+    const record = await queue.find(String(params.id), identityOf(request).keyId);
     if (record === undefined) throw notFound();
     Object.assign(line, { jobId: record.id, model: record.model });
     return record;
   };
   return {
     [`GET ${jobs}`]: async (request, response) => {
-      const query = validate(JobListQuery, request.query);
-      sendJson(response, request, await listOf(options, query, identityOf(request).keyId));
+      const query = validate(JobListQuery, parsedQuery(request));
+      send(response, request, await listOf(options, query, identityOf(request).keyId));
     },
-    [`GET ${jobs}/{id}`]: async (request, response) =>
-      sendJson(response, request, await publicJob(queue, await find(request))),
-    [`DELETE ${jobs}/{id}`]: async (request, response) => {
-      const record = await find(request);
+    [`GET ${jobs}/{id}`]: async (request, response, params) =>
+      send(response, request, await publicJob(queue, await find(request, params))),
+    [`DELETE ${jobs}/{id}`]: async (request, response, params) => {
+      const record = await find(request, params);
       if (hasEnded(record)) await queue.removeResult(record);
       if (hasEnded(record) && isBatch(record.kind)) await batches.remove(record);
       if (!hasEnded(record)) await queue.cancel(record);
-      sendJson(response, request, await publicJob(queue, await find(request)));
+      send(response, request, await publicJob(queue, await find(request, params)));
     },
-    [`GET ${jobs}/{id}/result`]: async (request, response) => {
-      const record = await find(request);
+    [`GET ${jobs}/{id}/result`]: async (request, response, params) => {
+      const record = await find(request, params);
       const write = await resultOf({ queue, writers, batches, now }, record);
       await write(request, response);
     },
@@ -92,7 +95,7 @@ export function jobHandlers<Kinds extends JobKind>(
 async function resultOf<Kinds extends JobKind>(
   { queue, writers, batches, now }: Pick<JobHandlerOptions<Kinds>, 'queue' | 'writers' | 'batches' | 'now'>,
   record: FoundJob,
-): Promise<(request: Request, response: Response) => Promise<void>> {
+): Promise<(request: IncomingMessage, response: ServerResponse) => Promise<void>> {
   const { status, error, expiresAtMs } = record;
   const isThere = hasEnded(record) && (expiresAtMs === null || expiresAtMs > now());
   const lines = isThere && isBatch(record.kind) ? await batches.open(record) : undefined;
@@ -159,10 +162,11 @@ async function pageOf<Kinds extends JobKind>(
   };
 }
 
-function sendJson(response: Response, request: Request, body: unknown): void {
+function send(response: ServerResponse, request: IncomingMessage, body: unknown): void {
   const { requestId } = contextOf(request);
   const headers = { 'cache-control': 'no-store', 'x-request-id': requestId, 'request-id': requestId };
-  response.set(headers).json(body);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  sendJson(response, body);
 }
 
 const notFound = (): GatewayError =>

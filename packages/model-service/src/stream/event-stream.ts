@@ -1,9 +1,11 @@
+import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
 import {
   createFrameReader,
   type Frame,
   type FrameReader,
   FrameTooLarge,
 } from '@gateway/contracts/event-stream/frame-reader';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { isOver, type Output, type RelayedStream } from './relayed-stream.ts';
@@ -14,15 +16,15 @@ export const PASS = Symbol('pass');
 /** What the events of one stream mean: the part of `RelayedStream` that differs from protocol to protocol. */
 export interface EventMapper {
   /**
-   * Takes the upstream's next frame. `PASS` sends its bytes on; text replaces it, empty text removes it.
+   * Takes the upstream's next frame. `PASS` sends its bytes on; others replace it, and none removes it.
    *
    * @throws for an event that cannot be read
    */
-  frame(frame: Frame): typeof PASS | string;
-  /** The upstream has closed: text that the caller is still owed, or the error that it closed too early. */
-  end(): string | GatewayError;
-  /** The frames that end the stream with this error; empty where an error event has gone out. */
-  fail(error: GatewayError): string;
+  frame(frame: Frame): typeof PASS | readonly EventFrame[];
+  /** The upstream has closed: frames that the caller is still owed, or the error that it closed too early. */
+  end(): readonly EventFrame[] | GatewayError;
+  /** The frames that end the stream with this error; none where an error event has gone out. */
+  fail(error: GatewayError): readonly EventFrame[];
   /** What the upstream itself reported as failed. */
   readonly failure: GatewayError | null;
   readonly isWhole: boolean;
@@ -30,8 +32,8 @@ export interface EventMapper {
   readonly id: string | null;
   keepAlive(): string | null;
   goOn?(): Promise<Reply | null> | null;
-  /** Text that goes out after what the frames of this chunk became, when it is there; null where nothing is held. */
-  takeHeld?(): Promise<string> | null;
+  /** Frames that go out after what the frames of this chunk became, when they are there; null where nothing is held. */
+  takeHeld?(): Promise<readonly EventFrame[]> | null;
 }
 
 interface EventStreamOptions {
@@ -60,35 +62,39 @@ class EventStream implements RelayedStream {
 
   push(chunk: Buffer): Output | Promise<Output> {
     if (this.#isCut) return null;
-    const joined = new JoinedOutput();
+    const given = new GivenFrames();
     try {
-      for (const frame of this.#reader.push(chunk)) {
-        joined.add(frame, this.#mapper.frame(frame));
+      given.came = this.#reader.push(chunk);
+      for (const frame of given.came) {
+        given.add(frame, this.#mapper.frame(frame));
         if (isOver(this.#mapper.rest)) break;
       }
     } catch (cause) {
-      joined.addText(this.#break(unreadable(cause), joined));
+      given.addAll(this.#break(unreadable(cause), given));
     }
-    return this.#given(joined);
+    return this.#given(given.frames);
   }
 
   end(): Output | Promise<Output> {
-    const joined = new JoinedOutput();
+    const given = new GivenFrames();
     try {
       const last = this.#reader.end();
-      if (last !== null && isWholeEvent(last.data)) joined.add(last, this.#mapper.frame(last));
+      if (last !== null && isWholeEvent(last.data)) {
+        given.came = [last];
+        given.add(last, this.#mapper.frame(last));
+      }
       const owed = this.#mapper.end();
-      joined.addText(typeof owed === 'string' ? owed : this.#break(owed, joined));
+      given.addAll(owed instanceof GatewayError ? this.#break(owed, given) : owed);
     } catch (cause) {
-      joined.addText(this.#break(unreadable(cause), joined));
+      given.addAll(this.#break(unreadable(cause), given));
     }
-    return this.#given(joined);
+    return this.#given(given.frames);
   }
 
-  fail(error: GatewayError): string | Promise<string> {
-    const text = this.#mapper.fail(error);
+  fail(error: GatewayError): readonly EventFrame[] | Promise<readonly EventFrame[]> {
+    const frames = this.#mapper.fail(error);
     const held = this.#mapper.takeHeld?.() ?? null;
-    return held === null ? text : held.then((more) => text + more);
+    return held === null ? frames : held.then((more) => [...frames, ...more]);
   }
 
   get failure(): GatewayError | null {
@@ -118,28 +124,24 @@ class EventStream implements RelayedStream {
   }
 
   /** Before the first output an error can still be an HTTP error: then there is nothing to write. */
-  #break(error: GatewayError, given: JoinedOutput): string {
+  #break(error: GatewayError, given: GivenFrames): readonly EventFrame[] {
     this.#isCut = true;
-    if (this.#mapper.isWhole) return '';
-    const ending = this.#hasBegun || !given.isEmpty ? this.#mapper.fail(error) : '';
+    if (this.#mapper.isWhole) return [];
+    const ending = this.#hasBegun || given.frames.length > 0 ? this.#mapper.fail(error) : [];
     this.#broken = error;
     return ending;
   }
 
-  #given(joined: JoinedOutput): Output | Promise<Output> {
+  #given(given: readonly EventFrame[]): Output | Promise<Output> {
     const held = this.#mapper.takeHeld?.() ?? null;
-    if (held !== null || !joined.isEmpty) this.#hasBegun = true;
-    if (held === null) return joined.output;
-    return held.then((text) => {
-      joined.addText(text);
-      return joined.output;
-    });
+    if (held !== null || given.length > 0) this.#hasBegun = true;
+    return held === null ? given : held.then((more) => [...given, ...more]);
   }
 }
 
 /** Clients accept a last event without its empty line, but not half an event. */
 function isWholeEvent(data: string | null): boolean {
-  if (data === null || data === '[DONE]') return data !== null;
+  if (data === null || data === END_MARK) return data !== null;
   try {
     JSON.parse(data);
     return true;
@@ -148,59 +150,25 @@ function isWholeEvent(data: string | null): boolean {
   }
 }
 
-/** The output for one chunk's frames, as one piece. Neighbouring frames that pass keep their bytes. */
-class JoinedOutput {
-  #bytes: Buffer | null = null;
-  #start = 0;
-  #end = 0;
-  #text = '';
-  readonly #parts: Buffer[] = [];
+/** What a caller is given of the frames that came: where all of them pass, the very list of them. */
+class GivenFrames {
+  came: readonly Frame[] = [];
+  #passed = 0;
+  #own: EventFrame[] | null = null;
 
-  get isEmpty(): boolean {
-    return this.#bytes === null && this.#text === '' && this.#parts.length === 0;
+  get frames(): readonly EventFrame[] {
+    return this.#own ?? (this.#passed === this.came.length ? this.came : this.came.slice(0, this.#passed));
   }
 
-  add({ bytes, start, end }: Frame, mapped: typeof PASS | string): void {
-    if (mapped !== PASS) {
-      this.addText(mapped);
-      return;
-    }
-    this.#closeText();
-    if (this.#bytes === bytes && this.#end === start) this.#end = end;
-    else {
-      this.#closeBytes();
-      this.#bytes = bytes;
-      this.#start = start;
-      this.#end = end;
-    }
+  add(frame: Frame, mapped: typeof PASS | readonly EventFrame[]): void {
+    if (mapped !== PASS) this.addAll(mapped);
+    else if (this.#own === null) this.#passed += 1;
+    else this.#own.push(frame);
   }
 
-  addText(text: string): void {
-    if (text === '') return;
-    this.#closeBytes();
-    this.#text += text;
-  }
-
-  get output(): Output {
-    if (this.#parts.length === 0) {
-      if (this.#bytes !== null) return this.#bytes.subarray(this.#start, this.#end);
-      return this.#text === '' ? null : this.#text;
-    }
-    this.#closeBytes();
-    this.#closeText();
-    return Buffer.concat(this.#parts);
-  }
-
-  #closeBytes(): void {
-    if (this.#bytes === null) return;
-    this.#parts.push(this.#bytes.subarray(this.#start, this.#end));
-    this.#bytes = null;
-  }
-
-  #closeText(): void {
-    if (this.#text === '') return;
-    this.#parts.push(Buffer.from(this.#text));
-    this.#text = '';
+  addAll(frames: readonly EventFrame[]): void {
+    this.#own ??= this.came.slice(0, this.#passed);
+    this.#own.push(...frames);
   }
 }
 

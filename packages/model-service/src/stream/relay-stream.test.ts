@@ -26,23 +26,23 @@ class TestMapper implements EventMapper {
   rest: RelayedStream['rest'] = 'wanted';
   paused = false;
   readonly continues: (() => Promise<Reply>) | undefined;
-  held: Promise<string> | null = null;
+  held: Promise<readonly string[]> | null = null;
 
   constructor(continues?: () => Promise<Reply>) {
     this.continues = continues;
   }
 
-  frame({ data }: Parameters<EventMapper['frame']>[0]): typeof PASS | string {
+  frame({ data }: Parameters<EventMapper['frame']>[0]): typeof PASS | readonly string[] {
     const [word, value = ''] = (data === null ? '' : String(JSON.parse(data))).split('=');
     if (word === 'id') this.id = value;
-    if (word === 'hide') return '';
+    if (word === 'hide') return [];
     if (word === 'hold') {
       const holding = Promise.withResolvers<string>();
       holds.push(holding);
-      this.held = holding.promise;
-      return '';
+      this.held = holding.promise.then((frame) => [frame]);
+      return [];
     }
-    if (word === 'map') return `data: "mapped ${value}"\n\n`;
+    if (word === 'map') return [`data: "mapped ${value}"\n\n`];
     if (word === 'pause') this.paused = true;
     if (word === 'failed') this.failure = broken('reported');
     if (word === 'last') this.isWhole = true;
@@ -58,13 +58,13 @@ class TestMapper implements EventMapper {
     return PASS;
   }
 
-  takeHeld = (): Promise<string> | null => {
+  takeHeld = (): Promise<readonly string[]> | null => {
     const { held } = this;
     this.held = null;
     return held;
   };
-  end = (): string | GatewayError => (this.isWhole || this.failure ? '' : broken('too early'));
-  fail = ({ message }: GatewayError): string => `event: error\ndata: "${message}"\n\n`;
+  end = (): readonly string[] | GatewayError => (this.isWhole || this.failure ? [] : broken('too early'));
+  fail = ({ message }: GatewayError): readonly string[] => [`event: error\ndata: "${message}"\n\n`];
   keepAlive = (): string => ': alive\n\n';
   goOn = (): Promise<Reply> | null => {
     if (!this.paused || this.continues === undefined) return null;

@@ -4,7 +4,7 @@ import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Caller } from '../caller.ts';
-import { graceMs, isOver, type Output, type RelayedStream } from './relayed-stream.ts';
+import { bytesOf, graceMs, isOver, type Output, type RelayedStream } from './relayed-stream.ts';
 
 interface RelayOptions {
   readonly reply: Reply;
@@ -19,6 +19,12 @@ interface RelayOptions {
   readonly keepAliveMs?: number;
   /** Gets the provider's id before the caller does; the stream waits for what this returns. */
   readonly onId?: (id: string) => Promise<unknown> | undefined;
+  /**
+   * Gets the output before the caller does, and gives what the caller gets instead; the stream waits for a promise.
+   *
+   * @param isLast nothing follows
+   */
+  readonly before?: ((output: Output, isLast: boolean) => Output | Promise<Output>) | undefined;
   /** Called when the first bytes go out. */
   readonly onFirstByte?: () => void;
   /** Called once, when the answer is over and before the caller can know it, with what broke it if something did. */
@@ -47,7 +53,9 @@ export function relayStream(options: RelayOptions): Promise<EndAnswer> {
 function joined(first: Output, second: Output): Output {
   if (first === null || first.length === 0) return second;
   if (second === null || second.length === 0) return first;
-  return Buffer.concat([Buffer.from(first), Buffer.from(second)]);
+  if (Buffer.isBuffer(first) || Buffer.isBuffer(second))
+    return Buffer.concat([bytesOf(first), bytesOf(second)]);
+  return [...first, ...second];
 }
 
 /** The caller has left. */
@@ -105,11 +113,18 @@ class Relay {
   #onChunk(chunk: Buffer): boolean {
     if (this.#over || this.#hasEnded) return true;
     try {
-      const output = this.#options.stream.push(chunk);
+      const output = this.#prepared(this.#options.stream.push(chunk));
       return output instanceof Promise ? this.#hold(output) : this.#pass(output);
     } catch (error) {
       return this.#giveUp(error);
     }
+  }
+
+  #prepared(output: Output | Promise<Output>, isLast = false): Output | Promise<Output> {
+    const { before, stream } = this.#options;
+    if (before === undefined) return output;
+    const prepare = (given: Output) => before(given, isLast || isOver(stream.rest));
+    return output instanceof Promise ? output.then(prepare) : prepare(output);
   }
 
   /** Writes what is worked on when it is there, and goes on then. */
@@ -212,7 +227,7 @@ class Relay {
     if (this.#over) return;
     const { stream } = this.#options;
     try {
-      const output = stream.end();
+      const output = this.#prepared(stream.end(), true);
       if (output instanceof Promise)
         output.then(
           (text) => this.#close(text),
@@ -286,16 +301,17 @@ class Relay {
       this.#reject(shown);
       return;
     }
-    const ending = stream.fail(shown);
+    const frames = stream.fail(shown);
+    const ending = frames === null ? null : this.#prepared(frames, true);
     if (ending instanceof Promise) {
       ending.then(
-        (text) => this.#breakOff(text),
+        (frames) => this.#breakOff(frames),
         () => this.#breakOff(null),
       );
     } else this.#breakOff(ending);
   }
 
-  #breakOff(ending: string | null): void {
+  #breakOff(ending: Output): void {
     const { caller } = this.#options;
     this.#resolve(() => {
       if (ending === null) caller.breakOff();
@@ -331,7 +347,8 @@ class Relay {
   readonly #breakSilence = (): void => {
     const { caller, stream } = this.#options;
     if (!this.#hasWritten || caller.isFull) return;
-    if (!this.#hasSpoken) this.#write(stream.keepAlive());
+    const frame = this.#hasSpoken ? null : stream.keepAlive();
+    if (frame !== null) this.#write([frame]);
     this.#hasSpoken = false;
   };
 

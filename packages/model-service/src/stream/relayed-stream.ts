@@ -1,8 +1,9 @@
+import { type EventFrame, joinFrames } from '@gateway/contracts/event-stream/event-frame';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 
-/** The output for a caller: bytes as they came, or text of ours. Null for nothing. */
-export type Output = Buffer | string | null;
+/** The output for a caller: events, or bytes that are none. Null for nothing. */
+export type Output = readonly EventFrame[] | Buffer | null;
 
 /**
  * One caller's stream while it is made out of an upstream's: what a service knows of it and `relayStream` does not.
@@ -20,7 +21,7 @@ export interface RelayedStream {
    * Ends the stream that the caller has begun to read, after an error that came from outside of it: gives the dialect's
    * error. Null where the format has no words for it: then the connection is broken off.
    */
-  fail(error: GatewayError): string | Promise<string> | null;
+  fail(error: GatewayError): readonly EventFrame[] | Promise<readonly EventFrame[]> | null;
   /** Why the stream is not a good answer, if its own content shows so, or it gave nothing. */
   readonly failure: GatewayError | null;
   /** Whether the caller has a whole answer. Then a later error does not count. */
@@ -95,13 +96,16 @@ export async function* readStream(reply: Reply, stream: RelayedStream): AsyncGen
   for await (const chunk of chunksUntilWhole(reply, () => stream.rest)) {
     const output = await stream.push(chunk);
     if (stream.failure !== null) throw counted(reply, stream.failure);
-    if (output !== null) yield Buffer.from(output);
+    if (output !== null) yield bytesOf(output);
   }
   if (isOver(stream.rest)) return;
   const output = await stream.end();
   if (stream.failure !== null) throw counted(reply, stream.failure);
-  if (output !== null) yield Buffer.from(output);
+  if (output !== null) yield bytesOf(output);
 }
+
+export const bytesOf = (output: NonNullable<Output>): Buffer =>
+  Buffer.isBuffer(output) ? output : Buffer.from(joinFrames(output));
 
 function counted(reply: Reply, failure: GatewayError): GatewayError {
   if (failure instanceof UnreadableReply) reply.unreadable(failure.message);

@@ -27,7 +27,7 @@ interface WaitingOptions {
   /** The head of the stream. It names no channel, since another one may still answer. */
   readonly head: () => OutgoingHttpHeaders;
   /** The frames that end a stream of the caller's protocol with an error. */
-  readonly errorText: (error: GatewayError) => string;
+  readonly errorFrames: (error: GatewayError) => readonly string[];
   /** Whether nothing has been written, or whole events; absent: nothing is written before `end`. */
   readonly mayInterrupt?: () => boolean;
 }
@@ -37,7 +37,7 @@ interface WaitingOptions {
  * is silent. Once the head is sent, failures are events of the stream; until the first output another channel can still answer.
  */
 export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
-  const { caller, context, keepAliveMs, head, errorText } = options;
+  const { caller, context, keepAliveMs, head, errorFrames } = options;
   const { frame = COMMENT_FRAME, mayInterrupt = () => true } = options;
   let timer: NodeJS.Timeout | undefined;
 
@@ -49,7 +49,7 @@ export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
     if (caller.isGone || caller.hasEnded) return end();
     if (caller.isFull || !mayInterrupt()) return;
     if (!caller.hasBegun) caller.begin(200, head());
-    caller.send(frame);
+    caller.send([frame]);
   };
 
   return {
@@ -64,7 +64,7 @@ export function createWaitingCaller(options: WaitingOptions): WaitingCaller {
       if (caller.hasEnded) return true;
       const error = context.mayBePaid ? withoutRetry(toGatewayError(thrown)) : toGatewayError(thrown);
       context.failure ??= error;
-      if (!caller.isGone) caller.end(errorText(error));
+      if (!caller.isGone) caller.end(errorFrames(error));
       return true;
     },
   };

@@ -1,10 +1,10 @@
 import { ENDPOINTS, isForWork } from '@gateway/contracts/endpoints/endpoints';
 import type { KeyPriority } from '@gateway/contracts/identity';
-import type { RequestHandler } from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { LoadSettings, parseConfig } from '../config.ts';
 import { closeServers, identity, serveAudio, signedFor } from '../fixtures/serve-audio.ts';
 import { createMetrics } from '../metrics.ts';
+import type { Handler } from '../request/handler.ts';
 import { readJsonBody } from '../request/json-body.ts';
 import { createLoadGuard } from './load-guard.ts';
 import type { ProcessLoad } from './process-load.ts';
@@ -14,7 +14,7 @@ afterEach(closeServers);
 /** A handler whose requests end when the test releases them. */
 function holding() {
   const release: (() => void)[] = [];
-  const handler: RequestHandler = (_request, response) => void release.push(() => response.end('done'));
+  const handler: Handler = (_request, response) => void release.push(() => response.end('done'));
   return { release, handler };
 }
 
@@ -76,7 +76,7 @@ test('a full service still answers who reads results or cancels, health and metr
 /** Reads a JSON body, and holds it until the test releases it. */
 function readingBodies() {
   const release: (() => void)[] = [];
-  const handler: RequestHandler = async (request, response) => {
+  const handler: Handler = async (request, response) => {
     await readJsonBody(request, { maxBytes: 1e6, maxDepth: 10 });
     release.push(() => response.end('done'));
   };

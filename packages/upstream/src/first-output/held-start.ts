@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { dataOf, eventNameOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
+import { END_MARK, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
@@ -45,6 +46,14 @@ const EmptyItem = z.looseObject({
 });
 const EmptyPart = z.looseObject({ part: EmptyText });
 
+const namesOf = ({
+  start,
+  silence,
+}: {
+  readonly start: readonly string[];
+  readonly silence: readonly string[];
+}) => new Set([...start, ...silence]);
+
 /**
  * What comes before a stream's first output. An event that is not in this table is output, whether known or not. An empty
  * text shows nothing. The beginning of any other item or block is output: where its content is encrypted, a minute may
@@ -52,7 +61,7 @@ const EmptyPart = z.looseObject({ part: EmptyText });
  */
 const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
   responses: {
-    names: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
+    names: namesOf(STREAM_EVENTS.responses),
     empty: {
       'response.output_item.added': EmptyItem,
       'response.output_item.done': EmptyItem,
@@ -65,7 +74,7 @@ const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
     },
   },
   messages: {
-    names: new Set(['message_start', 'ping']),
+    names: namesOf(STREAM_EVENTS.messages),
     empty: {
       content_block_start: z.looseObject({ content_block: EmptyText }),
       content_block_delta: z.looseObject({ delta: EmptyText }),
@@ -82,7 +91,9 @@ const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
 const MAX_PARSED_CHARS = 16_384;
 
 /** Events by which a protocol reports a failure. */
-const FAILURE_EVENTS: ReadonlySet<string> = new Set(['error', 'response.failed']);
+const FAILURE_EVENTS: ReadonlySet<string> = new Set(
+  Object.values(STREAM_EVENTS).flatMap(({ failure }) => failure),
+);
 
 const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 
@@ -122,7 +133,7 @@ export class HeldStart {
   #frame(frame: Frame): FrameVerdict {
     const data = dataOf(frame);
     if (data === null) return 'start';
-    if (data.trim() === '[DONE]') return WITHOUT_OUTPUT;
+    if (data.trim() === END_MARK) return WITHOUT_OUTPUT;
     const verdict = this.#event(eventNameOf(frame) ?? TYPE_MEMBER.exec(data)?.[1] ?? '', data);
     if (verdict === 'start') this.hasBegun = true;
     return verdict;

@@ -1,4 +1,5 @@
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { jsonIn } from '@gateway/contracts/json/json-object';
@@ -44,7 +45,7 @@ export async function relayDeltas(
     const failed = frames.find(({ latin1 }) => isErrorEvent(latin1));
     for (const { data } of frames) {
       if (data === null) continue;
-      isMarkedEnded ||= data === MARK;
+      isMarkedEnded ||= data === END_MARK;
       if (data.includes(DELTA)) deltas.push(data);
       done ??= doneEvent(data, deltas);
     }
@@ -54,7 +55,7 @@ export async function relayDeltas(
       deltas.push(HEARD);
     }
     // Clients read no further than the mark, so that what is missing comes in its place.
-    const mark = done === undefined ? frames.find(({ data }) => data === MARK) : undefined;
+    const mark = done === undefined ? frames.find(({ data }) => data === END_MARK) : undefined;
     const end = failed?.start ?? mark?.start ?? frames.at(-1)?.end;
     for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
     if (failed)
@@ -83,10 +84,8 @@ export async function relayDeltas(
   return done;
 }
 
-const MARK = '[DONE]';
-
 const isEnd = (data: string, deltas: readonly string[]): boolean =>
-  data === MARK || doneEvent(data, deltas) !== undefined;
+  data === END_MARK || doneEvent(data, deltas) !== undefined;
 
 /** What is looked for in events that may hold a part of the text. */
 const DELTA = '"delta"';

@@ -44,7 +44,7 @@ export async function attemptCandidates(
     keepAliveMs: request.streamed ? services.keepAliveMs : 0,
     frame: keepAliveFrame(endpoint.protocol),
     head: () => eventStreamHead(context),
-    errorText: (error) =>
+    errorFrames: (error) =>
       PROTOCOLS[endpoint.protocol]
         .createStreamReader({ hidesUsage: false })
         .breakOff(error, context.requestId),

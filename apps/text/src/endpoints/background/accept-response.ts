@@ -20,6 +20,7 @@ import { queuedResponse } from '../../protocols/responses/reply/response-object.
 import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../answer-call.ts';
+import { ACCEPTED_EVENTS } from './recording-caller.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
 import { storeAccepted } from './store-background.ts';
 
@@ -182,10 +183,10 @@ async function store(
     await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
     if (keepsEvents) {
       const rest = { response: accepted };
-      await responses.append(id, [
-        { type: 'response.created', rest },
-        { type: 'response.queued', rest },
-      ]);
+      await responses.append(
+        id,
+        ACCEPTED_EVENTS.map((type) => ({ type, rest })),
+      );
     }
   } catch (cause) {
     const error = unavailable(cause);

@@ -1,7 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { HttpCaller } from '@gateway/model-service/caller';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
-import type { Request, RequestHandler, Response } from 'express';
 import { type BackgroundResponse, unavailable } from '../../background/background-responses.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
@@ -21,8 +22,8 @@ interface ShowOptions extends Acceptance {
 interface FoundCall {
   readonly id: string;
   readonly found: BackgroundResponse;
-  readonly incoming: Request;
-  readonly response: Response;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 type Operation = (call: FoundCall, options: ShowOptions) => Promise<void>;
@@ -30,14 +31,14 @@ type Operation = (call: FoundCall, options: ShowOptions) => Promise<void>;
 /** Handles a call about a response that the gateway generates in the background; `otherwise` handles one about any other. */
 const createHandler =
   (operation: Operation) =>
-  (options: ShowOptions, otherwise: RequestHandler): RequestHandler =>
-  async (incoming, response, next) => {
-    const id = String(incoming.params.id);
+  (options: ShowOptions, otherwise: Handler): Handler =>
+  async (incoming, response, params) => {
+    const id = String(params.id);
     const found = isOwnId(id) ? await find(options, id) : null;
     const { configuration } = options.services.upstream;
     const owners = ownersOf(identityOf(incoming), configuration.conversations);
     // Another owner's does not exist.
-    if (found === null || !owners.includes(found.owner)) return otherwise(incoming, response, next);
+    if (found === null || !owners.includes(found.owner)) return otherwise(incoming, response, params);
     contextOf(incoming).line.responseId = id;
     await operation({ id, found, incoming, response }, options);
   };
@@ -86,7 +87,7 @@ const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): Gateway
     path: ['stream'],
     message: keepsEvents
       ? `The events of response '${id}' are no longer stored. Read it without 'stream'.`
-      : `Response '${id}' was created without 'stream: true', so its events are not stored. Read it without 'stream'.`,
+      : `ServerResponse '${id}' was created without 'stream: true', so its events are not stored. Read it without 'stream'.`,
   });
 
 /** Does nothing to one that has ended. */
@@ -106,7 +107,10 @@ async function show(call: FoundCall, shown: BackgroundResponse, { services }: Sh
 }
 
 const notFound = (id: string) =>
-  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
+  new GatewayError('object_not_found', {
+    path: ['id'],
+    message: `ServerResponse with id '${id}' not found.`,
+  });
 
 function send(
   { incoming, response }: FoundCall,

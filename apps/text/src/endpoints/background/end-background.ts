@@ -16,7 +16,7 @@ import type { WindowEnd } from '../../stored/store/conversation-store.ts';
 import { answerLength } from '../../wire/answer-length.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { findOwned, readStored } from '../stored/read-stored.ts';
-import type { RecordedEnd } from './record-events.ts';
+import type { RecordedEnd } from './recording-caller.ts';
 import { storeEnd } from './store-background.ts';
 
 /** Where background responses are stored. */

@@ -1,17 +1,16 @@
 import type { TextResponseInput } from '@gateway/contracts/jobs';
-import { HttpCaller } from '@gateway/model-service/caller';
-import { openContext } from '@gateway/service-kit/request/request-context';
+import { openRequest } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
 import { holdCall } from '../../call/open-call.ts';
 import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
 import { describeRequest } from '../../call/request/text-request.ts';
-import type { MemoryExchange } from './memory-exchange.ts';
+import type { RecordingCaller } from './recording-caller.ts';
 
-interface JobExchange {
+interface JobOptions {
   readonly services: TextServices;
-  readonly exchange: MemoryExchange;
+  readonly caller: RecordingCaller;
   readonly requestId: string;
 }
 
@@ -24,14 +23,14 @@ const NO_DEADLINE = new AbortController().signal;
  */
 export async function openJobCall(
   { body, identity, model: name }: TextResponseInput,
-  { services, exchange, requestId }: JobExchange,
+  { services, caller, requestId }: JobOptions,
 ): Promise<TextCall> {
-  const { incoming, response } = exchange;
   const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
-  const context = openContext(incoming, response, { requestId, identity, deadline: NO_DEADLINE });
-  const from = { services, endpoint, identity, context, caller: new HttpCaller(response), request };
+  const { context, close } = openRequest(caller.url, { requestId, identity, deadline: NO_DEADLINE });
+  caller.onClosed(() => close(caller.hasEnded));
+  const from = { services, endpoint, identity, context, caller, request };
   const history = await findHistory(from);
   const opened = { ...from, entry: undefined, model, history, startedAt: performance.now() };
   const call = await holdCall(opened, 'generating');

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import type { TextResponseOutput } from '@gateway/contracts/jobs';
+import type { TextResponseInput, TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { BackgroundResponse, Ending } from '../../background/background-responses.ts';
+import type { BackgroundResponse } from '../../background/background-responses.ts';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { candidatesFor } from '../../call/open-call.ts';
@@ -24,40 +24,40 @@ import {
   recoverBackground,
 } from './end-background.ts';
 import { openJobCall } from './job-call.ts';
-import { type MemoryExchange, openMemoryExchange } from './memory-exchange.ts';
-import { type RecordedEnd, recordEvents } from './record-events.ts';
+import { RecordingCaller } from './recording-caller.ts';
 import { responseIdOf } from './response-id.ts';
 
 /**
- * How a background response is generated: as for a caller who waits, over an exchange within this process. A provider is
+ * How a background response is generated: as for a caller who waits, who is the record of its events. A provider is
  * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
  */
 export const runResponse = (access: BackgroundAccess): JobProcessor<'text.response'> => ({
   run: async (input, { jobId, requestId, signal, consumed, account }) => {
     const id = responseIdOf(jobId);
-    const exchange = await openMemoryExchange({
-      method: 'POST',
-      path: '/v1/responses',
-      // The next worker delivers it again: what this one has locked is that one's too.
-      headers: { ...input.headers, [INTERNAL_HEADERS.delivery]: jobId },
-    });
-    signal.addEventListener('abort', exchange.leave, { once: true });
+    const { services, responses } = access;
     let call: TextCall | null = null;
+    let leave = () => undefined;
     consumed(null);
     try {
-      call = await openJobCall(input, { services: access.services, exchange, requestId });
+      const accepted = await responses.find(id);
+      if (accepted === null) throw notStarted();
+      const caller = callerOf(access, input, { jobId, accepted });
+      leave = () => void caller.leave();
+      signal.addEventListener('abort', leave, { once: true });
+      call = await openJobCall(input, { services, caller, requestId });
       const candidates = candidatesFor(call);
-      const begun = { id, accepted: await begin(access, id, signal), candidates, exchange };
+      signal.throwIfAborted();
+      if (!(await responses.begin(id))) throw notStarted();
       consumed(undefined);
-      const generated = await generate(access, call, begun);
-      const { usage, thrown, origin } = generated;
+      const { usage, origin, thrown } = await generate(call, candidates);
       consumed(usage);
       if (thrown !== undefined) throw thrown;
-      const { end, headers } = await generated.recording;
+      const end = await caller.recorded();
       if (end === null) throw call.context.failure ?? withoutEnd();
       const after = conversationIn(call.history);
       await account(end.status === 'failed' ? (call.context.failure ?? withoutEnd()) : undefined);
-      await completeBackground(access, { id, accepted: begun.accepted, end, usage, headers, origin, after });
+      const headers = caller.shownHeaders;
+      await completeBackground(access, { id, accepted, end, usage, headers, origin, after });
       if (end.status === 'failed') throw call.context.failure ?? withoutEnd();
       return outputOf(end.status, usage);
     } catch (thrown) {
@@ -68,8 +68,8 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
       }
       throw thrown;
     } finally {
-      signal.removeEventListener('abort', exchange.leave);
-      exchange.leave();
+      signal.removeEventListener('abort', leave);
+      leave();
       if (call !== null) await giveBack(call);
     }
   },
@@ -118,84 +118,47 @@ async function untilStored(end: () => Promise<void>): Promise<void> {
   await end();
 }
 
-/** From then on a provider may be called. @throws {GatewayError} where nobody wants the response any more */
-async function begin(
+const callerOf = (
   { responses }: BackgroundAccess,
-  id: string,
-  signal: AbortSignal,
-): Promise<BackgroundResponse> {
-  const accepted = await responses.find(id);
-  signal.throwIfAborted();
-  if (accepted === null || !(await responses.begin(id)))
-    throw new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was started.');
-  return accepted;
-}
-
-interface Generating {
-  readonly id: string;
-  /** As it was when it was begun. */
-  readonly accepted: BackgroundResponse;
-  readonly candidates: readonly Candidate[];
-  readonly exchange: MemoryExchange;
-}
+  { headers }: TextResponseInput,
+  {
+    jobId,
+    accepted: { response, keepsEvents },
+  }: { readonly jobId: string; readonly accepted: BackgroundResponse },
+): RecordingCaller =>
+  new RecordingCaller({
+    id: responseIdOf(jobId),
+    // The next worker delivers it again: what this one has locked is that one's too.
+    headers: { ...headers, [INTERNAL_HEADERS.delivery]: jobId },
+    accepted: response ?? {},
+    log: keepsEvents ? responses : null,
+  });
 
 interface Generated {
   readonly usage: UsageResult;
+  readonly origin: ResponseOrigin;
   /** What failed before anything was generated. */
   readonly thrown: unknown;
-  /** Rejects where the exchange was left, or the events could not be stored. */
-  readonly recording: Promise<Recording>;
-  readonly origin: ResponseOrigin;
 }
 
-interface Recording extends Pick<Ending, 'headers'> {
-  readonly end: RecordedEnd | null;
-}
-
-async function generate(
-  access: BackgroundAccess,
-  opened: TextCall,
-  generating: Generating,
-): Promise<Generated> {
-  const { candidates, exchange } = generating;
-  const recording = record(access, generating);
-  // Nobody takes what is generated from then on.
-  recording.then(({ end }) => end ?? exchange.leave(), exchange.leave);
+async function generate(opened: TextCall, candidates: readonly Candidate[]): Promise<Generated> {
   const { call, outcome } = await answerCall(opened, { candidates, holdsStart: true });
   outcome.end();
   const { identity, request } = call;
   return {
     usage: resultOf(call, outcome),
-    thrown: outcome.thrown,
-    recording,
     origin: {
       ...(outcome.candidate === null
         ? { keyId: identity.keyId, channel: '', model: request.model, requestedModel: request.model }
         : originAt(outcome.candidate, identity.keyId)),
       isProviders: false,
     },
+    thrown: outcome.thrown,
   };
 }
 
-async function record(
-  { responses }: BackgroundAccess,
-  { id, accepted: { keepsEvents, response }, exchange }: Generating,
-): Promise<Recording> {
-  const reply = await exchange.reply;
-  const log = keepsEvents ? responses : null;
-  const end = await recordEvents({ reply, id, accepted: response ?? {}, log });
-  return { end, headers: shownHeaders(reply.headers) };
-}
-
-const SHOWN_HEADERS = ['x-gateway-channel', 'x-gateway-dropped'] as const;
-
-const shownHeaders = (headers: Readonly<Record<string, unknown>>): Ending['headers'] =>
-  Object.fromEntries(
-    SHOWN_HEADERS.flatMap((name) => {
-      const value = headers[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
-  );
+const notStarted = (): GatewayError =>
+  new GatewayError('job_cancelled', 'The response was cancelled or deleted before it was started.');
 
 const withoutEnd = (): GatewayError =>
   new GatewayError('outcome_unknown', {

@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { hasBody } from '@gateway/service-kit/request/check-request';
+import type { PathParams } from '@gateway/service-kit/request/handler';
 import { readJsonBody } from '@gateway/service-kit/request/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
-import type { Request } from 'express';
 import type { z } from 'zod';
 import { spaceOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
@@ -19,7 +20,7 @@ import {
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
 export function conversationsOf(
   { conversations, upstream }: TextServices,
-  incoming: Request,
+  incoming: IncomingMessage,
 ): StoredConversations {
   const space = spaceOf(identityOf(incoming), null, upstream.configuration.conversations);
   if (space === null) throw conversationsOff();
@@ -27,8 +28,8 @@ export function conversationsOf(
 }
 
 /** The conversation that a request's path names; the log line has it too. */
-export function namedConversation(incoming: Request): string {
-  const id = String(incoming.params.id);
+export function namedConversation(incoming: IncomingMessage, params: PathParams): string {
+  const id = String(params.id);
   contextOf(incoming).line.conversationId = id;
   return id;
 }
@@ -40,7 +41,7 @@ export function namedConversation(incoming: Request): string {
  */
 export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
-  incoming: Request,
+  incoming: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: TextServices,
 ): Promise<z.infer<Schema>> {
   const bounds = { maxBytes: maxBodyBytes, maxDepth: maxJsonDepth };

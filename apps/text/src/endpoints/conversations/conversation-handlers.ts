@@ -1,6 +1,6 @@
 import { ConversationRequest, ConversationUpdate } from '@gateway/contracts/openai/conversations';
+import { type Handler, sendJson } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import type { RequestHandler } from 'express';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound } from '../../stored/conversation-errors.ts';
 import {
@@ -13,41 +13,41 @@ import {
 
 /** Handles `POST /v1/conversations`. */
 export const createConversation =
-  (services: TextServices): RequestHandler =>
+  (services: TextServices): Handler =>
   async (incoming, response) => {
     const conversations = conversationsOf(services, incoming);
     const { items, metadata } = await readBody(ConversationRequest, incoming, services);
     const made = await conversations.create(await addedItems(conversations, items ?? []), metadata ?? {});
     contextOf(incoming).line.conversationId = made.id;
-    response.json(shownConversation(made));
+    sendJson(response, shownConversation(made));
   };
 
 /** Handles `GET /v1/conversations/{id}`. */
 export const readConversation =
-  (services: TextServices): RequestHandler =>
-  async (incoming, response) => {
-    const id = namedConversation(incoming);
+  (services: TextServices): Handler =>
+  async (incoming, response, params) => {
+    const id = namedConversation(incoming, params);
     const found = await conversationsOf(services, incoming).find(id);
     if (found === null) throw conversationNotFound(id);
-    response.json(shownConversation(found));
+    sendJson(response, shownConversation(found));
   };
 
 /** Handles `POST /v1/conversations/{id}`: other metadata. */
 export const updateConversation =
-  (services: TextServices): RequestHandler =>
-  async (incoming, response) => {
-    const id = namedConversation(incoming);
+  (services: TextServices): Handler =>
+  async (incoming, response, params) => {
+    const id = namedConversation(incoming, params);
     const conversations = conversationsOf(services, incoming);
     const { metadata } = await readBody(ConversationUpdate, incoming, services);
     const changed = await conversations.describe(id, metadata ?? {});
-    response.json(shownConversation(changed));
+    sendJson(response, shownConversation(changed));
   };
 
 /** Handles `DELETE /v1/conversations/{id}`. Responses that were made with it stay. */
 export const deleteConversation =
-  (services: TextServices): RequestHandler =>
-  async (incoming, response) => {
-    const id = namedConversation(incoming);
+  (services: TextServices): Handler =>
+  async (incoming, response, params) => {
+    const id = namedConversation(incoming, params);
     if (!(await conversationsOf(services, incoming).remove(id))) throw conversationNotFound(id);
-    response.json({ id, object: 'conversation.deleted', deleted: true });
+    sendJson(response, { id, object: 'conversation.deleted', deleted: true });
   };

@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { HttpCaller } from '@gateway/model-service/caller';
+import type { Handler } from '@gateway/service-kit/request/handler';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { RequestHandler } from 'express';
 import { attemptCandidates } from '../../call/attempts/attempt-candidates.ts';
 import { prepareNamed } from '../../call/attempts/prepare-named.ts';
 import { unlessRefused } from '../../call/attempts/prepared-attempt.ts';
@@ -29,7 +29,7 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  * Handles an endpoint that counts a request's input tokens. The routes that would answer the request count, as far
  * as they can; where none can, the gateway estimates.
  */
-export function createCountHandler(count: CountEndpoint, services: TextServices): RequestHandler {
+export function createCountHandler(count: CountEndpoint, services: TextServices): Handler {
   return async (incoming, response) => {
     const opened = await openCall(count.endpoint, services, incoming, {
       caller: new HttpCaller(response),

@@ -1,9 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type Handler, parsedQuery, sendJson } from '@gateway/service-kit/request/handler';
 import { identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import { mayUse } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { modelEntry } from './model-entry.ts';
 
@@ -53,15 +53,15 @@ export function pageOf<Entry extends { readonly id: string }>(
  * the names that the price catalogue knows of it; others can be read one by one.
  */
 export const createListModels =
-  (upstream: Pick<Upstream, 'listNamedModels'>): RequestHandler =>
+  (upstream: Pick<Upstream, 'listNamedModels'>): Handler =>
   (request, response) => {
     const identity = identityOf(request);
     const all = upstream
       .listNamedModels()
       .filter(({ name }) => mayUse(identity, name))
       .map((model) => modelEntry(model, identity));
-    const { entries, hasMore } = pageOf(all, readListQuery(request.query));
-    response.json({
+    const { entries, hasMore } = pageOf(all, readListQuery(parsedQuery(request)));
+    sendJson(response, {
       object: 'list',
       data: entries,
       has_more: hasMore,
@@ -72,10 +72,10 @@ export const createListModels =
 
 /** Handles `GET /v1/models/{id}`. A model that the key may not use answers as if it did not exist. */
 export const createReadModel =
-  (upstream: Pick<Upstream, 'resolveModel'>): RequestHandler =>
-  (request, response) => {
+  (upstream: Pick<Upstream, 'resolveModel'>): Handler =>
+  (request, response, params) => {
     const identity = identityOf(request);
-    const id = String(request.params.id);
+    const id = String(params.id);
     const model = mayUse(identity, id) ? upstream.resolveModel(id) : null;
     if (model === null) {
       throw new GatewayError('model_not_found', {
@@ -83,5 +83,5 @@ export const createReadModel =
         message: `The model '${id}' does not exist or you do not have access to it.`,
       });
     }
-    response.json(modelEntry(model, identity));
+    sendJson(response, modelEntry(model, identity));
   };

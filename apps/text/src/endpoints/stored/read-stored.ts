@@ -132,13 +132,12 @@ export function streamStored(
   stored: JsonObject,
   startingAfter: number,
 ): void {
-  const frames = replyFrames(stored)?.split('\n\n').slice(0, -1) ?? [];
-  const shown = frames.filter((frame) => {
+  const shown = (replyFrames(stored) ?? []).filter((frame) => {
     const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
     return number === undefined || Number(number) > startingAfter;
   });
   caller.begin(200, eventStreamHead(context));
-  caller.end(shown.map((frame) => `${frame}\n\n`).join(''));
+  caller.end(shown);
 }
 
 /** The page of a response's own input items that a query names. */

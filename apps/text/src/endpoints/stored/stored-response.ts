@@ -1,13 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Caller, HttpCaller } from '@gateway/model-service/caller';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
+import { type Handler, parsedQuery } from '@gateway/service-kit/request/handler';
 import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
-import type { Request, RequestHandler } from 'express';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';
 import { queryOf } from '../../call/request/request-head.ts';
@@ -41,7 +42,7 @@ interface StoredCall {
 /** One call about an earlier response, and what is known of that. */
 interface StoredRequest extends StoredCall {
   readonly services: TextServices;
-  readonly incoming: Request;
+  readonly incoming: IncomingMessage;
   readonly caller: Caller;
   readonly context: RequestContext;
   readonly id: string;
@@ -52,10 +53,10 @@ interface StoredRequest extends StoredCall {
 }
 
 /** Handles a call about an earlier response, for the key that received it: by our record, or by its provider. */
-export function createStoredHandler(call: StoredCall, services: TextServices): RequestHandler {
-  return async (incoming, response) => {
+export function createStoredHandler(call: StoredCall, services: TextServices): Handler {
+  return async (incoming, response, params) => {
     const context = contextOf(incoming);
-    const id = String(incoming.params.id);
+    const id = String(params.id);
     context.line.responseId = id;
     const identity = identityOf(incoming);
     const [stored, [found]] = await Promise.all([
@@ -109,7 +110,7 @@ async function answerStored(request: StoredRequest, stored: StoredResponse): Pro
       return writeJson(caller, context, await readStored(services, stored));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
-    writeJson(caller, context, await listInput(services, stored, incoming.query));
+    writeJson(caller, context, await listInput(services, stored, parsedQuery(incoming)));
   } else {
     const shown = await readStored(services, stored);
     if (query.get('stream') !== 'true') writeJson(caller, context, shown);

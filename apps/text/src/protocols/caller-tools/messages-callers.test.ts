@@ -55,7 +55,7 @@ test.for(CALLS)('a call of $name comes back as the block of its tool', ({ name, 
   const frames = new StreamTranslator(streamed, testReplyContext()).push(
     Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`),
   );
-  const [, opened = '{}'] = /data: (\{"type":"content_block_start".*)/.exec(frames) ?? [];
+  const [, opened = '{}'] = /data: (\{"type":"content_block_start".*)/.exec(frames.join('')) ?? [];
   expect(JSON.parse(opened).content_block).toEqual({ ...block, input: {} });
 });
 

@@ -103,7 +103,7 @@ test.for(CASES)('a call of $tool.type comes back as its item, whole', ({ tool, n
 test.for(CASES)('a call of $tool.type comes back as its item, streamed', ({ tool, name, input, item }) => {
   const { plan } = translated('chat', tool, true);
   const frames = new StreamTranslator(plan, testReplyContext()).push(chatStream(name, JSON.stringify(input)));
-  const events = eventsOf(frames).filter(({ type }) => !/created|response\.in_progress/.test(type));
+  const events = eventsOf(frames.join('')).filter(({ type }) => !/created|response\.in_progress/.test(type));
   const shown = { ...item, id: expect.any(String), call_id: 'call_1' };
   const done = { ...shown, status: 'completed' };
   expect(events).toMatchObject([
@@ -123,14 +123,14 @@ test('a call that is no item of its type is a failure of the upstream', () => {
   );
   const { plan: streamed } = translated('chat', { type: 'apply_patch' }, true);
   const stream = chatStream('apply_patch', JSON.stringify(NO_ITEM));
-  const events = eventsOf(new StreamTranslator(streamed, testReplyContext()).push(stream));
+  const events = eventsOf(new StreamTranslator(streamed, testReplyContext()).push(stream).join(''));
   expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
 });
 
 test('a call that the token limit cut is left out of the incomplete answer', () => {
   const { plan } = translated('chat', { type: 'apply_patch' }, true);
   const stream = chatStream('apply_patch', '{"type":"create_f', 'length');
-  const events = eventsOf(new StreamTranslator(plan, testReplyContext()).push(stream));
+  const events = eventsOf(new StreamTranslator(plan, testReplyContext()).push(stream).join(''));
   expect(events.at(-1)).toMatchObject({ type: 'response.incomplete', response: { output: [] } });
 });
 

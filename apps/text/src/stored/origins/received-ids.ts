@@ -1,4 +1,5 @@
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { quoted, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import { isCompactionItem } from '@gateway/contracts/openai/responses';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
@@ -59,7 +60,7 @@ export const listedItems = (list: JsonObject): readonly ProviderId[] =>
 
 /** What the few events hold that bring ids: the others are not parsed. */
 const BRINGS_IDS: Readonly<Record<TextProtocol, readonly string[]>> = {
-  responses: ['"response.completed"', '"response.incomplete"', '"response.failed"'],
+  responses: quoted(Object.keys(STREAM_EVENTS.responses.end)),
   messages: ['"container"', '"compaction_delta"'],
   chat: ['"audio"'],
 };

@@ -1,4 +1,5 @@
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type JsonObject, parseObject } from '../json-object.ts';
 import type { Usage } from '../usage.ts';
@@ -38,7 +39,7 @@ export interface StreamReader {
   /** What the provider itself reported as having failed, in words for our log. */
   readonly reportedFailure: string | null;
   /** The frames that end a stream which broke: after them the reply is over for every client of the protocol. */
-  breakOff(error: GatewayError, requestId: string): string;
+  breakOff(error: GatewayError, requestId: string): readonly string[];
   /**
    * The members that the last event lacks of what came before it; null where it lacks nothing. Only in protocols whose last
    * event has the whole answer.
@@ -58,7 +59,7 @@ export class UnreadableEvent extends Error {
 
 /** The object that an event's data is; null for the `[DONE]` that ends a stream. @throws {UnreadableEvent} */
 export function readEvent(data: string): JsonObject | null {
-  if (data === '[DONE]') return null;
+  if (data === END_MARK) return null;
   const event = parseObject(data);
   if (event === null) throw new UnreadableEvent();
   return event;

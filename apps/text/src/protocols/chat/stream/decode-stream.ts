@@ -1,3 +1,4 @@
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import { lookUp } from '@gateway/contracts/look-up';
 import { ChatChunk, type ChatOutput } from '@gateway/contracts/openai/chat-wire';
@@ -55,7 +56,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
 
   *event(data: string): Generator<StreamEvent> {
     if (this.#ended) return;
-    if (data.trim() === '[DONE]') {
+    if (data.trim() === END_MARK) {
       if (this.#started) yield* this.#finish();
       return;
     }

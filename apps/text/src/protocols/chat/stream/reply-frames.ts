@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../../wire/json-object.ts';
 export function replyFrames(
   { choices, usage, ...members }: JsonObject,
   { hidesUsage }: { readonly hidesUsage: boolean },
-): string | null {
+): readonly string[] | null {
   if (!Array.isArray(choices)) return null;
   const chunk = (more: JsonObject) => dataFrame({ ...members, object: 'chat.completion.chunk', ...more });
   const answers = choices
@@ -15,7 +15,7 @@ export function replyFrames(
       chunk({ choices: [{ index: choice.index ?? 0, delta: {}, finish_reason }] }),
     ]);
   const usageChunks = isObject(usage) && !hidesUsage ? [chunk({ choices: [], usage })] : [];
-  return [...answers, ...usageChunks, DONE_FRAME].join('');
+  return [...answers, ...usageChunks, DONE_FRAME];
 }
 
 /** In a chunk tool calls have a number, by which their pieces would be put together. */

@@ -144,7 +144,7 @@ export function createChatStreamReader({
     get owed() {
       return isDone || reportedFailure !== null ? '' : DONE_FRAME;
     },
-    breakOff: errorFrame,
+    breakOff: (error) => [errorFrame(error)],
     keepAlive: () => COMMENT_FRAME,
   };
 }

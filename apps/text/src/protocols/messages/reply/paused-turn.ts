@@ -1,4 +1,5 @@
 import { MessagesEvent, MessagesReply } from '@gateway/contracts/anthropic/messages-wire';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { objectOf } from '../../../wire/json-object.ts';
 import { isJsonObject, parseArguments, parseExactly } from '../../../wire/raw-json.ts';
 
@@ -48,7 +49,7 @@ export class TurnRecorder {
   }
 
   record(data: string): void {
-    if (data === '[DONE]') return;
+    if (data === END_MARK) return;
     const { type, index, content_block: block, delta } = MessagesEvent.parse(JSON.parse(data));
     if (type === 'content_block_start' && block !== undefined) this.#begin(exactly(block, data), index);
     else if (type === 'content_block_delta' && delta !== undefined) {

@@ -3,6 +3,7 @@ import {
   MessagesEvent,
   MessagesOutputBlock,
 } from '@gateway/contracts/anthropic/messages-wire';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { lookUp } from '@gateway/contracts/look-up';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
@@ -81,7 +82,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   *event(data: string): Generator<StreamEvent> {
-    if (this.#ended || data === '[DONE]') return;
+    if (this.#ended || data === END_MARK) return;
     const parsed: unknown = JSON.parse(data);
     const event = readUpstream(MessagesEvent, parsed);
     switch (event.type) {

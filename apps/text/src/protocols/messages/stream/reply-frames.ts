@@ -35,7 +35,7 @@ const BLOCKS: ReadonlyMap<unknown, (block: JsonObject) => BlockEvents> = new Map
 ]);
 
 /** A finished message as a stream with all its members; null for anything else. */
-export function replyFrames(message: JsonObject): string | null {
+export function replyFrames(message: JsonObject): readonly string[] | null {
   const { content, stop_reason, stop_sequence, stop_details, usage } = message;
   if (message.type !== 'message' || !Array.isArray(content)) return null;
   const begun = {
@@ -52,9 +52,7 @@ export function replyFrames(message: JsonObject): string | null {
     ...content.flatMap((block, index) => (isObject(block) ? blockEvents(block, index) : [])),
     { type: 'message_delta', delta: ending, ...(isObject(usage) && { usage }) },
     { type: 'message_stop' },
-  ]
-    .map(namedFrame)
-    .join('');
+  ].map(namedFrame);
 }
 
 function blockEvents(block: JsonObject, index: number) {

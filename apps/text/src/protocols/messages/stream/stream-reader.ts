@@ -123,7 +123,7 @@ export function createMessagesStreamReader(): StreamReader {
     get reportedFailure() {
       return reportedFailure;
     },
-    breakOff: errorFrame,
+    breakOff: (error, requestId) => [errorFrame(error, requestId)],
     // A ping may come anywhere after message_start.
     keepAlive: () => (id === null ? null : PING_FRAME),
   };

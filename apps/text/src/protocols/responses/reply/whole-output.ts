@@ -1,11 +1,6 @@
+import { responseEndAfter } from '@gateway/contracts/event-stream/stream-events';
 import { isObject, type JsonObject, textAt } from '../../../wire/json-object.ts';
 import { type ItemIdentity, identityOf, matchItems } from './match-items.ts';
-
-const STATUS_AFTER: ReadonlyMap<string, string> = new Map([
-  ['response.completed', 'completed'],
-  ['response.incomplete', 'incomplete'],
-  ['response.failed', 'failed'],
-]);
 
 /** The output of a stream by the events of its items. */
 export interface GatheredOutput {
@@ -30,7 +25,7 @@ export function missingMembers(
   gathered: GatheredOutput = NOTHING,
 ): JsonObject | null {
   const shown = Array.isArray(response.output) ? response.output.filter(isObject) : [];
-  const due = (lastEvent === null ? null : STATUS_AFTER.get(lastEvent)) ?? 'completed';
+  const due = (lastEvent === null ? undefined : responseEndAfter(lastEvent)) ?? 'completed';
   const status = lastEvent === null ? (response.status ?? due) : due;
   const isCompleted = status === 'completed';
   const isShort = shown.length < gathered.size || shown.some(isUnfinished);

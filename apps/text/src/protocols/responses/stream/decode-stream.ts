@@ -1,3 +1,4 @@
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { ResponsesEvent, type ResponsesReply } from '@gateway/contracts/openai/responses-wire';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
@@ -35,7 +36,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   *event(data: string): Generator<StreamEvent> {
-    if (this.#ended || data === '[DONE]') return;
+    if (this.#ended || data === END_MARK) return;
     const parsed: unknown = OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data);
     const event = readUpstream(ResponsesEvent, parsed);
     switch (event.type) {

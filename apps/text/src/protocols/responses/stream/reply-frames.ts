@@ -1,4 +1,5 @@
 import { DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import { isObject, type JsonObject, textAt } from '../../../wire/json-object.ts';
 
 type Emit = (type: string, members: JsonObject) => void;
@@ -18,21 +19,17 @@ const ITEMS: ReadonlyMap<unknown, Growing> = new Map([
   ['custom_tool_call', { member: 'input', stem: 'response.custom_tool_call_input' }],
 ]);
 
-const LAST_EVENTS: ReadonlyMap<unknown, string> = new Map([
-  ['completed', 'response.completed'],
-  ['incomplete', 'response.incomplete'],
-  ['failed', 'response.failed'],
-]);
+const LAST_EVENTS: ReadonlyMap<unknown, string> = new Map(
+  Object.entries(STREAM_EVENTS.responses.end).map(([event, status]) => [status, event]),
+);
 
 /** A finished response as a stream with all its members; null for anything else. */
-export function replyFrames(response: JsonObject): string | null {
+export function replyFrames(response: JsonObject): readonly string[] | null {
   const lastEvent = LAST_EVENTS.get(response.status);
   if (lastEvent === undefined || !Array.isArray(response.output)) return null;
-  let frames = '';
-  let sequenceNumber = 0;
+  const frames: string[] = [];
   const emit: Emit = (type, members) => {
-    frames += namedFrame({ type, sequence_number: sequenceNumber, ...members });
-    sequenceNumber += 1;
+    frames.push(namedFrame({ type, sequence_number: frames.length, ...members }));
   };
   const begun = {
     ...response,
@@ -47,7 +44,7 @@ export function replyFrames(response: JsonObject): string | null {
   emit('response.in_progress', { response: begun });
   for (const [index, item] of response.output.entries()) if (isObject(item)) emitItem(item, index, emit);
   emit(lastEvent, { response });
-  return frames + DONE_FRAME;
+  return [...frames, DONE_FRAME];
 }
 
 function emitItem(item: JsonObject, index: number, emit: Emit): void {

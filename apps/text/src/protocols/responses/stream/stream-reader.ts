@@ -1,5 +1,6 @@
 import { dataOf, hasEmptyData } from '@gateway/contracts/event-stream/frame-data';
 import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { responseEndAfter } from '@gateway/contracts/event-stream/stream-events';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength, writtenIn } from '../../../wire/answer-length.ts';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
@@ -17,9 +18,6 @@ import { encodeOpenAiError, reportedError } from '../reply/errors.ts';
 import { readUsageAtTier } from '../reply/usage.ts';
 import { missingMembers } from '../reply/whole-output.ts';
 import { createOutputCollector } from './output-collector.ts';
-
-/** The events after which nothing follows but `[DONE]`. */
-const LAST_EVENTS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 interface ResponsesStreamOptions {
   /** The stream repeats what was generated before, from any point on: there may be nothing left to repeat. */
@@ -48,7 +46,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     id ??= textAt(response, 'id');
     lifecycle = data;
     isBackground = response.background === true;
-    ended = LAST_EVENTS.has(type);
+    ended = responseEndAfter(type) !== undefined;
     usage = laterUsage(usage, readUsageAtTier(response, ended ? calls.counts : undefined));
     if (!ended) return;
     const error = objectAt(response, 'error');
@@ -140,7 +138,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
         ...(reported === null ? [{ type: 'error', code, message, param, error }] : []),
         { type: 'response.failed', response: failedResponse(error) },
       ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
-      return frames.join('') + DONE_FRAME;
+      return [...frames, DONE_FRAME];
     },
     missingMembers: (response, type) => missingMembers(response, type, output),
     // A comment: every client's parser skips it, and it takes no sequence number.

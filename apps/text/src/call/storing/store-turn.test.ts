@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import { replyFrames } from '../protocols/messages/stream/reply-frames.ts';
-import { messageIn } from './thread-stream.ts';
+import { recordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
+import { replyFrames } from '../../protocols/messages/stream/reply-frames.ts';
+import { messageIn } from './store-turn.ts';
 
 const message = (content: readonly object[], rest: object = {}) => ({
   id: 'msg_1',
@@ -27,14 +27,13 @@ const BLOCKS = [
 ];
 
 test('a streamed message has the blocks of the whole one', () => {
-  expect(messageIn(replyFrames(message(BLOCKS)) ?? '')).toEqual({ id: 'msg_1', content: BLOCKS });
+  expect(messageIn(replyFrames(message(BLOCKS)) ?? [])).toEqual({ id: 'msg_1', content: BLOCKS });
 });
 
 test('long numbers in arguments stay as they were', () => {
-  const frames = replyFrames(message([{ type: 'tool_use', id: 't', name: 'n', input: {} }])) ?? '';
-  const sent = frames.replace(
-    '"partial_json":"{}"',
-    String.raw`"partial_json":"{\"id\":12345678901234567890}"`,
+  const frames = replyFrames(message([{ type: 'tool_use', id: 't', name: 'n', input: {} }])) ?? [];
+  const sent = frames.map((frame) =>
+    frame.replace('"partial_json":"{}"', String.raw`"partial_json":"{\"id\":12345678901234567890}"`),
   );
   expect(JSON.stringify(messageIn(sent)?.content)).toContain('"input":{"id":12345678901234567890}');
 });
@@ -42,16 +41,17 @@ test('long numbers in arguments stay as they were', () => {
 test('a compaction has the members of its last delta', () => {
   const event = (type: string, rest: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
-  const frames =
-    event('message_start', { message: message([]) }) +
-    event('content_block_start', { index: 0, content_block: { type: 'compaction', content: null } }) +
+  const frames = [
+    event('message_start', { message: message([]) }),
+    event('content_block_start', { index: 0, content_block: { type: 'compaction', content: null } }),
     event('content_block_delta', {
       index: 0,
       delta: { type: 'compaction_delta', content: 'so far', encrypted_content: 'x' },
-    }) +
-    event('content_block_stop', { index: 0 }) +
-    event('message_delta', { delta: { stop_reason: 'compaction' }, usage: { output_tokens: 1 } }) +
-    event('message_stop', {});
+    }),
+    event('content_block_stop', { index: 0 }),
+    event('message_delta', { delta: { stop_reason: 'compaction' }, usage: { output_tokens: 1 } }),
+    event('message_stop', {}),
+  ];
   expect(messageIn(frames)?.content).toEqual([
     { type: 'compaction', content: 'so far', encrypted_content: 'x' },
   ]);
@@ -65,10 +65,10 @@ test.for([
   ],
 ] as const)('%s is nothing to go on from', ([, rest]) => {
   expect(recordedMessage(message(BLOCKS, rest))).toBeNull();
-  expect(messageIn(replyFrames(message(BLOCKS, rest)) ?? '')).toBeNull();
+  expect(messageIn(replyFrames(message(BLOCKS, rest)) ?? [])).toBeNull();
 });
 
 test('a stream without its end is no message', () => {
-  const frames = replyFrames(message(BLOCKS)) ?? '';
-  expect(messageIn(frames.slice(0, frames.indexOf('event: message_stop')))).toBeNull();
+  const frames = replyFrames(message(BLOCKS)) ?? [];
+  expect(messageIn(frames.slice(0, -1))).toBeNull();
 });
