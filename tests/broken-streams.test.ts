@@ -27,7 +27,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
     configuration,
-    services: ['edge', 'text', 'image', 'audio', 'audio-worker'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker'],
   });
 });
 afterAll(() => gateway?.close());

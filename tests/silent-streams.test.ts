@@ -17,7 +17,7 @@ let nginx: AsyncDisposable;
 let proxyUrl: string;
 beforeAll(async () => {
   gateway = await startGateway({
-    services: ['edge', 'text', 'image', 'audio', 'audio-worker'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker'],
     env: {
       TEXT_KEEP_ALIVE_MS: `${KEEP_ALIVE_MS}`,
       IMAGE_KEEP_ALIVE_MS: `${KEEP_ALIVE_MS}`,

@@ -210,7 +210,7 @@ const member = (name: string) => (event: Record<string, unknown>) => String(even
 
 const streamedImage: RequestKind = {
   ...imageWork,
-  worker: null,
+  worker: 'image-worker',
   run: async (trip) => {
     const json = {
       model: 'gpt-image-1',

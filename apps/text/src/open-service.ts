@@ -2,11 +2,9 @@ import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
-import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import { serveHandshakes } from '@gateway/service-kit/request/handshake';
 import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
-import { createEventFeed } from './background/event-feed.ts';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
@@ -21,11 +19,9 @@ export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {
 
 /** Opens the text service; the process's life closes what it takes. */
 export async function openTextService(started: Started<TextSettings>): Promise<TextService> {
-  const { config, life, logger } = started;
+  const { config } = started;
   const access = await openModelAccess(started);
   const { queue } = await openJobQueue(started, access, ['text.response']);
-  const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
-  const feed = life.own(createEventFeed({ redisUrl: config.REDIS_URL, onError }), (opened) => opened.close());
   const services = {
     ...(await openTextServices(started, access)),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
@@ -34,7 +30,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
   const { requestLog, verifyIdentity, load } = service;
   const { redis, entry, refusals } = access;
   const { acceptSocket } = openSockets(started, { services, redis, entry, refusals, requestLog, load });
-  const acceptance = { responses: openBackgroundResponses(started, access), queue, feed };
+  const acceptance = { responses: openBackgroundResponses(started, access), queue, feed: queue.feed };
   return {
     ...createTextService({ ...services, acceptance, counting: { entry, refusals }, service }),
     acceptSocket,

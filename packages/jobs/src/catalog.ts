@@ -56,6 +56,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly uploadsOf: (input: JobInput<Kind>) => string[];
   /** The assets that an output names. They are deleted with the output. */
   readonly assetsOf: (output: JobOutput<Kind>) => KeptAsset[];
+  /** What it emits is little: it stays for other readers when its caller has read it. What a detached job emits always does. */
+  readonly keepsTexts: boolean;
   /** How much memory a worker needs for it at most, in bytes, as estimated before it begins. */
   readonly bytesOf: (input: JobInput<Kind>) => number;
   /** `paid` work is never begun twice; `free` work may be repeated after a worker's death. */
@@ -109,6 +111,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const image = {
   queue: 'image',
   output: ImageOutput,
+  keepsTexts: true,
   assetsOf: ({ images, partialImages = [] }: ImageOutput) =>
     [...images, ...partialImages].map(({ assetId: id, sizeBytes }) => ({ id, sizeBytes })),
   work: 'paid',
@@ -127,6 +130,7 @@ const batch = {
   output: BatchOutput,
   uploadsOf: ({ fileId }: BatchInput) => [fileId],
   assetsOf: ({ linesId: id, linesBytes: sizeBytes }: BatchOutput) => [{ id, sizeBytes }],
+  keepsTexts: false,
   bytesOf: () => MEBIBYTE,
   work: 'free',
   attempts: 3,
@@ -156,6 +160,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   },
   'audio.transcription': {
     queue: 'transcription',
+    keepsTexts: false,
     input: TranscriptionInput,
     output: TranscriptionOutput,
     uploadsOf: ({ file }) => [file.uploadId],
@@ -177,6 +182,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   },
   'audio.speech': {
     queue: 'speech',
+    keepsTexts: false,
     input: SpeechInput,
     output: SpeechOutput,
     uploadsOf: () => [],
@@ -194,6 +200,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   },
   'text.response': {
     queue: 'response',
+    keepsTexts: false,
     input: TextResponseInput,
     output: TextResponseOutput,
     uploadsOf: () => [],

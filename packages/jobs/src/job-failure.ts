@@ -32,6 +32,13 @@ export const outputLost = (work: 'free' | 'paid', cause: unknown): GatewayError 
     cause,
   });
 
+/** For a caller who reads more slowly than a job emits, by more than is kept. */
+export const textsLost = (): GatewayError =>
+  new GatewayError('internal', {
+    message: 'The events were read too slowly to be kept. The job continues; fetch its result.',
+    retry: false,
+  });
+
 /** Anything thrown while a job ran, as an error that its caller may see. */
 export const toJobError = (error: unknown): GatewayError =>
   error instanceof GatewayError

@@ -19,6 +19,8 @@ export interface JobEnding {
   readonly consumed: ConsumedUsage | null | undefined;
   /** Why it did not succeed. */
   readonly error: GatewayError | undefined;
+  /** When the caller who waits was sent the first part of its answer; absent where that came whole, or not. */
+  readonly heardAtMs?: number | undefined;
   /** Unix milliseconds. */
   readonly nowMs: number;
   /** How long it was queued until it was begun for the last time; absent where that is not known. */
@@ -26,14 +28,15 @@ export interface JobEnding {
 }
 
 /** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
-export function settlementOf({ metering, hasRun, consumed, error, nowMs, queuedMs }: JobEnding): UsageResult {
+export function settlementOf(ending: JobEnding): UsageResult {
+  const { metering, hasRun, consumed, error, heardAtMs, nowMs, queuedMs } = ending;
   const { subject, estimate } = metering;
   const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
   return {
     ...usage,
-    outcome: outcomeOf(error),
+    outcome: outcomeOf(error, heardAtMs !== undefined),
     durationMs: Math.max(0, nowMs - subject.startedAtMs),
-    firstByteMs: null,
+    firstByteMs: heardAtMs === undefined ? null : Math.max(0, heardAtMs - subject.startedAtMs),
     detail: {
       ...usage.detail,
       ...(queuedMs !== undefined && { queuedMs }),
@@ -43,7 +46,9 @@ export function settlementOf({ metering, hasRun, consumed, error, nowMs, queuedM
   };
 }
 
-const outcomeOf = (error: GatewayError | undefined): UsageOutcome => {
+/** A stream that a caller had begun to read was cut, or left, as one that no job makes. */
+function outcomeOf(error: GatewayError | undefined, isHeard: boolean): UsageOutcome {
   if (error === undefined) return 'ok';
-  return error.code === 'job_cancelled' ? 'cancelled' : 'failed';
-};
+  if (error.code === 'job_cancelled') return isHeard ? 'left' : 'cancelled';
+  return isHeard ? 'cut' : 'failed';
+}

@@ -7,6 +7,7 @@ import type { Delivery } from '@gateway/jobs/results/kept-results';
 import { HttpCaller } from '@gateway/model-service/caller';
 import { showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
+import { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -14,7 +15,6 @@ import type { RequestContext } from '@gateway/service-kit/request/request-contex
 import { endedRequest } from '@gateway/service-kit/request/request-context';
 import { z } from 'zod';
 import { errorFrame } from '../event-frames.ts';
-import { StreamHead } from './transcript/stream-message.ts';
 
 const EVENT_STREAM = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -54,14 +54,12 @@ export async function streamJob({ keepAliveMs, submitted, response, context }: A
   result.catch(() => undefined);
 
   let streaming = false;
-  let isBetweenEvents = true;
   const waiting = createWaitingCaller({
     caller: new HttpCaller(response),
     context,
     keepAliveMs,
     head: () => ({ ...EVENT_STREAM, ...idsOf(context) }),
     errorFrames: (error) => [errorFrame(error)],
-    mayInterrupt: () => isBetweenEvents,
   });
   waiting.begin();
   try {
@@ -71,10 +69,7 @@ export async function streamJob({ keepAliveMs, submitted, response, context }: A
         streaming = true;
         beginStream(StreamHead.parse(JSON.parse(text)), response, context);
         context.line.firstByteMs = Math.round(performance.now() - startedAt);
-      } else {
-        isBetweenEvents = text.endsWith('\n\n');
-        response.write(text);
-      }
+      } else response.write(text);
       waiting.spoke();
     }
     const output = await result;

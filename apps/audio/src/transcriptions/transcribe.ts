@@ -7,6 +7,7 @@ import {
 } from '@gateway/contracts/openai/transcriptions';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
+import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { modelOfJob } from '@gateway/upstream/model-for';
@@ -19,7 +20,6 @@ import {
   requestTranscript,
   type WholeTranscript,
 } from './transcript/request-transcript.ts';
-import { piecesOf, type StreamHead } from './transcript/stream-message.ts';
 import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript/transcript-events.ts';
 import {
   fits,
@@ -165,9 +165,7 @@ async function emitWhole(
   { wanted, ...head }: StreamHead & { readonly wanted: TranscriptFormat },
   emit: TranscriptionContext['emit'],
 ): Promise<void> {
-  await emit(JSON.stringify(head));
-  for (const frame of deltaFrames(transcript, wanted)) for (const piece of piecesOf(frame)) await emit(piece);
-  for (const piece of piecesOf(doneFrame(transcript))) await emit(piece);
+  await emit(JSON.stringify(head), ...deltaFrames(transcript, wanted), doneFrame(transcript));
 }
 
 const billedSeconds = (usage: TranscriptionOutput['usage'] | undefined): number | null =>

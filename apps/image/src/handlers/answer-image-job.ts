@@ -3,6 +3,7 @@ import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob, showJob } from '@gateway/model-service/jobs/answer-job';
 import { showJobAttempts } from '@gateway/model-service/jobs/job-attempts';
+import { isHead, StreamHead } from '@gateway/model-service/jobs/stream-head';
 import type { SubmittedJob } from '@gateway/model-service/jobs/submit-job';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -10,7 +11,7 @@ import { contextOf, endedRequest } from '@gateway/service-kit/request/request-co
 import { errorFrame, streamHead } from '../stream/image-events.ts';
 import { completedEvents, expandEvent } from '../stream/job-events.ts';
 import type { ImageService } from './image-service.ts';
-import { writeImages } from './write-images.ts';
+import { commonHeaders, writeImages } from './write-images.ts';
 
 interface AnswerOptions {
   readonly service: ImageService;
@@ -36,10 +37,12 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
   const context = contextOf(request);
   showJob(submitted, context, response);
   const { handle } = submitted;
+  const startedAt = performance.now();
   const expand = expandEvent(service);
   const result = handle.result(context.signal);
   // Awaited only after the events.
   result.catch(() => undefined);
+  let head: StreamHead | undefined;
   let hasSent = false;
   let isBetweenEvents = true;
   const waiting = createWaitingCaller({
@@ -51,21 +54,36 @@ async function streamJob({ service, kind, submitted, request, response }: Answer
     mayInterrupt: () => isBetweenEvents,
   });
   waiting.begin();
+  const begin = () => {
+    hasSent = true;
+    context.line.firstByteMs = Math.round(performance.now() - startedAt);
+    if (head !== undefined) {
+      const { channel, dropped = [], upstreamAttempts = 1 } = head;
+      context.line.channel = channel;
+      showJobAttempts({ ...head, upstreamAttempts }, context, response);
+      if (!response.headersSent)
+        response.setHeaders(new Headers(commonHeaders(context, { channel, dropped })));
+    }
+    if (!response.headersSent) response.writeHead(200, streamHead(context));
+  };
   const send = async (text: string) => {
     if (response.destroyed) return;
-    hasSent = true;
+    if (!hasSent) begin();
     isBetweenEvents = false;
-    if (!response.headersSent) response.writeHead(200, streamHead(context));
     for await (const piece of expand(text)) await write(response, piece);
     await write(response, '\n');
     isBetweenEvents = true;
     waiting.spoke();
   };
   try {
-    for await (const text of handle.events) await send(text);
+    for await (const text of handle.events)
+      if (isHead(text)) head = StreamHead.parse(JSON.parse(text));
+      else await send(text);
     const output = await result;
-    const { channel, images, costMicroUsd } = output;
-    Object.assign(context.line, { channel, images: images.length, costMicroUsd });
+    const { channel, images, dropped, costMicroUsd } = output;
+    // What was made and could not be had is named among what was dropped.
+    const missing = dropped.filter((name) => name.startsWith('data['));
+    Object.assign(context.line, { channel, images: images.length + missing.length, costMicroUsd });
     showJobAttempts(output, context, response);
     // What it emitted has gone, as it does soon after the end.
     if (!hasSent) for (const text of completedEvents(kind, output)) await send(text);

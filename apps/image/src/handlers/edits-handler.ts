@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
 import type { ImageEditInput } from '@gateway/contracts/jobs';
 import { isStrict, wishesOf } from '@gateway/model-service/jobs/job-wishes';
@@ -11,12 +10,8 @@ import { checkRules } from '../families/check-rules.ts';
 import { rulesFor, streamingCandidates } from '../families/rules-for.ts';
 import { inspectFiles } from '../form/inspect-files.ts';
 import { type ReceivedEdit, readEdit } from '../form/read-edit.ts';
-import { withStream } from '../making/make-images.ts';
-import { editRequest } from '../making/request/edit-request.ts';
-import { openMasks } from '../making/request/mask-for.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';
-import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
 
 /** Members that the gateway sets or reads itself. */
@@ -36,17 +31,11 @@ export const editsHandler =
     const received = await readEdit(request, response, service);
     let isQueued = false;
     try {
-      const edit = await checkEdit(service, received, {
+      const { model, input, order, streams } = await checkEdit(service, received, {
         identity: identityOf(request),
         strict: isStrict(request),
         line: contextOf(request).line,
       });
-      const { model, input, order, streams } = edit;
-      if (streams && !wishes.isDetached) {
-        await slot?.free();
-        await streamEdit(service, edit, request, response);
-        return;
-      }
       if (streams) streamingCandidates(service.upstream, model);
       const submitted = await submitJob(service, {
         kind: KIND,
@@ -68,8 +57,6 @@ export const editsHandler =
       if (!isQueued) await received.discard();
     }
   };
-
-type CheckedEdit = Awaited<ReturnType<typeof checkEdit>>;
 
 interface EditAsker {
   readonly identity: Pick<Identity, 'models'>;
@@ -116,25 +103,4 @@ export async function checkEdit(
     ...(streams && { stream: true }),
   };
   return { model, input, order: { ...requested, inputImages: images.length }, streams };
-}
-
-async function streamEdit(
-  service: ImageService,
-  { model, input, order }: CheckedEdit,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { uploads } = service;
-  await using masks = openMasks(input.mask, model, uploads);
-  const streamed = withStream(input);
-  await answerStream({
-    service,
-    kind: KIND,
-    model,
-    order,
-    prepare: async (candidate) =>
-      editRequest({ model, candidate, input: streamed, mask: await masks.for(candidate), uploads }),
-    request,
-    response,
-  });
 }

@@ -11,10 +11,8 @@ import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { checkRules } from '../families/check-rules.ts';
 import { rulesFor, streamingCandidates } from '../families/rules-for.ts';
-import { generationRequest } from '../making/request/generation-request.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { answerImageJob } from './answer-image-job.ts';
-import { answerStream } from './answer-stream.ts';
 import type { ImageService } from './image-service.ts';
 
 const KIND = 'image.generation';
@@ -32,13 +30,6 @@ export const generationsHandler =
 
     const { model: _name, response_format: format, stream, ...parameters } = requested;
     const strict = isStrict(request);
-    const order = { ...requested, inputImages: 0 };
-    if (stream && !wishes.isDetached) {
-      const prepare = (candidate: Parameters<typeof generationRequest>[0]['candidate']) =>
-        generationRequest({ model, candidate, parameters: { ...parameters, stream }, strict });
-      await answerStream({ service, kind: KIND, model, order, prepare, request, response });
-      return;
-    }
     const streams = stream === true;
     if (streams) streamingCandidates(upstream, model);
     // A stream carries bytes only.
@@ -47,7 +38,7 @@ export const generationsHandler =
     const submitted = await submitJob(service, {
       kind: KIND,
       endpoint: 'images',
-      estimate: estimateImages(model, order),
+      estimate: estimateImages(model, { ...requested, inputImages: 0 }),
       input: { model: model.name, parameters, responseFormat, strict, ...(streams && { stream }) },
       slot,
       wishes,

@@ -256,6 +256,8 @@ test("a job's events show every change, and go on after the last one that was re
   expect(await eventsAfter(ids[1])).toEqual([...images.slice(1), 'status']);
   expect(await eventsAfter(ids[3])).toEqual(['status']);
   expect((await get(`${path}/events`, { 'last-event-id': ids[4] ?? '' })).status).toBe(204);
+  for (const id of ['x', '0-0.0', '-1', '1.x', '__proto__'])
+    expect(await eventsAfter(id)).toEqual([...images, 'status']);
   expect((await imagesOf(path)).data).toMatchObject([{ b64_json: expect.any(String) }]);
 });
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
 import { readSse } from '@gateway/testkit/collect-sse';
-import { openStandingReader, startFlood, takenAtStandstill } from '@gateway/testkit/start-flood';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openStandingReader, startFlood } from '@gateway/testkit/start-flood';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
 
@@ -111,8 +113,8 @@ async function readKeptAlive(headers: Record<string, string>, script: ScriptedRe
 }
 
 const WAYS = [
-  ['passed on', () => ({})],
-  ['made by a worker', () => ({ 'idempotency-key': randomUUID() })],
+  ['waited for', () => ({})],
+  ['under an idempotency key', () => ({ 'idempotency-key': randomUUID() })],
 ] as const;
 
 test.for(WAYS)('%s: a caller is kept alive until the first event', async ([, headers]) => {
@@ -160,7 +162,7 @@ test('a caller who leaves a stream ends the request to the upstream', async () =
 
 const MB = 1024 * 1024;
 
-test('a caller who does not read holds up the upstream instead of filling memory', async () => {
+test('what a caller does not read is stored as files, not in Redis, and arrives when the caller reads', async () => {
   const type = 'image_generation.partial_image';
   const event = { type, b64_json: 'A'.repeat(MB), partial_image_index: 0 };
   const piece = `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
@@ -168,15 +170,59 @@ test('a caller who does not read holds up the upstream instead of filling memory
     'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"AAAA"}\n\n';
   await using flood = await startFlood({ contentType: 'text/event-stream', piece, count: 100, tail });
   image.useProvider(flood.url);
+  const redis = new Redis(image.redis.url);
+  onTestFinished(() => redis.disconnect());
+  const usedBytes = async () => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+  const before = await usedBytes();
   const reader = await openStandingReader({
     url: `${image.url}/v1/images/generations`,
     headers: image.headersFor(),
     body: { model: 'gpt-image-1.5', prompt: 'a cat', stream: true, partial_images: 3 },
   });
-  expect(await takenAtStandstill(flood, 32 * MB)).toBeLessThan(32 * MB);
+  // What has been paid for does not wait for its caller.
+  await waitFor(() => image.jobs.length === 1);
+  expect((await usedBytes()) - before).toBeLessThan(MB);
   const { bytes, end } = await reader.readAll();
   expect(bytes).toBe(100 * piece.length + tail.length);
   expect(end.endsWith(tail)).toBe(true);
+});
+
+test('events without an image are passed on, by whatever name', async () => {
+  const b64_json = pngBytes().toString('base64');
+  const others = `${eventOf('image_generation.in_progress', { progress: 1.5, assetId: 'a-0.png' })}${eventOf('odd', {})}`;
+  const sse = `${others}${eventOf('image_generation.completed', { b64_json })}`;
+  image.simulator.script('/v1/images/generations', { sse });
+  const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+  expect(await reply.text()).toBe(sse);
+});
+
+test('the head of a stream names the channel and all that were called', async () => {
+  image.simulator.script('/v1/images/generations', { status: 503, json: { error: { message: 'Busy.' } } });
+  const reply = await image.generate({
+    model: 'gpt-image-1.5',
+    prompt: 'a cat',
+    stream: true,
+  });
+  expect(reply.headers.get('x-gateway-channel')).toBe('one');
+  expect(reply.headers.get('x-gateway-attempts')).toMatch(/"one";outcome=ok/);
+  await reply.text();
+  expect(await image.lastLine()).toMatchObject({
+    channel: 'one',
+    account: 'default',
+    firstByteMs: expect.any(Number),
+  });
+});
+
+test('without Redis a streamed image is refused as every other', async () => {
+  const away = await startImage();
+  await away.startWorker();
+  await away.redis.stop();
+  const reply = await waitFor(async () => {
+    const answer = await away.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream: true });
+    return answer.status === 503 && answer;
+  });
+  expect(reply.headers.get('retry-after')).toBe('5');
+  await away.close();
 });
 
 test('the images of an upstream that answers a streamed request whole become the events of one', async () => {

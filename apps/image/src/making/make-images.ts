@@ -1,13 +1,16 @@
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@gateway/contracts/jobs';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
+import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { modelOfJob } from '@gateway/upstream/model-for';
+import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { streamingCandidates } from '../families/rules-for.ts';
 import { estimateImages, orderOfJob, usageOfImages } from '../metering/image-order.ts';
@@ -52,13 +55,10 @@ export async function editImages(maker: ImageMaker, input: ImageEditInput, job: 
 }
 
 /** The form of an edit whose images are wanted as they come. */
-export const withStream = (input: ImageEditInput): ImageEditInput => ({
+const withStream = (input: ImageEditInput): ImageEditInput => ({
   ...input,
   fields: [...input.fields, ['stream', 'true']],
 });
-
-const unheard: Job['emit'] = () => Promise.resolve();
-const isNotPartial = (event: string): boolean => !event.includes('.partial_image"');
 
 interface MakeOptions {
   readonly maker: ImageMaker;
@@ -82,16 +82,11 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     signal: job.signal,
     onAttempt: job.onAttempt,
   });
-  const requested = requestedOf(reply, dropped);
+  const requested = requestedOf(reply, dropped, input.stream ?? false);
   job.consumed({ ...estimateImages(model, order), ...requested });
-  if (input.stream) return collectImages({ maker, model, input, reply, dropped, job });
   // Nobody follows the events of a reply that streams although it was not requested.
-  if (isEventStream(reply.headers))
-    return collectImages({
-      ...{ maker, model, input, reply, dropped },
-      job: { ...job, emit: unheard },
-      isWanted: isNotPartial,
-    });
+  if (input.stream || isEventStream(reply.headers))
+    return collectImages({ maker, model, input, reply, dropped, job });
   const { jobId } = job;
   const received = await receiveImages(reply, (index, bytes) =>
     storeImage(maker.assets, { jobId, index }, bytes),
@@ -111,20 +106,18 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
 }
 
 /** Who answered, and how it went until then. */
-const requestedOf = ({ candidate, attempts }: Reply, dropped: readonly string[]) => ({
+const requestedOf = ({ candidate, attempts }: Reply, dropped: readonly string[], isStreamed: boolean) => ({
   channel: candidate.channel.name,
   attempts: attempts.length,
-  detail: usageDetail({ attempts, dropped: dropped.join(', ') }),
+  detail: usageDetail({ attempts, dropped: dropped.join(', '), isStreamed }),
 });
 
 interface CollectOptions extends Pick<MakeOptions, 'maker' | 'model' | 'input' | 'job'> {
   readonly reply: Reply;
   readonly dropped: readonly string[];
-  /** Whether an event's data is taken. */
-  readonly isWanted?: (data: string) => boolean;
 }
 
-/** Takes images as they come, and emits them for those who follow the job. Completed ones are charged. */
+/** Takes images as they come, and emits them for those who follow the job. Of a stream that breaks, what was completed is charged. */
 async function collectImages({
   maker,
   model,
@@ -132,45 +125,58 @@ async function collectImages({
   reply,
   dropped,
   job,
-  isWanted = () => true,
 }: CollectOptions): Promise<ImageOutput> {
-  const { jobId, emit } = job;
   const order = orderOfJob(input);
-  const requested = requestedOf(reply, dropped);
+  const requested = requestedOf(reply, dropped, input.stream ?? false);
   const { channel, attempts } = requested;
-  const collector = createImageCollector({ assets: maker.assets, jobId, emit });
-  let missing: readonly string[] = [];
-  const charge = (completed: readonly string[]) => {
-    const reported = completed.map((text): unknown => JSON.parse(text));
-    // Images that were made and cannot be had are charged as well.
-    const images = completed.length + missing.length;
+  const collectorFor = (missing: readonly string[]) =>
+    createImageCollector({
+      assets: maker.assets,
+      jobId: job.jobId,
+      emit: input.stream ? job.emit : null,
+      head: headOf(reply, [...dropped, ...missing]),
+    });
+  const charge = (images: number, completed: readonly string[]) => {
+    const reported = completed.map((text) => jsonIn(text));
     const usage = usageOfImages({ price: model.price, order, images, reported, ...requested });
     job.consumed(usage);
     return usage.costMicroUsd;
   };
-  let costMicroUsd: number | null;
-  if (isEventStream(reply.headers)) {
-    const { events, stream } = imageStream(order.n ?? 1, (data) => {
-      if (isWanted(data)) collector.take(data);
-    });
-    try {
-      for await (const _ of readStream(reply, stream));
-    } catch (error) {
-      if (events.completed.length > 0) charge(events.completed);
-      throw paidFor(error);
-    }
-    costMicroUsd = charge(events.completed);
-  } else {
-    const whole = await readWholeImages(reply, maker.upstream);
-    const events = eventsOfReply(whole.images, order.inputImages > 0 ? 'image_edit' : 'image_generation');
-    missing = whole.missing;
-    for (const { data } of events) collector.take(data);
-    costMicroUsd = charge(events.map(({ completed }) => completed));
-  }
   const { responseFormat } = input;
-  const end = { channel, dropped: [...dropped, ...missing], costMicroUsd, responseFormat };
-  return collector.finish({ ...end, upstreamAttempts: attempts, nowMs: maker.now() });
+  const end = { channel, responseFormat, upstreamAttempts: attempts, nowMs: maker.now() };
+  if (!isEventStream(reply.headers)) {
+    const { images, missing } = await readWholeImages(reply, maker.upstream).catch((error: unknown) => {
+      throw paidFor(error);
+    });
+    const events = eventsOfReply(images, order.inputImages > 0 ? 'image_edit' : 'image_generation');
+    const completed = events.map((event) => event.completed);
+    // Images that were made and cannot be had are charged as well.
+    const costMicroUsd = charge(completed.length + missing.length, completed);
+    const collector = collectorFor(missing);
+    for (const { data } of events) collector.take(data);
+    return collector.finish({ ...end, dropped: [...dropped, ...missing], costMicroUsd });
+  }
+  const collector = collectorFor([]);
+  const { events, stream } = imageStream(order.n ?? 1, collector.take);
+  try {
+    // The upstream waits while its images are stored.
+    for await (const _ of readStream(reply, stream)) await collector.stored();
+  } catch (error) {
+    await collector.stored().catch(() => undefined);
+    if (input.stream || events.completed.length > 0) charge(events.completed.length, events.completed);
+    throw paidFor(error);
+  }
+  const costMicroUsd = charge(events.completed.length, events.completed);
+  return collector.finish({ ...end, dropped: [...dropped], costMicroUsd });
 }
+
+const headOf = ({ candidate, attempts }: Reply, dropped: readonly string[]): StreamHead => ({
+  channel: candidate.channel.name,
+  dropped: [...dropped],
+  attemptList: attemptsHeader(attempts) ?? undefined,
+  account: candidate.account.name,
+  upstreamAttempts: attempts.length,
+});
 
 /** What an image worker does. */
 export function imageProcessors(maker: ImageMaker): JobProcessors {

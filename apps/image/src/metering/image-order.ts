@@ -137,6 +137,7 @@ const Members = z.object({
   n: z.number().nullish(),
   size: z.string().nullish(),
   quality: z.string().nullish(),
+  partial_images: z.number().nullish(),
   output_format: z.string().nullish(),
 });
 

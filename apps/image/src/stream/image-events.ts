@@ -2,22 +2,25 @@ import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { ImagesReply } from '@gateway/contracts/openai/images';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { shownError } from '@gateway/service-kit/error-response';
+import { z } from 'zod';
 import { plainBase64 } from '../files/base64.ts';
 
 /** How an upstream itself reports that it broke, at the head of a frame. */
 const ERROR_EVENT = /^(?:event: ?error\b|data: ?\{"error")/m;
-const HEAD_LENGTH = 64; /** One image of the largest size in base64, and its frame. */
+const HEAD_LENGTH = 64;
+/** One image of the largest size in base64, and its frame. */
 const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 /** An event's own type. There is no quote within base64, so an image before it does not mislead the search. */
 const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
 const COMPLETED = '.completed';
 
 /**
- * A stream of images for the caller, and what it is read by.
+ * A stream of images, and what it is read by.
  *
  * @param images how many were requested
  * @param onEvent gets every event's data
@@ -81,8 +84,7 @@ class ImageEvents implements EventMapper {
     const data = withBase64(sent);
     if (kind !== 'error') this.#onEvent(data);
     if (kind === 'completed') this.completed.push(withoutImage(data));
-    if (kind === 'error')
-      this.failure = broken('The upstream reported an error in the middle of the stream.');
+    if (kind === 'error') this.failure = reported(data);
     return data === sent ? PASS : [`event: ${TYPE.exec(data)?.[1] ?? 'message'}\ndata: ${data}\n\n`];
   }
 
@@ -163,8 +165,18 @@ const isWithin = (found: number, end: number): boolean => found !== -1 && found 
 const withoutImage = (data: string): string =>
   data.replace(/"b64_json"\s*:\s*"[^"]*"/, () => '"b64_json":""');
 
-const broken = (message: string): GatewayError =>
-  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false });
+const broken = (message: string, relay?: { readonly status: number; readonly body: string }): GatewayError =>
+  new GatewayError('upstream_failed', { message, source: 'upstream', retry: false, ...(relay && { relay }) });
+
+const ReportedError = z.object({ error: z.looseObject({ message: z.string(), type: z.string() }) });
+const BAD_GATEWAY = 502;
+
+/** The upstream's own words about why it broke, if it has any. */
+function reported(data: string): GatewayError {
+  const { error } = ReportedError.safeParse(jsonIn(data)).data ?? {};
+  const relay = error && { status: BAD_GATEWAY, body: JSON.stringify({ error }) };
+  return broken('The upstream reported an error in the middle of the stream.', relay);
+}
 
 /** The head of a stream of images. */
 export const streamHead = ({ requestId }: { readonly requestId: string }) => ({

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { UsageResult } from '@gateway/contracts/usage/usage-record';
-import type { Redis, Result } from 'ioredis';
+import { createEventLog, type EventLog, type LogPage } from '@gateway/jobs/events/event-log';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type JsonObject, parseObject } from '../wire/json-object.ts';
 
@@ -45,16 +46,6 @@ export interface LoggedEvent {
   readonly rest: JsonObject;
 }
 
-/** What a reader of the log gets. */
-export interface EventPage {
-  /** Whole frames, numbered. */
-  readonly frames: readonly string[];
-  /** The number of the last event in it, or the one that was read after. */
-  readonly last: number;
-  /** Nothing follows: `ended`; `full`: what follows is not kept; `gone`: the response is deleted or forgotten. */
-  readonly rest: 'more' | 'ended' | 'full' | 'gone';
-}
-
 /** Kept in Redis, so that every replica sees the same. All methods throw what Redis throws. */
 export interface BackgroundResponses {
   create(id: string, made: NewBackgroundResponse): Promise<void>;
@@ -65,8 +56,8 @@ export interface BackgroundResponses {
   append(id: string, events: readonly LoggedEvent[]): Promise<boolean>;
   /** True for the one process that ends it. Its last events are appended in the same step. */
   end(id: string, final: FinalState): Promise<boolean>;
-  /** The events with a number above this one, as far as they are there. */
-  eventsAfter(id: string, number: number): Promise<EventPage>;
+  /** Its events, as `framesOf` shows them. Followed by `followLog`. */
+  readonly log: Pick<EventLog, 'read' | 'channelOf'>;
   /** Whether its events are still kept. */
   hasEvents(id: string): Promise<boolean>;
   remove(id: string): Promise<void>;
@@ -83,29 +74,15 @@ export interface FinalState extends Ending {
   readonly events: readonly LoggedEvent[];
 }
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    gatewayBeginResponse(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-    gatewayAppendEvents(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-    gatewayEndResponse(keyCount: number, ...args: (string | number)[]): Result<number, Context>;
-  }
-}
-
 /** No answer is as long; the rest of a longer one is read as a whole. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024;
 /** Until one that nobody ends is forgotten: longer than any job waits and runs. */
 const UNENDED_SECONDS = 3 * 86_400;
-/** Events that are read in one round trip. */
-const PAGE = 200;
 
 const responseKey = (id: string): string => `gateway:{background}:response:${id}`;
-/** The log, and the channel on which a change of the response or its log is published. */
 export const eventsKey = (id: string): string => `gateway:{background}:events:${id}`;
 
-const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-const BEGIN = script('./begin-response.lua');
-const APPEND = script('./append-events.lua');
-const END = script('./end-response.lua');
+const BEGIN = readScript(new URL('./begin-response.lua', import.meta.url));
 
 interface BackgroundResponsesOptions {
   readonly redis: Redis;
@@ -119,9 +96,16 @@ interface BackgroundResponsesOptions {
 
 export function createBackgroundResponses(options: BackgroundResponsesOptions): BackgroundResponses {
   const { redis, ttlSeconds, eventsTtlSeconds, maxLogBytes = MAX_LOG_BYTES } = options;
-  redis.defineCommand('gatewayBeginResponse', { lua: BEGIN });
-  redis.defineCommand('gatewayAppendEvents', { lua: APPEND });
-  redis.defineCommand('gatewayEndResponse', { lua: END });
+  const begin = defineScript(redis, 'gatewayBeginResponse', BEGIN, z.number());
+  const log = createEventLog({
+    redis,
+    keysOf: (id) => ({ head: responseKey(id), entries: eventsKey(id) }),
+    names: ['type', 'rest'],
+    maxBytes: maxLogBytes,
+    beyond: 'full',
+    begins: false,
+    unendedSeconds: UNENDED_SECONDS,
+  });
 
   return {
     create: async (id, { owner, response, isKept, keepsEvents }) => {
@@ -132,6 +116,8 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
         response: JSON.stringify(response),
         isKept: isKept ? 1 : 0,
         keepsEvents: keepsEvents ? 1 : 0,
+        // Its log takes nothing.
+        ...(!keepsEvents && { full: 1 }),
       };
       await redis.multi().hset(key, fields).expire(key, UNENDED_SECONDS).exec();
     },
@@ -148,57 +134,39 @@ export function createBackgroundResponses(options: BackgroundResponsesOptions): 
         ending: ending === undefined ? null : Ending.parse(JSON.parse(ending)),
       };
     },
-    begin: async (id) => (await redis.gatewayBeginResponse(1, responseKey(id))) === 1,
-    append: async (id, events) => {
-      const args = events.flatMap(({ type, rest }) => [type, JSON.stringify(rest)]);
-      const keys = [responseKey(id), eventsKey(id)];
-      return (await redis.gatewayAppendEvents(2, ...keys, maxLogBytes, UNENDED_SECONDS, ...args)) === 1;
+    begin: async (id) => (await begin([responseKey(id)])) === 1,
+    append: (id, events) => log.append(id, events.map(entryOf)),
+    end: (id, { status, response, events, usage, headers }) => {
+      const isElsewhere = response === 'kept';
+      const shown = isElsewhere ? '' : JSON.stringify(response);
+      return log.end(id, {
+        entries: events.map(entryOf),
+        fields: {
+          status,
+          ending: JSON.stringify({ usage, headers }),
+          ...(response !== null && { response: shown }),
+        },
+        // What the conversation store does not count and bound is not there for long.
+        headSeconds: isElsewhere ? ttlSeconds : eventsTtlSeconds,
+        seconds: eventsTtlSeconds,
+      });
     },
-    end: async (id, { status, response, events, usage, headers }) => {
-      const keys = [responseKey(id), eventsKey(id)];
-      const args = events.flatMap(({ type, rest }) => [type, JSON.stringify(rest)]);
-      const whole = response === null ? '' : response === 'kept' ? response : JSON.stringify(response);
-      const ending = JSON.stringify({ usage, headers });
-      // What the conversation store does not count and bound is not there for long.
-      const stored = [response === 'kept' ? ttlSeconds : eventsTtlSeconds, eventsTtlSeconds];
-      return (await redis.gatewayEndResponse(2, ...keys, status, whole, ending, ...stored, ...args)) === 1;
-    },
-    eventsAfter: async (id, number) => {
-      // The status first: of a response that has ended by then, every event is in the log.
-      const [status, full] = await redis.hmget(responseKey(id), 'status', 'full');
-      const entries = await redis.xrange(eventsKey(id), `(${number + 1}-0`, '+', 'COUNT', PAGE);
-      const numbered = entries.map(([entry, [, type = '', , rest = '']]) => ({
-        number: Number.parseInt(entry, 10) - 1,
-        type,
-        rest,
-      }));
-      const isLast = numbered.length < PAGE;
-      return {
-        frames: numbered.map(frameOf),
-        last: numbered.at(-1)?.number ?? number,
-        rest: isLast ? restOf(status ?? null, full ?? null) : 'more',
-      };
-    },
+    log,
     hasEvents: async (id) => (await redis.exists(eventsKey(id))) === 1,
-    remove: async (id) => {
-      await redis.multi().del(responseKey(id), eventsKey(id)).publish(eventsKey(id), '').exec();
-    },
+    remove: log.remove,
   };
-}
-
-function restOf(status: string | null, full: string | null): EventPage['rest'] {
-  if (status === null) return 'gone';
-  if (full !== null) return 'full';
-  return isFinal(BackgroundStatus.parse(status)) ? 'ended' : 'more';
 }
 
 export const isFinal = (status: BackgroundStatus): boolean => status !== 'queued' && status !== 'in_progress';
 
-/** An event as it goes out. The members are JSON already and are not parsed again. */
-function frameOf({ number, type, rest }: { number: number; type: string; rest: string }): string {
-  const members = rest === '{}' ? '}' : `,${rest.slice(1)}`;
-  return `event: ${type}\ndata: {"type":${JSON.stringify(type)},"sequence_number":${number}${members}\n\n`;
-}
+const entryOf = ({ type, rest }: LoggedEvent): readonly string[] => [type, JSON.stringify(rest)];
+
+/** Events as they go out, numbered. The members are JSON already and are not parsed again. */
+export const framesOf = ({ entries }: Pick<LogPage, 'entries'>): string[] =>
+  entries.map(({ number, values: [type = '', rest = '{}'] }) => {
+    const members = rest === '{}' ? '}' : `,${rest.slice(1)}`;
+    return `event: ${type}\ndata: {"type":${JSON.stringify(type)},"sequence_number":${number}${members}\n\n`;
+  });
 
 /** For a request that needs them while Redis is away. */
 export const unavailable = (cause: unknown): GatewayError =>

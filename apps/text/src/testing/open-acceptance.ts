@@ -5,7 +5,6 @@ import { createJobWorker, type JobWorker, type JobWorkerOptions } from '@gateway
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBackgroundResponses } from '../background/background-responses.ts';
-import { createEventFeed } from '../background/event-feed.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
@@ -45,12 +44,11 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     maxResultBytes: Number.POSITIVE_INFINITY,
     now: Date.now,
   });
-  const feed = createEventFeed({ redisUrl, onError });
   const responses = createBackgroundResponses({ redis, ttlSeconds: 60, eventsTtlSeconds: 60 });
   const workers: JobWorker[] = [];
   return {
     queue,
-    feed,
+    feed: queue.feed,
     responses,
     startWorker: async ({ takeover } = {}) => {
       const worker = await createJobWorker({
@@ -65,7 +63,6 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     },
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close({ drainTimeoutMs: 0 })));
-      feed.close();
       await queue.close();
     },
   };

@@ -148,20 +148,3 @@ test('a job is found when the queue has forgotten it, and its owner alone finds 
   expect(await queue.find(handle.id, 'key_2')).toBeUndefined();
   expect(await queue.outputOf('image.generation', handle.id)).toEqual(images);
 });
-
-test('a job that its service does itself is shown as lost when that service has died', async () => {
-  const queue = await stage.openQueue();
-  const job = await queue.beginDirect('image.generation', {
-    id: newJobId(),
-    keyId: owner.keyId,
-    model: 'dall-e-3',
-  });
-  expect(await queue.find(job.id, owner.keyId)).toMatchObject({ status: 'in_progress' });
-  await redis.del(`gateway:{jobs}:direct-lease:${job.id}`);
-  expect(await queue.find(job.id, owner.keyId)).toMatchObject({
-    status: 'failed',
-    error: { code: 'outcome_unknown' },
-  });
-  await job.complete(images, null);
-  expect(await queue.find(job.id, owner.keyId)).toMatchObject({ status: 'completed' });
-});

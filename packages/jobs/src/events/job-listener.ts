@@ -2,18 +2,21 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { failureOf, type JobFiles, outputOf, readOutput } from '../files/job-files.ts';
-import { outcomeUnknown, toJobError } from '../job-failure.ts';
+import { outcomeUnknown, textsLost, toJobError } from '../job-failure.ts';
 import type { FindJob } from '../records/find-job.ts';
 import { closeInTime } from '../redis/close-in-time.ts';
 import { eventsKey, QUEUE_PREFIX } from '../redis/job-keys.ts';
-import { createTextReader } from './job-texts.ts';
-import { createTextChannel, type TextChannel } from './text-channel.ts';
+import type { EventFeed } from './event-feed.ts';
+import type { EventLog } from './event-log.ts';
+import { followLog } from './follow-log.ts';
+import { openJobLog } from './job-log.ts';
 
 type Outcome = { readonly output: unknown } | { readonly error: GatewayError };
 
 /** Someone who waits for a job in this process. */
 export interface Waiter {
-  readonly texts: TextChannel;
+  /** What the job emits while it runs, in order; ends with the waiting, after all that was emitted by then. For one reader. */
+  readonly texts: AsyncIterable<string>;
   readonly outcome: Promise<unknown>;
   /** Call it when the job has been stored. From then on, a job that cannot be found is lost. */
   stored(): void;
@@ -30,7 +33,7 @@ export interface LostJob {
 }
 
 interface WaitOptions {
-  /** Others may read the job's texts too, so they are not dropped as they are read. */
+  /** Others may read the job's texts too, so they are not deleted when they have been read. */
   readonly keepsTexts: boolean;
   readonly lost?: LostJob;
 }
@@ -49,20 +52,18 @@ export interface JobListener {
 interface ListenerOptions {
   readonly queue: Queue;
   readonly redis: Redis;
+  readonly feed: EventFeed;
   readonly files: JobFiles;
   readonly find: FindJob;
   readonly lookUpMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** A waiter, and how the listener hands it its job's texts and outcome. */
+/** A waiter, and how the listener hands it its job's outcome. */
 interface Waiting extends Waiter {
   /** For when Redis has lost the job; undefined where another process stored it. */
   readonly lost: { revive(): Promise<boolean>; deleteFiles(): Promise<void> } | undefined;
   readonly isStored: boolean;
-  /** Takes the texts that the job has emitted. */
-  readTexts(): Promise<void>;
-  /** Takes the last texts, then the outcome. */
   end(outcome: () => Promise<Outcome>): Promise<void>;
 }
 
@@ -71,7 +72,8 @@ interface Waiting extends Waiter {
  * that no event is missed; should the stream have been cut or lost meanwhile, the jobs waited for are looked up as well.
  */
 export async function listenToJobs(options: ListenerOptions): Promise<JobListener> {
-  const { queue, redis, files, find, lookUpMs, onError } = options;
+  const { queue, redis, feed, files, find, lookUpMs, onError } = options;
+  const log = openJobLog(redis);
   const waiters = createRegister<Waiting>();
   const watchers = createRegister<() => void>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
@@ -102,9 +104,6 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
     await Promise.all(lost.map(end));
   };
   events.on('error', onError);
-  events.on('progress', ({ jobId }) => {
-    for (const waiter of waiters.of(jobId)) waiter.readTexts().catch(onError);
-  });
   events.on('completed', ({ jobId }) => void endAll(jobId, made(jobId)));
   events.on('failed', ({ jobId, failedReason }) => void endAll(jobId, failed(jobId, failedReason)));
   events.on('removed', ({ jobId }) => {
@@ -113,14 +112,12 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   events.on('active', tellWatchers);
   events.on('waiting', tellWatchers);
   events.on('delayed', tellWatchers);
-  events.on('progress', tellWatchers);
   events.on('completed', tellWatchers);
   events.on('failed', tellWatchers);
   events.on('removed', tellWatchers);
 
   const lookUp = async (jobId: string) => {
     const record = await find(jobId);
-    await Promise.all(waiters.of(jobId).map((waiter) => waiter.readTexts()));
     if (record === undefined) await endLost(jobId);
     else if (record.status === 'completed') {
       const lost = waiters.of(jobId).map((waiter) => waiter.lost);
@@ -158,7 +155,8 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   return {
     wait: (jobId, { keepsTexts, lost }) => {
       const waiter = createWaiter(jobId, {
-        redis,
+        log,
+        feed,
         keepsTexts,
         lost,
         onError,
@@ -203,7 +201,8 @@ export const jobCancelled = (): GatewayError =>
   new GatewayError('job_cancelled', 'The job was cancelled before it was done.');
 
 interface WaiterOptions {
-  readonly redis: Redis;
+  readonly log: EventLog;
+  readonly feed: EventFeed;
   readonly keepsTexts: boolean;
   readonly lost: LostJob | undefined;
   readonly onError: (error: unknown) => void;
@@ -212,30 +211,45 @@ interface WaiterOptions {
 
 function createWaiter(
   jobId: string,
-  { redis, keepsTexts, lost, onError, onSettled }: WaiterOptions,
+  { log, feed, keepsTexts, lost, onError, onSettled }: WaiterOptions,
 ): Waiting {
-  const texts = createTextChannel();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   // A request for the outcome gets the rejection; there may be none.
   promise.catch(() => undefined);
-  const reader = createTextReader(redis, jobId, {
-    keepsTexts,
-    onText: (text) => {
-      isHeard = true;
-      texts.push(text);
-    },
-  });
+  const ended = new AbortController();
+  const left = Promise.withResolvers<null>();
   let isStored = false;
-  let hasTexts = false;
   let isHeard = false;
   const settle = (outcome: Outcome): void => {
     if ('error' in outcome) reject(outcome.error);
     else resolve(outcome.output);
-    texts.end();
+    ended.abort();
     onSettled();
   };
+  async function* texts(): AsyncGenerator<string> {
+    const pages = followLog({ log, feed, id: jobId, after: -1, signal: ended.signal });
+    let next = 0;
+    try {
+      for (;;) {
+        // Redis may be away when the waiting ends.
+        const page = await Promise.race([pages.next(), left.promise]);
+        if (page === null || page.done === true) break;
+        for (const { number, values } of page.value.entries) {
+          // An answer must not have holes. Who joins an older job gets what is still there.
+          if (!keepsTexts && number !== next) throw textsLost();
+          next = number + 1;
+          isHeard = true;
+          yield values.join('');
+        }
+      }
+      if (!keepsTexts && isHeard) log.remove(jobId).catch(onError);
+    } finally {
+      ended.abort();
+      pages.return(undefined).catch(() => undefined);
+    }
+  }
   return {
-    texts,
+    texts: texts(),
     outcome: promise,
     lost: lost && { revive: () => lost.revive(isHeard), deleteFiles: () => lost.deleteFiles() },
     stored: () => {
@@ -244,16 +258,13 @@ function createWaiter(
     get isStored() {
       return isStored;
     },
-    readTexts: () => {
-      hasTexts = true;
-      return reader.read();
+    settle: (outcome) => {
+      settle(outcome);
+      left.resolve(null);
     },
-    settle,
     end: async (outcome) => {
       try {
-        if (hasTexts) await reader.read();
         settle(await outcome());
-        if (hasTexts) await reader.close();
       } catch (error) {
         settle({ error: toJobError(error) });
         onError(error);

@@ -4,6 +4,7 @@ import type { BatchCounts, JobKind } from '@gateway/contracts/jobs';
 import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import { openRedis } from '@gateway/redis/open-redis';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
+import { createEventFeed, type EventFeed, type Watching } from '../events/event-feed.ts';
 import { jobCancelled } from '../events/job-listener.ts';
 import { type JobFiles, storeFailure } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
@@ -12,7 +13,7 @@ import { toJobError } from '../job-failure.ts';
 import type { SettleJob } from '../job-metering.ts';
 import { keepRecord } from '../records/ended-jobs.ts';
 import { listJob } from '../records/owned-jobs.ts';
-import { batchCountsKey, directKey } from '../redis/job-keys.ts';
+import { batchCountsKey, textsKey } from '../redis/job-keys.ts';
 import { createKeptResults, type Delivery } from '../results/kept-results.ts';
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { reviveJob } from '../takeover/revive-job.ts';
@@ -20,7 +21,6 @@ import { openWorkerChannel } from '../takeover/worker-channel.ts';
 import { createJobTurns, type TurnTaker } from '../turns/job-turns.ts';
 import type { AnnounceEnd } from '../webhooks/announce-end.ts';
 import { cancelJob } from './cancel-job.ts';
-import { beginDirectJob, cancelDirectJob, type DirectJob } from './direct-job.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
 import type { JobOwner } from './job-owner.ts';
 import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
@@ -86,15 +86,6 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
    * {GatewayError} `service_unavailable`
    */
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
-  /**
-   * Begins a job that this process does by itself, outside the queues.
-   *
-   * @throws {GatewayError} `result_quota_exhausted`, `service_unavailable`
-   */
-  beginDirect<Kind extends Kinds>(
-    kind: Kind,
-    job: TurnTaker & { readonly id: string; readonly model: string },
-  ): Promise<DirectJob<JobOutput<Kind>>>;
   /** Records that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
   keepRefused(
     job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
@@ -102,8 +93,10 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
   ): Promise<void>;
   /** Keeps the counts of a batch's lines by status. @throws {GatewayError} `service_unavailable` */
   keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
-  /** Calls back whenever something may have changed about a job, until it is stopped. */
-  watch(kind: Kinds, jobId: string, onChange: () => void): { stop(): void };
+  /** Calls back whenever something may have changed about a job, or it has emitted something, until it is stopped. */
+  watch(kind: Kinds, jobId: string, onChange: () => void): Watching;
+  /** Tells this process of changes in logs. */
+  readonly feed: EventFeed;
   /** Whether Redis answers. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
@@ -157,7 +150,8 @@ export async function createJobQueue<Kinds extends JobKind>(
   const slots = createQueueSlots({ turns, maxWaiting, onError });
   const open = { kinds, files, now, lookUpMs, onError };
   const findAny = openFinder({ ...open, redis: prompt });
-  const lines = await openLines({ ...open, prompt, patient });
+  const feed = createEventFeed({ redisUrl, onError });
+  const lines = await openLines({ ...open, prompt, patient, feed });
   const known = createKnownJobs<Kinds>({
     redis: prompt,
     patient,
@@ -212,24 +206,6 @@ export async function createJobQueue<Kinds extends JobKind>(
     }
   };
 
-  /** The same for a job that a service does by itself. */
-  const cancelDirect = async (record: JobRecord) => {
-    const stopped = Promise.withResolvers<void>();
-    const look = () => {
-      prompt.exists(directKey(record.id)).then((count) => count === 0 && stopped.resolve(), stopped.reject);
-    };
-    const watching = lineOf(record.kind).listener.watch(record.id, look);
-    const late = setTimeout(stopped.resolve, STOP_WAIT_MS);
-    try {
-      await unlessAway(cancelDirectJob(prompt, record, now()));
-      look();
-      await unlessAway(stopped.promise);
-    } finally {
-      clearTimeout(late);
-      watching.stop();
-    }
-  };
-
   const storing = createJobStoring({
     queueOf: (kind) => lineOf(kind).queue,
     turns,
@@ -262,7 +238,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       const { keyId, isDetached = false } = envelope;
       const storeAgain = (lost: JobToStore) => storeJob({ queue: patientQueue, turns: patientTurns }, lost);
       const waiter = listener.wait(id, {
-        keepsTexts: isDetached,
+        keepsTexts: isDetached || JOBS[kind].keepsTexts,
         lost: {
           revive: (isHeard) =>
             reviveJob({ job, isHeard, channel, marks, uploads, settle, store: storeAgain }),
@@ -297,17 +273,8 @@ export async function createJobQueue<Kinds extends JobKind>(
       const delivered = (how: Delivery) => known.delivered(jobId, how);
       return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, delivered, onError });
     },
-    cancel: async (record) => {
-      const cancelled = await cancelWhole(record.kind, record.id, true);
-      if (cancelled === 'unknown') await cancelDirect(record);
-    },
+    cancel: async ({ kind, id }) => void (await cancelWhole(kind, id, true)),
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
-    beginDirect: async (kind, { id, model, ...taker }) => {
-      const { listener } = lineOf(kind);
-      await ensureRoom(taker);
-      const job = { id, kind, model, keyId: taker.keyId };
-      return unlessAway(beginDirectJob({ ...job, redis: prompt, files, results, listener, now, onError }));
-    },
     keepRefused: async (job, error) => {
       const nowMs = now();
       const times = { createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs };
@@ -319,11 +286,23 @@ export async function createJobQueue<Kinds extends JobKind>(
       const text = JSON.stringify(counts);
       await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));
     },
-    watch: (kind, jobId, onChange) => lineOf(kind).listener.watch(jobId, onChange),
+    feed,
+    watch: (kind, jobId, onChange) => {
+      const status = lineOf(kind).listener.watch(jobId, onChange);
+      const texts = feed.watch(textsKey(jobId), onChange);
+      return {
+        isHeard: texts.isHeard,
+        stop: () => {
+          status.stop();
+          texts.stop();
+        },
+      };
+    },
     isReady: async () => (await prompt.ping()) === 'PONG',
     close: async () => {
       slots.close();
       channel.close();
+      feed.close();
       for (const { listener } of lines.values()) await listener.close();
       prompt.disconnect();
       patient.disconnect();

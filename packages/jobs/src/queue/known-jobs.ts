@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput } from '../catalog.ts';
 import { createClaimMarks } from '../claims/claim-marks.ts';
 import { createJobClaims, type JobClaims } from '../claims/job-claims.ts';
-import { type EmittedText, readTexts } from '../events/job-texts.ts';
+import type { LogPage } from '../events/event-log.ts';
+import { openJobLog } from '../events/job-log.ts';
 import { type JobFiles, outputOf } from '../files/job-files.ts';
 import type { JobRecord } from '../job-envelope.ts';
 import { toJobError } from '../job-failure.ts';
@@ -48,8 +49,8 @@ export interface KnownJobs<Kinds extends JobKind> {
   delivered(jobId: string, how: Delivery): void;
   /** Removes what a finished job made. */
   removeResult(record: JobRecord): Promise<void>;
-  /** What a job has emitted that is still there, from this id on. */
-  texts(jobId: string, from: string): Promise<EmittedText[]>;
+  /** What a job has emitted after the text with this number, as far as it is still there. */
+  textsAfter(jobId: string, number: number): Promise<LogPage>;
 }
 
 interface KnownJobsOptions<Kinds extends JobKind> {
@@ -69,6 +70,7 @@ interface KnownJobsOptions<Kinds extends JobKind> {
 
 export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions<Kinds>): KnownJobs<Kinds> {
   const { redis, patient, find, turns, files, results, kinds, now, onError } = options;
+  const log = openJobLog(redis);
   const areas = new Set(kinds.map(jobAreaOf));
   const queues = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
   const claims = awareOfOutages(
@@ -109,7 +111,7 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
       if (record.claim !== undefined) await unlessAway(claims.release(record.claim, record.id));
       await unlessAway(results.remove(record.id));
     },
-    texts: (jobId, from) => unlessAway(readTexts(redis, jobId, { from })),
+    textsAfter: (jobId, number) => unlessAway(log.read(jobId, number)),
   };
 }
 

@@ -2,6 +2,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS } from '../catalog.ts';
+import type { EventFeed } from '../events/event-feed.ts';
 import { type JobListener, listenToJobs } from '../events/job-listener.ts';
 import type { JobFiles } from '../files/job-files.ts';
 import { createJobFinder, type FindJob } from '../records/find-job.ts';
@@ -28,6 +29,7 @@ interface FinderOptions {
 interface LineOptions extends Omit<FinderOptions, 'redis'> {
   readonly prompt: Redis;
   readonly patient: Redis;
+  readonly feed: EventFeed;
   readonly lookUpMs: number;
 }
 
@@ -44,7 +46,7 @@ export const openFinder = ({ kinds, redis, files, now, onError }: FinderOptions)
 
 /** Opens the queues of these kinds, by their names. */
 export async function openLines(options: LineOptions): Promise<ReadonlyMap<string, QueueLine>> {
-  const { kinds, prompt, patient, files, lookUpMs, onError } = options;
+  const { kinds, prompt, patient, feed, files, lookUpMs, onError } = options;
   const find = openFinder({ ...options, redis: patient });
   const lines = namesOf(kinds).map(async (name) => {
     const queue = openQueue(name, prompt, onError);
@@ -52,6 +54,7 @@ export async function openLines(options: LineOptions): Promise<ReadonlyMap<strin
     const listener = await listenToJobs({
       queue: patientQueue,
       redis: patient,
+      feed,
       files,
       find,
       lookUpMs,

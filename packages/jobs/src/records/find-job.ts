@@ -3,15 +3,7 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { JobFiles } from '../files/job-files.ts';
 import { JobRecord } from '../job-envelope.ts';
-import { outcomeUnknown } from '../job-failure.ts';
-import {
-  batchCountsKey,
-  cancelledKey,
-  directKey,
-  directLeaseKey,
-  endedKey,
-  isJobId,
-} from '../redis/job-keys.ts';
+import { batchCountsKey, cancelledKey, endedKey, isJobId } from '../redis/job-keys.ts';
 import type { KeptResults } from '../results/kept-results.ts';
 import { readEnded } from './ended-jobs.ts';
 import { hasEnded, recordOf } from './job-record.ts';
@@ -29,19 +21,14 @@ export interface FoundJob extends JobRecord {
   readonly expiresAtMs: number | null;
 }
 
-/** Looks for a job in all places: among the ended ones, in our processes, in the queues. */
+/** Looks for a job in all places: among the ended ones, in the queues. */
 export type FindJob = (jobId: string) => Promise<FoundJob | undefined>;
 
 export function createJobFinder({ redis, queues, files, results }: FinderOptions): FindJob {
   const findStored = async (jobId: string): Promise<JobRecord | undefined> => {
-    const names = [cancelledKey(jobId), endedKey(jobId), directKey(jobId), directLeaseKey(jobId)];
-    const [cancelled, ended, direct, lease] = await redis.mget(names);
+    const [cancelled, ended] = await redis.mget(cancelledKey(jobId), endedKey(jobId));
     if (cancelled) return JobRecord.parse(JSON.parse(cancelled));
-    if (ended) return readEnded(ended, files);
-    if (!direct) return undefined;
-    const record = JobRecord.parse(JSON.parse(direct));
-    // The process that did it has died.
-    return lease ? record : { ...record, status: 'failed', error: outcomeUnknown().serialize() };
+    return ended ? readEnded(ended, files) : undefined;
   };
 
   const findRecord = async (jobId: string): Promise<JobRecord | undefined> => {

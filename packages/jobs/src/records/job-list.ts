@@ -4,7 +4,7 @@ import { type Job, type JobType, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import { JOBS } from '../catalog.ts';
-import { hasEmitted } from '../events/job-texts.ts';
+import { hasEmitted } from '../events/job-log.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { type JobEnvelope, JobEnvelope as JobEnvelopeSchema, parseEnvelope } from '../job-envelope.ts';
 import type { JobMetering } from '../job-metering.ts';

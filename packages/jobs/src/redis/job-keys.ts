@@ -33,10 +33,6 @@ export const requeueKey = (jobId: string): string => `${QUEUE_PREFIX}:requeue:${
 /** How a job ended that a worker did. */
 export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobId}`;
 
-/** A job outside the queues, and the sign that its process is alive. */
-export const directKey = (jobId: string): string => `${QUEUE_PREFIX}:direct:${jobId}`;
-export const directLeaseKey = (jobId: string): string => `${QUEUE_PREFIX}:direct-lease:${jobId}`;
-
 /** The counts of a batch's lines by status. */
 export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}`;
 
@@ -51,8 +47,9 @@ export const claimKey = (keyId: string, idempotencyKey: string): string =>
 export const webhookListKey = (keyId: string | null): string =>
   keyId === null ? `${QUEUE_PREFIX}:webhooks` : `${QUEUE_PREFIX}:webhooks:${keyId}`;
 
-/** The texts that a job has emitted and its reader has not taken yet. */
+/** The log of the texts that a job has emitted, and its head. */
 export const textsKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}`;
+export const textsHeadKey = (jobId: string): string => `${QUEUE_PREFIX}:texts:${jobId}:head`;
 
 /** BullMQ's event stream of a queue. */
 export const eventsKey = (queue: string): string => `${QUEUE_PREFIX}:${queue}:events`;

@@ -14,11 +14,11 @@ export interface JobContext {
   /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */
   readonly signal: AbortSignal;
   /**
-   * Sends a text to the caller who waits, in order. A job that has emitted is not run again.
+   * Sends texts to those who follow the job, in order, such as whole events. A job that has emitted is not run again.
    *
-   * @throws {Error} for more than 64 K characters at once or 100,000 texts
+   * @throws {Error} for a text of more than 8 M characters, or more than 100,000 texts
    */
-  emit(text: string): Promise<void>;
+  emit(...texts: string[]): Promise<void>;
   /**
    * Reports what has been consumed until now, so that it is charged however the job ends. The last report counts; null: nothing, since
    * no provider was called; undefined: nobody knows.

@@ -9,7 +9,7 @@ import { DelayedError, type Job, Worker } from 'bullmq';
 import { JOBS, type KeptAsset } from '../catalog.ts';
 import { createClaimMarks } from '../claims/claim-marks.ts';
 import { claimedUntilMs } from '../claims/job-claims.ts';
-import { endTexts, hasEmitted } from '../events/job-texts.ts';
+import { endJobLog, hasEmitted, openJobLog } from '../events/job-log.ts';
 import type { JobFiles } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
 import { parseEnvelope } from '../job-envelope.ts';
@@ -114,6 +114,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const marks = createBegunMarks(uploads);
   const claimMarks = createClaimMarks(uploads);
   const results = createKeptResults({ redis, assets, now: Date.now });
+  const log = openJobLog(redis);
   const workerId = newWorkerId();
   const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
@@ -154,6 +155,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const shared = {
       ...attempt,
       redis,
+      log,
       files,
       marks,
       claimMarks,
@@ -224,7 +226,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
     const isRead = finished.outcome !== 'cancelled';
     if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
-    if (hasEmitted(job)) endTexts(redis, finished.jobId, { isRead }).catch(onError);
+    if (hasEmitted(job)) endJobLog(log, finished.jobId, { isRead }).catch(onError);
     Promise.resolve(accounting)
       .then(() => processors[finished.kind]?.ended?.(finished))
       .catch(onError);

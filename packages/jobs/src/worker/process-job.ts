@@ -6,8 +6,9 @@ import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput, type KeptAsset } from '../catalog.ts';
 import { type ClaimMarks, digestOf } from '../claims/claim-marks.ts';
 import { isSuperseded } from '../claims/job-claims.ts';
+import type { EventLog } from '../events/event-log.ts';
 import { jobCancelled } from '../events/job-listener.ts';
-import { createJobEmitter, hasEmitted } from '../events/job-texts.ts';
+import { createJobEmitter, EMITTED, hasEmitted } from '../events/job-log.ts';
 import { type JobFiles, readInput, readOutput, storeFailure, storeOutput } from '../files/job-files.ts';
 import { parseEnvelope, type QueuedJob } from '../job-envelope.ts';
 import { encodeFailure, outcomeUnknown, outputLost, toJobError } from '../job-failure.ts';
@@ -27,6 +28,7 @@ export interface ProcessOptions<Kind extends JobKind> {
   /** The worker's claim on the job. */
   readonly token: string;
   readonly redis: Redis;
+  readonly log: EventLog;
   readonly files: JobFiles;
   readonly marks: BegunMarks;
   readonly claimMarks: ClaimMarks;
@@ -54,6 +56,8 @@ export interface JobRun {
   hasRun: boolean;
   /** Null: certainly nothing; undefined: not known. */
   consumed: ConsumedUsage | null | undefined;
+  /** When the caller who waits was sent the first part of its answer, in Unix milliseconds. */
+  heardAtMs?: number;
 }
 
 /** A job that was done: its output, and what Redis keeps of that. */
@@ -67,19 +71,17 @@ export interface DoneJob {
  * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
-  const { kind, job, jobId, token, stopper, redis, files, marks, earlier, keep, settle, announce } = options;
+  const { kind, job, jobId, token, stopper, redis, log, files, marks, earlier, keep, settle, announce } =
+    options;
   const spec = JOBS[kind];
   const queued = parseEnvelope(kind, job.data);
-  const emitter = createJobEmitter({
-    jobId,
-    redis,
-    keepsTexts: queued.isDetached ?? false,
-    publish: (count) => job.updateProgress({ texts: count }),
-  });
-  const emit = (text: string): Promise<void> =>
-    emitter.emit(text).catch((cause: unknown) => {
+  const emitter = createJobEmitter({ jobId, log, mark: () => job.updateProgress(EMITTED) });
+  const emit = (...texts: string[]): Promise<void> => {
+    if (!queued.isDetached) run.heardAtMs ??= Date.now();
+    return emitter.emit(...texts).catch((cause: unknown) => {
       throw outputLost(spec.work, cause);
     });
+  };
   const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
   try {
     const output = spec.output.parse(await attempt(options, queued, run, emit));
@@ -151,7 +153,7 @@ async function attempt<Kind extends JobKind>(
   options: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
-  emit: (text: string) => Promise<void>,
+  emit: JobContext['emit'],
 ): Promise<JobOutput<Kind>> {
   const { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper, settle } = options;
   const spec = JOBS[kind];

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
+import { createBell } from '@gateway/jobs/events/follow-log';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import type { Handler, PathParams } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import { createEventReader, type EventPosition, positionIn } from './emitted-events.ts';
 import { publicJob } from './public-job.ts';
+import { isHead } from './stream-head.ts';
 
 /** Makes the event that a caller gets out of what a job has emitted; in pieces, since it may hold a whole image. */
 export type ExpandEvent = (frame: string) => AsyncIterable<string>;
@@ -27,6 +28,8 @@ const LIFETIME_MS = 20 * 60_000;
 const MAX_STREAMS = 1000;
 /** After an event's id: nothing more comes. */
 const END = '.end';
+const POSITION = /^(\d{1,9})(?:\.end)?$/;
+const BLANK_LINE = /(?:\r?\n)+$/;
 
 /**
  * `GET …/jobs/{id}/events`: a job's status, at first and after every change, and what it emits. `Last-Event-ID` goes on
@@ -65,7 +68,8 @@ interface Following {
   readonly record: FoundJob;
   /** As it is now. */
   readonly find: () => Promise<FoundJob>;
-  readonly position: EventPosition | undefined;
+  /** The number of the last text that its reader has. */
+  readonly position: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -78,37 +82,54 @@ async function follow<Kinds extends JobKind>(
   const kind = queue.kinds.find((known) => known === first.kind);
   if (kind === undefined) return;
   const bell = createBell();
+  const stopping = new AbortController();
+  const stop = () => {
+    stopping.abort();
+    bell.ring();
+  };
+  signal.addEventListener('abort', stop);
+  const lifetime = setTimeout(stop, LIFETIME_MS);
   const watching = queue.watch(kind, first.id, bell.ring);
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
-  const lifetime = setTimeout(bell.stop, LIFETIME_MS);
-  signal.addEventListener('abort', bell.stop);
-  const reader = createEventReader((from) => queue.texts(first.id, from), position);
   const write = async (text: string) => {
-    if (!response.write(text) && !signal.aborted) await Promise.race([once(response, 'drain'), bell.stopped]);
+    if (!response.write(text))
+      await once(response, 'drain', { signal: stopping.signal }).catch(() => undefined);
   };
   try {
+    await watching.isHeard;
+    let last = position;
     let lastStatus: string | undefined;
     for (;;) {
       // The job first: what it has emitted before it ended is then there to be read.
       const record = await find();
       const isNews = record.status !== lastStatus;
-      if (isNews && !hasEnded(record)) await write(await statusEvent(queue, record, reader.lastId));
+      if (isNews && !hasEnded(record)) await write(await statusEvent(queue, record, last));
       lastStatus = record.status;
-      for await (const { id, frame } of reader.read()) {
-        if (signal.aborted) return;
-        for await (const piece of expandEvent(frame)) await write(piece);
-        await write(`id: ${id}\n\n`);
+      for (let isFull = true; isFull; ) {
+        const page = await queue.textsAfter(first.id, last);
+        for (const { number, values } of page.entries) {
+          const text = values.join('');
+          if (isHead(text)) continue;
+          if (signal.aborted) return;
+          for await (const piece of expandEvent(text.replace(BLANK_LINE, ''))) await write(piece);
+          await write(`id: ${number}\n\n`);
+        }
+        ({ last, isFull } = page);
       }
-      if (hasEnded(record)) return await write(await statusEvent(queue, record, `${reader.lastId}${END}`));
-      if (!(await bell.next())) return;
+      if (hasEnded(record)) return await write(await statusEvent(queue, record, `${last}${END}`));
+      await bell.next();
+      if (stopping.signal.aborted) return;
     }
   } finally {
     clearInterval(keepAlive);
     clearTimeout(lifetime);
-    signal.removeEventListener('abort', bell.stop);
+    signal.removeEventListener('abort', stop);
     watching.stop();
   }
 }
+
+/** The number of the text that a `Last-Event-ID` names; -1 for none. */
+const positionIn = (lastEventId: string): number => Number(POSITION.exec(lastEventId)?.[1] ?? -1);
 
 async function* asItIs(frame: string): AsyncGenerator<string> {
   yield `${frame}\n`;
@@ -117,30 +138,9 @@ async function* asItIs(frame: string): AsyncGenerator<string> {
 async function statusEvent<Kinds extends JobKind>(
   queue: JobQueue<Kinds>,
   record: FoundJob,
-  id: string,
+  id: number | string,
 ): Promise<string> {
   return `event: status\ndata: ${JSON.stringify(await publicJob(queue, record))}\nid: ${id}\n\n`;
-}
-
-/** Something that rings for one listener; what rings meanwhile is heard at the next listening. */
-function createBell() {
-  let rung = Promise.withResolvers<void>();
-  const stopped = Promise.withResolvers<void>();
-  let isStopped = false;
-  return {
-    ring: () => rung.resolve(),
-    stop: () => {
-      isStopped = true;
-      stopped.resolve();
-    },
-    stopped: stopped.promise,
-    /** Resolves when it rings; to false once it has been stopped. */
-    next: async (): Promise<boolean> => {
-      await Promise.race([rung.promise, stopped.promise]);
-      rung = Promise.withResolvers<void>();
-      return !isStopped;
-    },
-  };
 }
 
 const tooMany = (): GatewayError =>

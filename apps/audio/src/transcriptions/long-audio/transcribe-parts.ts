@@ -18,7 +18,6 @@ import {
   requestTranscript,
   type WholeTranscript,
 } from '../transcript/request-transcript.ts';
-import { piecesOf } from '../transcript/stream-message.ts';
 import { deltaFrames, doneFrame } from '../transcript/transcript-events.ts';
 import {
   type AudioBounds,
@@ -226,12 +225,9 @@ class PartsRun {
       if (before === null)
         await this.#context.emit(JSON.stringify({ channel: done.channel, dropped: done.dropped }));
       const lead = before !== null && before.transcript.text !== '' && shifted.transcript.text !== '';
-      await this.#emit(deltaFrames(shifted.transcript, wanted, lead ? separatorOf(wanted) : ''));
+      const frames = deltaFrames(shifted.transcript, wanted, lead ? separatorOf(wanted) : '');
+      await this.#context.emit(...frames);
     }
-  }
-
-  async #emit(frames: Iterable<string>): Promise<void> {
-    for (const frame of frames) for (const piece of piecesOf(frame)) await this.#context.emit(piece);
   }
 
   async #finish(parts: readonly Part[]): Promise<Transcription> {
@@ -244,7 +240,7 @@ class PartsRun {
       ...this.#joined.transcript,
       ...(typeof duration === 'number' && { duration: Math.round(end * 1000) / 1000 }),
     };
-    if (streams) await this.#emit([doneFrame(transcript)]);
+    if (streams) await this.#context.emit(doneFrame(transcript));
     const isWhole = this.#done.every(({ received }) => received.formats.includes(wanted));
     const needsTimes = wanted === 'verbose_json' || wanted === 'diarized_json';
     const hasTimes = isWhole && (transcript.segments || Array.isArray(this.#joined.transcript.words));

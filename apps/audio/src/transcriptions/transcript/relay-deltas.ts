@@ -4,12 +4,12 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { parseJson } from '@gateway/contracts/json/json-depth';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { TranscriptDone } from '@gateway/contracts/openai/transcriptions';
+import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
 import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-frames.ts';
-import { piecesOf, type StreamHead } from './stream-message.ts';
 import { deltaFrames, doneFrame } from './transcript-events.ts';
 
 const DONE = 'transcript.text.done';
@@ -21,7 +21,7 @@ const DONE = 'transcript.text.done';
  */
 export async function relayDeltas(
   reply: Reply,
-  emit: (text: string) => Promise<void>,
+  emit: (...texts: string[]) => Promise<void>,
 ): Promise<TranscriptDone> {
   const head: StreamHead = {
     channel: reply.candidate.channel.name,
@@ -33,15 +33,10 @@ export async function relayDeltas(
   let isMarkedEnded = false;
   /** What may hold the text, if the last event does not. */
   const deltas: string[] = [];
-  const emitFrames = async (made: Iterable<string>) => {
-    for (const frame of made) for (const piece of piecesOf(frame)) await emit(piece);
-  };
   const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
 
   /** Emits frames in one piece, as far as they are no error. */
   const pass = async (frames: readonly Frame[]) => {
-    const [first] = frames;
-    if (first === undefined) return;
     const failed = frames.find(({ latin1 }) => isErrorEvent(latin1));
     for (const { data } of frames) {
       if (data === null) continue;
@@ -51,13 +46,14 @@ export async function relayDeltas(
     }
     // A text that came in the last event only is heard by those who follow the deltas too.
     if (done !== undefined && !deltas.some(isDelta)) {
-      await emitFrames(deltaFrames({ text: done.text }, 'json'));
+      await emit(...deltaFrames({ text: done.text }, 'json'));
       deltas.push(HEARD);
     }
     // Clients read no further than the mark, so that what is missing comes in its place.
     const mark = done === undefined ? frames.find(({ data }) => data === END_MARK) : undefined;
-    const end = failed?.start ?? mark?.start ?? frames.at(-1)?.end;
-    for (const piece of piecesOf(first.bytes.toString('utf8', first.start, end))) await emit(piece);
+    const end = failed?.start ?? mark?.start ?? Number.POSITIVE_INFINITY;
+    const passed = frames.filter(({ start }) => start < end);
+    if (passed.length > 0) await emit(...passed.map(textOfFrame));
     if (failed)
       throw new GatewayError('upstream_failed', {
         message: 'The upstream ended its transcript with an error.',
@@ -78,11 +74,13 @@ export async function relayDeltas(
   // Some servers mark the end without saying the whole text again.
   if (done === undefined && isMarkedEnded && deltas.length > 0) {
     done = { type: DONE, text: textOf(deltas) };
-    await emitFrames([...(deltas.some(isDelta) ? [] : deltaFrames(done, 'json')), doneFrame(done)]);
+    await emit(...(deltas.some(isDelta) ? [] : deltaFrames(done, 'json')), doneFrame(done));
   }
   if (done === undefined) throw new UnreadableReply('The upstream ended its transcript too early.');
   return done;
 }
+
+const textOfFrame = ({ bytes, start, end }: Frame): string => bytes.toString('utf8', start, end);
 
 const isEnd = (data: string, deltas: readonly string[]): boolean =>
   data === END_MARK || doneEvent(data, deltas) !== undefined;

@@ -91,7 +91,7 @@ export async function receiveTranscript(
   {
     requestedFormat,
     emit = unheard,
-  }: { requestedFormat: TranscriptFormat; emit?: (text: string) => Promise<void> },
+  }: { requestedFormat: TranscriptFormat; emit?: (...texts: string[]) => Promise<void> },
 ): Promise<WholeTranscript> {
   return readCounted(reply, async () => {
     if (isEventStream(reply.headers)) {

@@ -2,8 +2,8 @@ import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions'
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
+import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import type { WholeTranscript } from './request-transcript.ts';
-import type { StreamHead } from './stream-message.ts';
 
 /** The context of a job that transcribes. */
 export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { EventFeed } from '@gateway/jobs/events/event-feed';
 import { unstarted } from '@gateway/jobs/queue/cancel-job';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
@@ -6,7 +7,6 @@ import { type ReservedJob, turnTaker } from '@gateway/model-service/metered-requ
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type BackgroundResponses, unavailable } from '../../background/background-responses.ts';
-import type { EventFeed } from '../../background/event-feed.ts';
 import { followResponse } from '../../background/follow-response.ts';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { reserveForJob } from '../../call/accounting/metered-call.ts';

@@ -1,20 +1,23 @@
-import { Redis } from 'ioredis';
-import { eventsKey } from './background-responses.ts';
+import { createRedis } from '@gateway/redis/open-redis';
+import type { Redis } from 'ioredis';
 
-/** Notifies the readers in this process that a response has changed: one connection for all of them. */
+/** Tells the readers in this process that a log has changed: one connection for all of them. */
 export interface EventFeed {
-  /** Calls `onChange` after each change from now on; returns what ends that. @throws what Redis throws */
-  watch(id: string, onChange: () => void): Promise<() => void>;
+  /** Calls `onChange` after each change from now on, and whenever one may have been missed. */
+  watch(channel: string, onChange: () => void): Watching;
   close(): void;
+}
+
+export interface Watching {
+  /** Resolves when changes are heard, or there is no connection: they are, and `onChange` is called, as soon as there is one. */
+  readonly isHeard: Promise<void>;
+  stop(): void;
 }
 
 interface EventFeedOptions {
   readonly redisUrl: string;
   readonly onError: (error: unknown) => void;
 }
-
-const CONNECT_TIMEOUT_MS = 2000;
-const MAX_RECONNECT_DELAY_MS = 1000;
 
 /** Connects with the first reader. After a lost connection every reader looks once, because it may have missed a change. */
 export function createEventFeed({ redisUrl, onError }: EventFeedOptions): EventFeed {
@@ -29,40 +32,33 @@ export function createEventFeed({ redisUrl, onError }: EventFeedOptions): EventF
 
   const connection = (): Redis => {
     if (subscriber !== null) return subscriber;
-    const redis = new Redis(redisUrl, {
-      autoResubscribe: false,
-      maxRetriesPerRequest: 0,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      retryStrategy: (attempt) => Math.min(attempt * 100, MAX_RECONNECT_DELAY_MS),
-    });
+    const redis = createRedis(redisUrl, 'request');
     redis.on('error', onError);
     redis.on('ready', () => void resubscribe(redis).catch(onError));
     redis.on('message', (channel) => {
       for (const onChange of readers.get(channel) ?? []) onChange();
     });
+    redis.connect().catch(onError);
     subscriber = redis;
     return redis;
   };
 
-  const leave = (channel: string, onChange: () => void): void => {
-    const set = readers.get(channel);
-    if (!set?.delete(onChange) || set.size > 0) return;
-    readers.delete(channel);
-    subscriber?.unsubscribe(channel).catch(() => undefined);
-  };
-
   return {
-    watch: async (id, onChange) => {
-      const channel = eventsKey(id);
+    watch: (channel, onChange) => {
       const set = readers.get(channel) ?? new Set();
       readers.set(channel, set.add(onChange));
-      try {
-        await connection().subscribe(channel);
-      } catch (error) {
-        leave(channel, onChange);
-        throw error;
-      }
-      return () => leave(channel, onChange);
+      const subscribed = connection().subscribe(channel);
+      return {
+        isHeard: subscribed.then(
+          () => undefined,
+          () => undefined,
+        ),
+        stop: () => {
+          if (!set.delete(onChange) || set.size > 0) return;
+          readers.delete(channel);
+          subscriber?.unsubscribe(channel).catch(() => undefined);
+        },
+      };
     },
     close: () => subscriber?.disconnect(),
   };
