@@ -14,7 +14,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['neutral', 'stored'],
     ['protocols', 'metering'],
     ['conversion', 'background', 'call'],
-    ['threads'],
     ['passthrough', 'translation'],
     ['compaction'],
     ['endpoints'],

@@ -70,7 +70,12 @@ test('the list has the members of both protocols, and what each model can do', a
         '/v1/messages/count_tokens',
         '/v1/chat/completions',
       ],
-      price: { inputPerMTok: 1.75, cachedInputPerMTok: 0.175, outputPerMTok: 14 },
+      price: {
+        inputPerMTok: 1.75,
+        cachedInputPerMTok: 0.175,
+        outputPerMTok: 14,
+        perThousandToolCalls: { web_search: 10, file_search: 2.5 },
+      },
       context_window: 400_000,
       max_output_tokens: 128_000,
     },
