@@ -35,3 +35,28 @@ test('a task that takes too long or too much memory is given up, and the next on
 test('a thread has no variable of its process', async () => {
   expect(await threadOf(60_000).run(task('environment'))).toEqual([]);
 });
+
+test("an owner's task waits for one task of another owner, not for all of them", async () => {
+  const thread = threadOf(60_000, 60_000);
+  const done: string[] = [];
+  const run = (owner: string) => thread.run(task('double'), { owner }).then(() => done.push(owner));
+  await Promise.all(['a', 'a', 'a', 'a', 'b'].map(run));
+  expect(done).toEqual(['a', 'b', 'a', 'a', 'a']);
+});
+
+test('a task for which nobody waits any longer is not begun, and the result of one that has begun is dropped', async () => {
+  const thread = threadOf(60_000, 60_000);
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const left = [running, waiting].map(({ signal }, at) =>
+    // What is not to run would end the thread.
+    thread.run(task(at === 0 ? 'double' : 'crash'), { signal }),
+  );
+  const next = thread.run(task('double'));
+  for (const caller of [running, waiting]) caller.abort(new Error('left'));
+  expect(await Promise.allSettled(left)).toMatchObject([
+    { reason: { message: 'left' } },
+    { reason: { message: 'left' } },
+  ]);
+  expect(await next).toEqual(new Uint8Array([2, 4]));
+  await expect(thread.run(task('double'), { signal: running.signal })).rejects.toThrow('left');
+});

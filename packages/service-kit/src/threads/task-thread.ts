@@ -11,11 +11,21 @@ const isAnswer = <Result>() => z.custom<TaskAnswer<Result>>((value) => typeof va
 
 export interface TaskThread<Task, Result> {
   /**
-   * Has the thread do a task, after those before it. What is transferred cannot be used here any more.
+   * Has the thread do a task when its turn comes.
    *
    * @throws {GatewayError} what the task throws; `onTooMuch`'s where it takes too long, or too much memory
+   * @throws the signal's reason
    */
-  run(task: Task, transferred?: readonly Transferable[]): Promise<Result>;
+  run(task: Task, options?: TaskOptions): Promise<Result>;
+}
+
+interface TaskOptions {
+  /** What is handed over without a copy. It cannot be used here any more. */
+  readonly transferred?: readonly Transferable[];
+  /** Whose task it is: where others wait, nobody's tasks are done one right after the other. */
+  readonly owner?: string;
+  /** Nobody waits for the result any longer. A task that has begun is done, and its result is dropped. */
+  readonly signal?: AbortSignal;
 }
 
 interface TaskThreadOptions {
@@ -35,8 +45,9 @@ interface TaskThreadOptions {
 export function createTaskThread<Task, Result>(options: TaskThreadOptions): TaskThread<Task, Result> {
   const { module, timeLimitMs, maxHeapMb, idleMs = 0, onTooMuch } = options;
   const Answer = isAnswer<Result>();
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const queue: WaitingTask<Task, Result>[] = [];
+  let isBusy = false;
+  let lastOwner: string | undefined;
   let worker: Worker | null = null;
   let idle: NodeJS.Timeout | undefined;
 
@@ -61,7 +72,7 @@ export function createTaskThread<Task, Result>(options: TaskThreadOptions): Task
     worker = null;
     await ended?.terminate();
   };
-  const runNow = async (task: Task, transferred: readonly Transferable[]): Promise<Result> => {
+  const runNow = async ({ task, transferred }: WaitingTask<Task, Result>): Promise<Result> => {
     clearTimeout(idle);
     let timeLimit: AbortSignal | undefined;
     try {
@@ -78,8 +89,7 @@ export function createTaskThread<Task, Result>(options: TaskThreadOptions): Task
       await end();
       throw timeLimit?.aborted || isOutOfMemory(error) ? onTooMuch() : error;
     } finally {
-      waiting -= 1;
-      if (waiting === 0) await rest();
+      if (queue.length === 0) await rest();
     }
   };
   const rest = async (): Promise<void> => {
@@ -89,14 +99,55 @@ export function createTaskThread<Task, Result>(options: TaskThreadOptions): Task
     idle = setTimeout(() => void end(), idleMs).unref();
   };
 
-  return {
-    run: (task, transferred = []) => {
-      waiting += 1;
-      const done = last.then(() => runNow(task, transferred));
-      last = done.catch(() => undefined);
-      return done;
-    },
+  const takeNext = (): WaitingTask<Task, Result> | undefined => {
+    const at = queue.findIndex(({ owner }) => owner !== lastOwner);
+    const [next] = queue.splice(Math.max(at, 0), 1);
+    lastOwner = next?.owner;
+    return next;
   };
+  const runAll = async (): Promise<void> => {
+    isBusy = true;
+    for (let next = takeNext(); next !== undefined; next = takeNext())
+      await runNow(next).then(next.resolve, next.reject);
+    isBusy = false;
+  };
+
+  return {
+    run: (task, { transferred = [], owner, signal } = {}) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const leave = () => {
+          const at = queue.indexOf(waiting);
+          if (at >= 0) queue.splice(at, 1);
+          reject(signal?.reason);
+        };
+        const settled = () => signal?.removeEventListener('abort', leave);
+        const waiting: WaitingTask<Task, Result> = {
+          task,
+          transferred,
+          owner,
+          resolve: (result) => {
+            settled();
+            resolve(result);
+          },
+          reject: (error) => {
+            settled();
+            reject(error);
+          },
+        };
+        signal?.addEventListener('abort', leave, { once: true });
+        queue.push(waiting);
+        if (!isBusy) void runAll();
+      }),
+  };
+}
+
+interface WaitingTask<Task, Result> {
+  readonly task: Task;
+  readonly transferred: readonly Transferable[];
+  readonly owner: string | undefined;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 const isOutOfMemory = (error: unknown): boolean =>
