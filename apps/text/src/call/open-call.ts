@@ -12,7 +12,13 @@ import { pinCandidates } from './candidates/pin-candidates.ts';
 import { findHistory } from './history/find-history.ts';
 import { type Purpose, turnIn } from './request/history.ts';
 import { readTextRequest } from './request/read-text-request.ts';
-import { type HeldCall, NOTHING_HELD, type OpenedCall, type TextServices } from './request/text-call.ts';
+import {
+  type HeldCall,
+  NOTHING_HELD,
+  type OpenedCall,
+  type TextServices,
+  waitingFor,
+} from './request/text-call.ts';
 import type { TextEndpoint } from './request/text-endpoint.ts';
 
 /** Reads and checks a request for a model. */
@@ -23,8 +29,8 @@ export async function openCall(
   { caller, entry }: { readonly caller: Caller; readonly entry?: PendingEntry | undefined },
 ): Promise<OpenedCall> {
   const startedAt = performance.now();
-  const request = await readTextRequest(endpoint, incoming, services);
   const from = { caller, entry, identity: identityOf(incoming), context: contextOf(incoming) };
+  const request = await readTextRequest(endpoint, incoming, services, waitingFor(from));
   return openReadCall({ ...from, endpoint, services, request, startedAt });
 }
 

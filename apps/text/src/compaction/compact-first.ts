@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
-import { unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { unlessRefusedLater, whenDone } from '../call/attempts/prepared-attempt.ts';
 import { wholeCall } from '../call/history/whole-conversation.ts';
 import { namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
@@ -74,8 +74,8 @@ async function dueConversation(
   const { history, model } = call;
   if (!history.isWhole) return isForced(order) ? refuseUnseen(call) : null;
   const whole = namesStored(call) ? await wholeCall(call, best) : call;
-  const opened = unlessRefused(() =>
-    openedConversation(openCompactions({ ...whole, compacted: null }, best)),
+  const opened = await unlessRefusedLater(() =>
+    whenDone(openCompactions({ ...whole, compacted: null }, best), openedConversation),
   );
   // Every candidate refuses it in its own terms.
   if (opened instanceof GatewayError) {
@@ -144,6 +144,7 @@ function compactedCall(call: TextCall, { opened, order, summary, outcome }: Comp
     request: {
       ...request,
       content: { take: () => body, release: () => {} },
+      large: null,
       rewritten: { dropped: [] },
     },
     compacted: {

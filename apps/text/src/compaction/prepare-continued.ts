@@ -1,11 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { prepareNamed } from '../call/attempts/prepare-named.ts';
-import {
-  type PrepareAttempt,
-  type PreparedAttempt,
-  unlessRefused,
-} from '../call/attempts/prepared-attempt.ts';
+import { type PrepareAttempt, unlessRefusedLater, whenDone } from '../call/attempts/prepared-attempt.ts';
 import { knowsNamed, namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -21,9 +17,14 @@ export function prepareContinued(call: TextCall, candidate: Candidate): ReturnTy
   return prepareNamed(call, candidate, prepareOne, knowsNamed(call, candidate) && !isSummarised);
 }
 
-function prepareOne(named: TextCall, candidate: Candidate): PreparedAttempt | GatewayError {
-  const call = unlessRefused(() => openCompactions(named, candidate));
-  if (call instanceof GatewayError) return call;
+function prepareOne(named: TextCall, candidate: Candidate): ReturnType<PrepareAttempt> {
+  const opened = unlessRefusedLater(() => openCompactions(named, candidate));
+  return whenDone(opened, (call) =>
+    call instanceof GatewayError ? call : prepareOpened(named, call, candidate),
+  );
+}
+
+function prepareOpened(named: TextCall, call: TextCall, candidate: Candidate): ReturnType<PrepareAttempt> {
   const order = compactionHere(call, candidate);
   if (order !== null) return prepareCompaction(call, candidate, order);
   if (candidate.protocol !== call.endpoint.protocol) return prepareTranslation(call, candidate);

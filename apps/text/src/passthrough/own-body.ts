@@ -2,18 +2,19 @@ import { offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { targetOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
-import type { RequestedTool } from '../call/request/requested-tools.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import { type TextCall, waitingFor } from '../call/request/text-call.ts';
+import type { LargeBody } from '../call/request/text-request.ts';
 import { lostStore } from '../call/storing/store-response.ts';
-import { type Dropped, refuseTool } from '../neutral/losses.ts';
+import { allDropped } from '../large/dropped.ts';
+import { inThread } from '../large/in-thread.ts';
+import { bufferOf } from '../large/shared-bytes.ts';
+import type { Dropped } from '../neutral/losses.ts';
 import { isMadeAt } from '../stored/origins/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';
-import { isJsonObject } from '../wire/raw-json.ts';
-import { demandOneTool } from './demand-one-tool.ts';
-import { replaceModel, setMember } from './replace-member.ts';
-import { mayHoldTokens, restoreTokens } from './restore-tokens.ts';
+import { mayHoldTokens } from './restore-tokens.ts';
+import { changesNothing, type OwnChanges, replaceOwnMembers, rewriteOwnBody } from './write-own-body.ts';
 
-interface OwnBody {
+export interface OwnBody {
   readonly body: Buffer | string;
   readonly dropped: readonly Dropped[];
 }
@@ -35,44 +36,61 @@ interface OwnBodyOptions {
 export function ownBody(
   call: TextCall,
   candidate: Candidate,
+  options: OwnBodyOptions,
+): OwnBody | Promise<OwnBody> {
+  const { request } = call;
+  const { bytes, content, large, rewritten } = request;
+  const changes = ownChanges(call, candidate, options);
+  const others = lostStore(call);
+  const left = [...(rewritten?.dropped ?? []), ...others];
+  if (changesNothing(changes)) {
+    content.release();
+    return { body: bytes, dropped: left };
+  }
+  if (large !== null) return writeInThread(call, large, changes, left);
+  if (changes.rewriting === null) {
+    content.release();
+    return { body: replaceOwnMembers(bytes, changes), dropped: left };
+  }
+  const { body, dropped } = rewriteOwnBody(content.take(), changes, changes.rewriting, tokensOf(call));
+  return { body, dropped: [...(rewritten?.dropped ?? []), ...dropped, ...others] };
+}
+
+function ownChanges(
+  call: TextCall,
+  candidate: Candidate,
   { streamOptions, withholdsThoughts }: OwnBodyOptions,
-): OwnBody {
-  const { request, model } = call;
-  const { bytes, builtInTools } = request;
+): OwnChanges {
+  const { request, model, history } = call;
+  const { bytes, builtInTools, large } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = { ...targetOf(candidate, model), withholdReasoning: withholdsThoughts };
   const strangers = unknownThoughts(call, candidate);
-  const isUnstored = call.history.storing === 'refused';
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
-  const refused = lostStore(call);
-  const isAmended = withholdsThoughts || strangers.size > 0;
-  if (
-    missing.length === 0 &&
-    !isNameless &&
-    request.rewritten === null &&
-    !isAmended &&
-    !mayHoldTokens(bytes)
-  ) {
-    const named = candidate.model === request.model ? bytes : replaceModel(bytes, candidate.model);
-    const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
-    const written = isUnstored ? setMember(optioned, 'store', false) : optioned;
-    request.content.release();
-    return { body: written, dropped: refused };
-  }
-  const parsed = request.content.take();
-  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { body, dropped } = restoreTokens(parsed, target, tokensOf(call), strangers);
-  const offering = withoutTools(body, missing);
-  const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
-  const written = JSON.stringify({
-    ...demanding,
-    model: candidate.model,
-    ...(streamOptions && { stream_options: streamOptions }),
-    ...(isUnstored && { store: false }),
-  });
-  const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
-  const left = request.rewritten?.dropped ?? [];
-  return { body: written, dropped: [...left, ...dropped, ...lost, ...refused] };
+  const isRewritten =
+    missing.length > 0 ||
+    isNameless ||
+    request.rewritten !== null ||
+    withholdsThoughts ||
+    strangers.size > 0 ||
+    (large?.mayHoldTokens ?? mayHoldTokens(bytes));
+  return {
+    model: candidate.model === request.model ? null : candidate.model,
+    streamOptions,
+    setsUnstored: history.storing === 'refused',
+    rewriting: isRewritten ? { target, missing, isNameless, unknownThoughts: strangers } : null,
+  };
+}
+
+async function writeInThread(
+  call: TextCall,
+  { bytes }: LargeBody,
+  changes: OwnChanges,
+  others: readonly Dropped[],
+): Promise<OwnBody> {
+  const task = { bytes, changes, tokens: tokensOf(call).key };
+  const written = await inThread('own', task, waitingFor(call));
+  return { body: bufferOf(written.bytes), dropped: [...others, ...allDropped(written.dropped)] };
 }
 
 const NO_IDS: ReadonlySet<string> = new Set();
@@ -89,29 +107,4 @@ function unknownThoughts({ request, history }: TextCall, candidate: Candidate): 
     return typeof origin === 'object' && isMadeAt(origin, candidate) ? [] : [id];
   });
   return new Set(ids);
-}
-
-function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
-  const [first] = missing;
-  if (first === undefined || !Array.isArray(body.tools)) return body;
-  const gone = new Set(missing.map(({ path }) => path[1]));
-  const dropped = body.tools.filter((_, index) => gone.has(index));
-  const tools = body.tools.filter((_, index) => !gone.has(index));
-  if (dependsOn(body.tool_choice, dropped, tools.length)) {
-    refuseTool(first.path, `Tool '${first.type}' is not available for this model.`);
-  }
-  if (tools.length > 0) return { ...body, tools };
-  const { tools: _, tool_choice: __, ...rest } = body;
-  return rest;
-}
-
-/** Whether a choice names a tool that is gone, or demands a call where no tool is left. */
-function dependsOn(choice: unknown, dropped: readonly unknown[], toolsLeft: number): boolean {
-  if (choice === 'required') return toolsLeft === 0;
-  if (!isJsonObject(choice)) return false;
-  if (choice.type === 'any') return toolsLeft === 0;
-  const isNamed = (tool: unknown) =>
-    isJsonObject(tool) &&
-    (tool.type === choice.type || (choice.type === 'tool' && tool.name === choice.name));
-  return dropped.some(isNamed);
 }

@@ -7,7 +7,12 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import {
+  type MaybePromise,
+  type PreparedAttempt,
+  unlessRefusedLater,
+  whenDone,
+} from '../call/attempts/prepared-attempt.ts';
 import { turnIn } from '../call/request/history.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -21,7 +26,7 @@ import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-obj
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
-import { ownBody } from './own-body.ts';
+import { type OwnBody, ownBody } from './own-body.ts';
 import {
   consumedByPart,
   consumedByStream,
@@ -41,41 +46,62 @@ export const preparePassthrough = (
   withUsage = requestsUsage(call, candidate),
   isThreaded = turnIn(call.history)?.isStoredBy(candidate) ?? false,
   withholdsThoughts = false,
-): PreparedAttempt | GatewayError =>
-  unlessRefused(() => {
-    const { endpoint, caller } = call;
+): MaybePromise<PreparedAttempt | GatewayError> =>
+  unlessRefusedLater(() => {
     const turn = turnIn(call.history);
     const sent = turn !== null && isThreaded ? { ...call, request: turn.sent } : call;
     const streamOptions = withUsage ? usageOption(sent.request) : null;
-    const { body, dropped } = ownBody(sent, candidate, { streamOptions, withholdsThoughts });
-    const hasThoughts = () =>
-      ownBody(sent, candidate, { streamOptions, withholdsThoughts: true }).dropped.length > dropped.length;
-    if (isStrict(caller)) refuseLosses(missed(call, dropped));
-    return {
-      request: {
-        operation: endpoint.operation,
-        method: 'POST',
-        query: queryOf(caller),
-        headers: upstreamRequestHeaders(endpoint, caller, turn !== null && !isThreaded),
-        body,
-      },
-      retry: (refusal) => {
-        if (withUsage && refusesUsageOption(refusal))
-          return preparePassthrough(call, candidate, false, isThreaded, withholdsThoughts);
-        // After a change of channels, or of a channel's key.
-        if (!withholdsThoughts && refusesThoughts(refusal) && hasThoughts())
-          return preparePassthrough(call, candidate, withUsage, isThreaded, true);
-        return isThreaded && refusesThread(refusal)
-          ? preparePassthrough(call, candidate, withUsage, false, withholdsThoughts)
-          : null;
-      },
-      receive: (reply) => {
-        reportDropped(call, endpoint.protocol, dropped);
-        if (!isEventStream(reply.headers)) return passWhole(sent, reply);
-        return sent.request.streamed ? passStream(sent, reply) : passWhole(sent, reply, endpoint.protocol);
-      },
-    };
+    const attempt = { withUsage, isThreaded, withholdsThoughts };
+    return whenDone(ownBody(sent, candidate, { streamOptions, withholdsThoughts }), (own) =>
+      attemptWith(call, candidate, { sent, own, streamOptions, ...attempt }),
+    );
   });
+
+interface PassedAttempt {
+  /** The call with the request that is sent: of a thread that the candidate stores, only the turn. */
+  readonly sent: TextCall;
+  readonly own: OwnBody;
+  readonly streamOptions: JsonObject | null;
+  readonly withUsage: boolean;
+  readonly isThreaded: boolean;
+  readonly withholdsThoughts: boolean;
+}
+
+function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttempt): PreparedAttempt {
+  const { endpoint, caller } = call;
+  const isTurn = turnIn(call.history) !== null;
+  const { sent, own, streamOptions, withUsage, isThreaded, withholdsThoughts } = attempt;
+  const { body, dropped } = own;
+  const hasThoughts = async () => {
+    const without = await ownBody(sent, candidate, { streamOptions, withholdsThoughts: true });
+    return without.dropped.length > dropped.length;
+  };
+  if (isStrict(caller)) refuseLosses(missed(call, dropped));
+  return {
+    request: {
+      operation: endpoint.operation,
+      method: 'POST',
+      query: queryOf(caller),
+      headers: upstreamRequestHeaders(endpoint, caller, isTurn && !isThreaded),
+      body,
+    },
+    retry: async (refusal) => {
+      if (withUsage && refusesUsageOption(refusal))
+        return preparePassthrough(call, candidate, false, isThreaded, withholdsThoughts);
+      // After a change of channels, or of a channel's key.
+      if (!withholdsThoughts && refusesThoughts(refusal) && (await hasThoughts()))
+        return preparePassthrough(call, candidate, withUsage, isThreaded, true);
+      return isThreaded && refusesThread(refusal)
+        ? preparePassthrough(call, candidate, withUsage, false, withholdsThoughts)
+        : null;
+    },
+    receive: (reply) => {
+      reportDropped(call, endpoint.protocol, dropped);
+      if (!isEventStream(reply.headers)) return passWhole(sent, reply);
+      return sent.request.streamed ? passStream(sent, reply) : passWhole(sent, reply, endpoint.protocol);
+    },
+  };
+}
 
 /** @param collected the protocol of a reply that streams although its caller does not */
 async function passWhole(

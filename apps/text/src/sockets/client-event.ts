@@ -1,8 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type JsonOutline, outlineOf } from '@gateway/contracts/json/json-depth';
 import { ResponseCreateEvent, ResponseSteerEvent, StreamId } from '@gateway/contracts/openai/response-events';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { parseJson, withoutMark } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
+import { isLarge, MAX_VALUES_HERE } from '../large/shared-bytes.ts';
 import { exchangeMembers } from '../passthrough/replace-member.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 
@@ -14,7 +16,8 @@ export interface CreateEvent {
   readonly kind: 'create';
   readonly lane: Lane;
   readonly bytes: Buffer;
-  readonly value: JsonObject;
+  /** Null for a large one, which is read in the thread only. */
+  readonly value: JsonObject | null;
   /** False for a warm-up. */
   readonly generates: boolean;
 }
@@ -35,18 +38,31 @@ export interface RefusedEvent {
 
 export type ClientEvent = CreateEvent | SteerEvent | RefusedEvent;
 
-interface FrameBounds {
+export interface FrameBounds {
   readonly maxBytes: number;
   /** The deepest nesting of arrays and objects. */
   readonly maxDepth: number;
 }
 
-/** Reads what a client has sent in one message. Never throws. */
-export function readClientEvent(frame: Buffer, isBinary: boolean, bounds: FrameBounds): ClientEvent {
+/** Reads what a client has sent in one message; null for a large one, which is for the thread. Never throws. */
+export function readSmallEvent(frame: Buffer, isBinary: boolean, bounds: FrameBounds): ClientEvent | null {
+  if (isBinary || frame.length > bounds.maxBytes) return readClientEvent(frame, isBinary, bounds);
+  if (isLarge(frame.length)) return null;
+  const outline = outlineOf(frame, bounds.maxDepth);
+  return outline.valueCount > MAX_VALUES_HERE ? null : readClientEvent(frame, isBinary, bounds, outline);
+}
+
+/** The same of any size. Never throws. */
+export function readClientEvent(
+  frame: Buffer,
+  isBinary: boolean,
+  bounds: FrameBounds,
+  outline?: JsonOutline,
+): ClientEvent {
   let lane: Lane = null;
   try {
     const text = withoutMark(frame);
-    const value = parseFrame(text, isBinary, bounds);
+    const value = parseFrame(text, isBinary, bounds, outline);
     const { type } = value;
     if (type === 'response.steer') return readSteer(value);
     if (type !== 'response.create') throw unknownType(type);
@@ -57,7 +73,12 @@ export function readClientEvent(frame: Buffer, isBinary: boolean, bounds: FrameB
   }
 }
 
-function parseFrame(frame: Buffer, isBinary: boolean, { maxBytes, maxDepth }: FrameBounds): JsonObject {
+function parseFrame(
+  frame: Buffer,
+  isBinary: boolean,
+  { maxBytes, maxDepth }: FrameBounds,
+  outline?: JsonOutline,
+): JsonObject {
   if (isBinary)
     throw new GatewayError('invalid_value', 'Binary messages are not events. Send each event as text.');
   if (frame.length > maxBytes) {
@@ -66,7 +87,7 @@ function parseFrame(frame: Buffer, isBinary: boolean, { maxBytes, maxDepth }: Fr
       `The event has ${frame.length} bytes; at most ${maxBytes} are accepted.`,
     );
   }
-  const value = parseJson(frame, maxDepth);
+  const value = parseJson(frame, maxDepth, outline);
   if (!isObject(value)) throw new GatewayError('invalid_type', 'An event must be a JSON object.');
   return value;
 }

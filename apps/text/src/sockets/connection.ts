@@ -6,10 +6,9 @@ import type { Handshake, SocketArrival } from '@gateway/service-kit/request/hand
 import type { WebSocket } from 'ws';
 import type { CloseReason } from '../metering/text-metrics.ts';
 import { keyEnded } from './caller-access.ts';
-import { type CreateEvent, type RefusedEvent, readClientEvent } from './client-event.ts';
-import { steerFailedEvent } from './error-event.ts';
 import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
 import { createLanes, type Lanes } from './lanes.ts';
+import { createMessageReader, type MessageReader, type ReadMessage } from './message-reader.ts';
 import type { Connection, RequestRunner } from './run-create.ts';
 import type { EventSink, SocketCaller } from './socket-caller.ts';
 import type { ConnectionMemory, SocketMemory } from './socket-memory.ts';
@@ -82,6 +81,7 @@ export class SocketConnection implements Connection, EventSink {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #lanes: Lanes;
+  readonly #reader: MessageReader;
   readonly #held: ConnectionMemory;
   readonly #openedAtMs: number;
   /** Of a message that is not complete. */
@@ -116,6 +116,13 @@ export class SocketConnection implements Connection, EventSink {
       },
       () => this.#onIdle(),
     );
+    this.#reader = createMessageReader({
+      bounds: { maxBytes: limits.maxFrameBytes, maxDepth: limits.maxJsonDepth },
+      owner: this.identity.keyId,
+      hold: (bytes) => this.holdWaiting(bytes),
+      onMessage: (message) => this.#onRequest(message),
+      onBusy: (isBusy) => this.#onBusy(isBusy),
+    });
     this.#openedAtMs = this.#seenAtMs = this.#usedAtMs = now();
     webSocket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
     webSocket.on('pong', (data) => {
@@ -139,6 +146,7 @@ export class SocketConnection implements Connection, EventSink {
       for (const caller of this.callers) caller.taken();
     });
     webSocket.once('close', (code) => {
+      this.#reader.end();
       this.#lanes.refuseWaiting(shuttingDown);
       for (const caller of this.callers) caller.leave();
       this.memory.end();
@@ -187,14 +195,18 @@ export class SocketConnection implements Connection, EventSink {
   /** To be called every few seconds: sends a ping, and ends what has lasted too long. */
   check(): void {
     const { limits, now } = this.#options;
+    // What it sends meanwhile is not read.
+    if (this.#reader.isBusy) this.#see();
     const nowMs = now();
     if (nowMs - this.#seenAtMs >= limits.silenceMs) this.#terminate('silent');
-    else if (this.#lanes.isIdle && nowMs - this.#usedAtMs >= limits.idleMs) this.end('idle');
+    else if (this.#lanes.isIdle && !this.#reader.isBusy && nowMs - this.#usedAtMs >= limits.idleMs)
+      this.end('idle');
     else if (this.#ending === null && nowMs - this.#openedAtMs >= limits.lifeMs) {
       this.#options.runner.refuse(this, null, tooOld());
       this.end('age');
     } else if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping();
-    if (this.#arrivingBytes > 0 && nowMs - this.#arrivingSinceMs >= limits.messageMs) this.#terminate('slow');
+    if (this.#arrivingBytes > 0 && !this.#reader.isBusy && nowMs - this.#arrivingSinceMs >= limits.messageMs)
+      this.#terminate('slow');
   }
 
   #onBytes(length: number): void {
@@ -243,14 +255,26 @@ export class SocketConnection implements Connection, EventSink {
       this.#terminate('flood');
       return;
     }
-    const { maxFrameBytes: maxBytes, maxJsonDepth: maxDepth } = this.#options.limits;
-    const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
-    const event = readClientEvent(frame, isBinary, { maxBytes, maxDepth });
-    if (event.kind === 'steer') this.send([steerFailedEvent(event)]);
-    else this.#onRequest(event);
+    this.#reader.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0), isBinary);
   }
 
-  #onRequest(event: CreateEvent | RefusedEvent): void {
+  /** While a large message is read, its client is not. */
+  #onBusy(isBusy: boolean): void {
+    if (isBusy) {
+      this.#webSocket.pause();
+      return;
+    }
+    this.#see();
+    this.#arrivingSinceMs = this.#seenAtMs;
+    this.#webSocket.resume();
+    this.#onIdle();
+  }
+
+  #onRequest(event: ReadMessage): void {
+    if (event.kind === 'answered') {
+      this.send([event.answer]);
+      return;
+    }
     const { runner } = this.#options;
     const { lane } = event;
     this.#requests += 1;
@@ -270,7 +294,7 @@ export class SocketConnection implements Connection, EventSink {
 
   #onIdle(): void {
     this.#usedAtMs = this.#options.now();
-    if (this.#ending === null || !this.#lanes.isIdle) return;
+    if (this.#ending === null || !this.#lanes.isIdle || this.#reader.isBusy) return;
     this.#reason ??= this.#ending;
     this.#webSocket.close(CLOSE_CODES[this.#ending]);
     // Nothing can come any more in answer to the close frame.

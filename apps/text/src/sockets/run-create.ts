@@ -9,10 +9,12 @@ import { openRequest } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { RequestLog } from '@gateway/service-kit/request/request-log';
 import { openReadCall } from '../call/open-call.ts';
-import type { TextServices } from '../call/request/text-call.ts';
+import { describeInThread } from '../call/request/read-text-request.ts';
+import { type TextServices, waitingFor } from '../call/request/text-call.ts';
 import { RESPONSES } from '../call/request/text-endpoint.ts';
 import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
 import { generateReply } from '../endpoints/generate.ts';
+import type { Waiting } from '../large/in-thread.ts';
 import { type CallerAccess, keyEnded } from './caller-access.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
 
@@ -50,6 +52,15 @@ interface RunnerOptions {
   readonly load: LoadGuard;
   readonly deadline: AbortSignal;
 }
+
+const requestOf = (
+  { bytes, value }: CreateEvent,
+  maxDepth: number,
+  waiting: Waiting,
+): TextRequest | Promise<TextRequest> =>
+  value === null
+    ? describeInThread(RESPONSES, bytes, maxDepth, waiting)
+    : describeRequest(RESPONSES, bytes, value);
 
 /**
  * Each `response.create` is one request, for limits, reservation, routing, usage, log and metrics: with an id and a
@@ -119,7 +130,7 @@ export function createRequestRunner({
         const counted = { endpoint: WEBSOCKET, caller, identity, context, delivery: null };
         await handleCounted(counting, counted, async (entry) => {
           pending = entry;
-          const request = describeRequest(RESPONSES, event.bytes, event.value);
+          const request = await requestOf(event, services.maxJsonDepth, waitingFor({ identity, context }));
           previousId = request.ids.find(({ path }) => path[0] === 'previous_response_id')?.id;
           await generate(opened, connection, event, { request, entry });
         });

@@ -1,14 +1,16 @@
 import { eventStreamHead } from '../call/attempts/reply-head.ts';
 import { candidatesFor } from '../call/open-call.ts';
 import { conversationIn, unstoredBefore } from '../call/request/history.ts';
+import { ownInput } from '../call/request/own-input.ts';
 import { remember } from '../call/request/response-memory.ts';
-import type { OpenedCall } from '../call/request/text-call.ts';
+import { type OpenedCall, waitingFor } from '../call/request/text-call.ts';
 import { putResponse } from '../call/storing/put-response.ts';
 import { UNSTORED_HEADER } from '../call/storing/store-response.ts';
+import { inThread } from '../large/in-thread.ts';
 import { echoOf, responseObject } from '../protocols/responses/reply/response-object.ts';
 import { replyFrames } from '../protocols/responses/stream/reply-frames.ts';
-import { dataOf, inputItems } from '../stored/response-record.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { dataOf } from '../stored/response-record.ts';
+import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import { NO_USAGE } from '../wire/usage.ts';
@@ -23,7 +25,6 @@ export async function warmUp(call: OpenedCall): Promise<void> {
   const { context, history, request, caller, services } = call;
   candidatesFor(call);
   const nowSeconds = Math.floor(services.now() / 1000);
-  const body = request.content.take();
   const made = responseObject(
     {
       id: newId('resp_'),
@@ -36,18 +37,18 @@ export async function warmUp(call: OpenedCall): Promise<void> {
       usage: NO_USAGE,
       serviceTier: undefined,
     },
-    { plan: { model: request.model, echo: echoOf(body) } },
+    { plan: { model: request.model, echo: await echoFor(call) } },
   );
   const shown: JsonObject = {
     ...made,
     previous_response_id: null,
     ...history.continued?.members,
-    store: history.storing === 'wanted' && (await store(call, made, body)),
+    store: history.storing === 'wanted' && (await store(call, made)),
   };
   if (shown.store === false) {
     remember(call, shown, {
       servedBy: history.continued?.servedBy ?? null,
-      input: () => inputItems(parseBody(request.bytes.toString()), history.items),
+      input: () => ownInput(call),
       output: () => [],
     });
   }
@@ -57,7 +58,13 @@ export async function warmUp(call: OpenedCall): Promise<void> {
   caller.end(replyFrames(shown) ?? undefined);
 }
 
-async function store(call: OpenedCall, made: JsonObject, body: unknown): Promise<boolean> {
+async function echoFor(call: OpenedCall): Promise<JsonObject> {
+  const { content, large } = call.request;
+  if (large === null) return echoOf(content.take());
+  return objectOf(parseBody(await inThread('echo', { bytes: large.bytes }, waitingFor(call))));
+}
+
+async function store(call: OpenedCall, made: JsonObject): Promise<boolean> {
   const { history, identity, request, context } = call;
   const { model } = request;
   const id = String(made.id);
@@ -73,7 +80,7 @@ async function store(call: OpenedCall, made: JsonObject, body: unknown): Promise
   return putResponse(call, {
     id,
     after: conversationIn(history),
-    input: [...(await unstoredBefore(history)), ...inputItems(body, history.items)],
+    input: [...(await unstoredBefore(history)), ...(await ownInput(call))],
     output: [],
     data: dataOf(made, origin),
   });

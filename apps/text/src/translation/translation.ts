@@ -4,19 +4,29 @@ import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-reques
 import { reportDropped } from '../call/accounting/call-log.ts';
 import { type FurtherRequests, furtherRequests } from '../call/accounting/further-requests.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import {
+  type MaybePromise,
+  type PreparedAttempt,
+  unlessRefusedLater,
+  whenDone,
+} from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { isStrict } from '../call/request/request-head.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import { type TextCall, waitingFor } from '../call/request/text-call.ts';
+import type { LargeBody } from '../call/request/text-request.ts';
 import { lostStore, missed } from '../call/storing/store-response.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
+import { allDropped } from '../large/dropped.ts';
+import { inThread } from '../large/in-thread.ts';
+import { bufferOf } from '../large/shared-bytes.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import type { Target } from '../neutral/target.ts';
 import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { formatPath } from '../wire/path.ts';
+import { parseBody } from '../wire/raw-json.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
@@ -27,41 +37,74 @@ export const prepareTranslation = (
   call: TextCall,
   candidate: Candidate,
   rules: readonly RetryRule[] = [],
-): PreparedAttempt | GatewayError =>
-  unlessRefused(() => {
-    const { body, plan, dropped } = translate(call, candidate, rules);
-    return {
-      request: upstreamRequest(call, candidate, body),
-      retry: (refusal) => {
-        const rule = retryRuleFor(refusal, rules);
-        return rule && prepareTranslation(call, candidate, [...rules, rule]);
-      },
-      explain: (refusal) => explainRefusal(refusal, call.endpoint.protocol, plan.target.protocol),
-      receive: (reply) => {
-        const { context } = call;
-        context.line.upstreamProtocol = plan.target.protocol;
-        reportDropped(call, plan.target.protocol, dropped);
-        const further = plan.mayPause ? furtherRequests(call) : null;
-        const goOn = continuing(call, candidate, further && { body, further });
-        const answered = relayAnswer({ call, reply, plan, goOn, head: translatedHead(reply, context) });
-        return further === null ? answered : answered.finally(further.release);
-      },
-    };
-  });
+): MaybePromise<PreparedAttempt | GatewayError> =>
+  unlessRefusedLater(() =>
+    whenDone(translate(call, candidate, rules), (translated) => {
+      const { body, plan, dropped } = amended(call, translated);
+      return {
+        request: upstreamRequest(call, candidate, body),
+        retry: (refusal) => {
+          const rule = retryRuleFor(refusal, rules);
+          return rule && prepareTranslation(call, candidate, [...rules, rule]);
+        },
+        explain: (refusal) => explainRefusal(refusal, call.endpoint.protocol, plan.target.protocol),
+        receive: (reply) => {
+          const { context } = call;
+          context.line.upstreamProtocol = plan.target.protocol;
+          reportDropped(call, plan.target.protocol, dropped);
+          const further = plan.mayPause ? furtherRequests(call) : null;
+          const goOn = continuing(call, candidate, further && { body, further });
+          const answered = relayAnswer({ call, reply, plan, goOn, head: translatedHead(reply, context) });
+          return further === null ? answered : answered.finally(further.release);
+        },
+      };
+    }),
+  );
 
-function translate(call: TextCall, candidate: Candidate, rules: readonly RetryRule[]): TranslatedRequest {
-  const { endpoint, request, model, compacted } = call;
+/** A translated request's body: a large one as the thread has written it. */
+type WrittenBody = TranslatedRequest['body'] | Buffer;
+type Translated = Omit<TranslatedRequest, 'body'> & { readonly body: WrittenBody };
+
+function translate(
+  call: TextCall,
+  candidate: Candidate,
+  rules: readonly RetryRule[],
+): MaybePromise<Translated> {
+  const { endpoint, request, model } = call;
   const caller = endpoint.protocol;
-  const body = effectiveBody(caller, request.content.take());
   const target = amendedTarget(targetOf(candidate, model), rules);
-  const { plan, ...translated } = translateRequest({ caller, body, target, tokens: tokensOf(call) });
+  if (request.large !== null) return translateLarge(call, request.large, target);
+  const body = effectiveBody(caller, request.content.take());
+  return translateRequest({ caller, body, target, tokens: tokensOf(call) });
+}
+
+/** The same in the thread. @throws {GatewayError} as `translateRequest` */
+export async function translateLarge(
+  call: TextCall,
+  { bytes }: LargeBody,
+  target: Target,
+): Promise<Omit<TranslatedRequest, 'body'> & { readonly body: Buffer }> {
+  const task = { caller: call.endpoint.protocol, bytes, target, tokens: tokensOf(call).key };
+  const written = await inThread('translate', task, waitingFor(call));
+  const { plan, echo, dropped } = written;
+  return {
+    body: bufferOf(written.bytes),
+    plan: { ...plan, echo: objectOf(parseBody(echo)) },
+    dropped: allDropped(dropped),
+  };
+}
+
+/** A translated request with what its call adds. @throws {GatewayError} under `x-gateway-strict` for a loss */
+function amended(call: TextCall, { plan, body, ...translated }: Translated): Translated {
+  const { endpoint, compacted } = call;
+  const caller = endpoint.protocol;
   const dropped = [...translated.dropped, ...lostStore(call)];
   if (isStrict(call.caller)) refuseLosses(missed(call, dropped));
   const shown = compacted ? { compaction: { ...compacted, usage: compacted.spent.usage } } : {};
   return {
     plan: { ...plan, ...shown, ...(caller === 'responses' && { echo: { ...plan.echo, ...keptEcho(call) } }) },
     dropped,
-    body: translated.body,
+    body,
   };
 }
 
@@ -75,27 +118,27 @@ export const keptEcho = ({ history }: TextCall): JsonObject => ({
 const upstreamRequest = (
   { caller, request }: TextCall,
   candidate: Candidate,
-  body: TranslatedRequest['body'],
+  body: WrittenBody,
 ): UpstreamRequest => ({
   operation: textProtocolOf(candidate),
   method: 'POST',
   headers: translatedHeaders(caller.headers, request.streamed),
   translated: true,
-  body: JSON.stringify(body),
+  body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
 /** Requests the rest of an answer from the same upstream each time it pauses, as far as budgets cover it. */
 function continuing(
   call: TextCall,
   candidate: Candidate,
-  first: { readonly body: TranslatedRequest['body']; readonly further: FurtherRequests } | null,
+  first: { readonly body: WrittenBody; readonly further: FurtherRequests } | null,
 ): Answer['goOn'] {
   const { context, services, endpoint, request } = call;
   let body = first?.body;
   return async (content) => {
     if (body === undefined || first === null) throw new Error('an answer that was not to pause');
     if (!(await first.further.reserve())) return null;
-    const next = continueTurn(body, content);
+    const next = await continued(call, body, content);
     body = next;
     return send(context, services.upstream, {
       candidates: [candidate],
@@ -104,6 +147,16 @@ function continuing(
       streamed: request.streamed,
     });
   };
+}
+
+async function continued(
+  call: TextCall,
+  body: WrittenBody,
+  content: Parameters<Answer['goOn']>[0],
+): Promise<WrittenBody> {
+  if (!Buffer.isBuffer(body)) return continueTurn(body, content);
+  const task = { bytes: body, content: JSON.stringify(content) };
+  return bufferOf(await inThread('continue', task, waitingFor(call)));
 }
 
 /** A refusal that the caller cannot avoid, and the change of the request that avoids it. */

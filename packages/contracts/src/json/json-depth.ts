@@ -12,7 +12,7 @@ const [CLOSE_LIST, CLOSE_OBJECT] = [0x5d, 0x7d];
  */
 const MAX_DEPTH = 1_000;
 
-interface JsonOutline {
+export interface JsonOutline {
   readonly isTooDeep: boolean;
   /** How many members its objects have, a repeated one each time. */
   readonly memberCount: number;

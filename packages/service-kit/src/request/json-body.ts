@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json/json-depth';
 import { countMembers, findRepeatedMember } from '@gateway/contracts/json/repeated-member';
@@ -138,7 +139,9 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
       discardRest(request);
       reject(refusal);
     });
-    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.once('end', () =>
+      resolve(sizeBytes > LARGE_BODY_BYTES ? gathered(chunks, sizeBytes) : joined(chunks)),
+    );
     request.once('error', () =>
       reject(
         new GatewayError(
@@ -148,6 +151,27 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
       ),
     );
   });
+}
+
+/** What is larger is put together in several turns of the event loop, and in memory that threads can share. */
+export const LARGE_BODY_BYTES = 512 * 1024;
+/** Copied in one turn. */
+const BYTES_PER_TURN = 4 * 1024 * 1024;
+
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+
+async function gathered(chunks: readonly Buffer[], sizeBytes: number): Promise<Buffer> {
+  const whole = Buffer.from(new SharedArrayBuffer(sizeBytes));
+  let at = 0;
+  let turnEnd = BYTES_PER_TURN;
+  for (const chunk of chunks) {
+    at += chunk.copy(whole, at);
+    if (at < turnEnd) continue;
+    turnEnd = at + BYTES_PER_TURN;
+    await setImmediate();
+  }
+  return whole;
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>

@@ -3,9 +3,9 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { wholeCall } from '../history/whole-conversation.ts';
 import { knowsNamed, namesStored } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';
-import type { PreparedAttempt } from './prepared-attempt.ts';
+import { type MaybePromise, type PreparedAttempt, whenDone } from './prepared-attempt.ts';
 
-type Prepare = (call: TextCall, candidate: Candidate) => PreparedAttempt | GatewayError;
+type Prepare = (call: TextCall, candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
 
 /**
  * Prepares a call for a candidate: as it came, if the candidate knows what it names; else with the whole conversation. The
@@ -18,7 +18,7 @@ export function prepareNamed(
   candidate: Candidate,
   prepare: Prepare,
   isKnown = knowsNamed(call, candidate),
-): PreparedAttempt | GatewayError | Promise<PreparedAttempt | GatewayError> {
+): MaybePromise<PreparedAttempt | GatewayError> {
   const prepareWhole = () =>
     wholeCall(call, candidate).then(
       (whole) => prepare(whole, candidate),
@@ -28,14 +28,15 @@ export function prepareNamed(
       },
     );
   if (!isKnown) return prepareWhole();
-  const prepared = prepare(call, candidate);
   const mayBeForgotten = call.history.isWhole && namesStored(call);
-  if (prepared instanceof GatewayError || !mayBeForgotten) return prepared;
-  const { retry } = prepared;
-  return {
-    ...prepared,
-    retry: (refusal) => (isForgotten(refusal) ? prepareWhole() : (retry?.(refusal) ?? null)),
-  };
+  return whenDone(prepare(call, candidate), (prepared) => {
+    if (prepared instanceof GatewayError || !mayBeForgotten) return prepared;
+    const { retry } = prepared;
+    return {
+      ...prepared,
+      retry: (refusal) => (isForgotten(refusal) ? prepareWhole() : (retry?.(refusal) ?? null)),
+    };
+  });
 }
 
 const FORGOTTEN = /previous_response_not_found|not found/i;

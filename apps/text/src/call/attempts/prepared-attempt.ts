@@ -4,7 +4,8 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import type { ReplyOutcome } from '../accounting/outcome.ts';
 
-type MaybePromise<Value> = Value | Promise<Value>;
+/** What is there at once for ordinary requests, and comes from the thread for large ones. */
+export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** A request that is ready for one candidate, and the handling of its reply. */
 export interface PreparedAttempt {
@@ -20,12 +21,30 @@ export interface PreparedAttempt {
 /** An error is the reason why the candidate cannot get this request. */
 export type PrepareAttempt = (candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
 
+/** Goes on with a value, at once where it is there. */
+export const whenDone = <Value, Result>(
+  value: MaybePromise<Value>,
+  goOn: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> => (value instanceof Promise ? value.then(goOn) : goOn(value));
+
+/** The same for what may take its time. */
+export function unlessRefusedLater<Prepared>(
+  prepare: () => MaybePromise<Prepared>,
+): MaybePromise<Prepared | GatewayError> {
+  const prepared = unlessRefused(prepare);
+  return prepared instanceof Promise ? prepared.catch(refusalOf) : prepared;
+}
+
+function refusalOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  throw error;
+}
+
 /** What `prepare` makes, or the error by which it refuses. */
 export function unlessRefused<Prepared>(prepare: () => Prepared): Prepared | GatewayError {
   try {
     return prepare();
   } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
+    return refusalOf(error);
   }
 }

@@ -8,7 +8,7 @@ const LARGE = 'lorem ipsum '.repeat(50_000);
 const MANY = Array.from({ length: 6000 }, (_, index) => ({ role: 'user', content: `text ${index}` }));
 const MAX_DEPTH = 128;
 
-const described = ({ content, ownValue, ...request }: TextRequest) => ({
+const described = ({ content, large: _, ownValue, ...request }: TextRequest) => ({
   ...request,
   content: content.take(),
   ownValue: ownValue?.serialize() ?? null,
@@ -41,7 +41,9 @@ test.for<[string, TextEndpoint, object]>([
   const inThread = describeBody(endpoint, Buffer.from(text), MAX_DEPTH);
   // The event loop has other turns meanwhile.
   expect(inThread).toBeInstanceOf(Promise);
-  expect(described(await inThread)).toEqual(described(here));
+  const read = await inThread;
+  expect(described(read)).toEqual(described(here));
+  expect(read.large?.bytes).toEqual(here.bytes);
 });
 
 test.for([

@@ -2,6 +2,7 @@ import type { Maker } from '../../stored/origins/maker.ts';
 import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
+import type { MaybePromise } from '../attempts/prepared-attempt.ts';
 import { contextTokens } from './earlier-input.ts';
 import type { History, RememberedResponse } from './history.ts';
 import type { TextRequest } from './text-request.ts';
@@ -15,7 +16,7 @@ export interface ResponseMemory {
 /** Who gave a response, and the items that it brings. */
 export interface Remembered {
   readonly servedBy: Maker | null;
-  readonly input: () => readonly NewItem[];
+  readonly input: () => MaybePromise<readonly NewItem[]>;
   readonly output: () => readonly NewItem[];
 }
 
@@ -38,7 +39,7 @@ export function remember(
   const madeBytes = made.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
   const load = async () => [
     ...((await history.continued?.window()) ?? []),
-    ...[...input(), ...made].map(stored),
+    ...[...(await input()), ...made].map(stored),
   ];
   const bytes = history.bytes + request.inputLength + madeBytes;
   const tokens = contextTokens(response);

@@ -7,6 +7,7 @@ import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { Waiting } from '../../large/in-thread.ts';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
 import type { IdOrigins } from '../../stored/origins/id-origins.ts';
 import type { BackgroundUsage } from '../../stored/pending-responses.ts';
@@ -66,6 +67,12 @@ export interface HeldCall extends OpenedCall {
   /** Gives it back. Never rejects. Null where nothing is held. */
   readonly release: (() => Promise<void>) | null;
 }
+
+/** Who waits for work on a call's large body. */
+export const waitingFor = ({ identity, context }: Pick<OpenedCall, 'identity' | 'context'>): Waiting => ({
+  owner: identity.keyId,
+  signal: context.signal,
+});
 
 export const NOTHING_HELD = { release: null } as const;
 

@@ -23,6 +23,8 @@ export interface TextRequest {
   /** In bytes. In a message thread it is the whole conversation, although the provider may get one turn only. */
   readonly inputLength: number;
   readonly content: RequestContent;
+  /** What is sent of it where that is too large for the event loop: the thread reads and writes it. */
+  readonly large: LargeBody | null;
   /**
    * Null: the request is sent as it came. Otherwise the earlier items replace the ids that it names, except for items that
    * another provider sealed.
@@ -61,6 +63,14 @@ export interface TextRequest {
   readonly choosesTool: boolean;
 }
 
+/** A body that is read in the thread only. */
+export interface LargeBody {
+  /** Shared with the thread. */
+  readonly bytes: Buffer;
+  /** Whether it can hold tokens of the gateway's own. */
+  readonly mayHoldTokens: boolean;
+}
+
 /** Describes the content of a body. @throws {GatewayError} for one that is not what the endpoint takes */
 export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: unknown): TextRequest {
   const { protocol, operation } = endpoint;
@@ -72,6 +82,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     bytes,
     inputLength: bytes.length,
     content: new BodyContent(bytes, value),
+    large: null,
     rewritten: null,
     ownValue,
     model: body.model,

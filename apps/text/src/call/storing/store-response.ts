@@ -3,13 +3,13 @@ import type { Dropped } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import { makerAt, makerName, originAt } from '../../stored/origins/maker.ts';
 import { receivedIds } from '../../stored/origins/received-ids.ts';
-import { dataOf, inputItems, outputItems } from '../../stored/response-record.ts';
+import { dataOf, outputItems } from '../../stored/response-record.ts';
 import type { NewRecord } from '../../stored/store/conversation-store.ts';
 import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
-import { parseBody } from '../../wire/raw-json.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
 import { conversationIn, unstoredBefore } from '../request/history.ts';
+import { ownInput } from '../request/own-input.ts';
 import { type Remembered, remember } from '../request/response-memory.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { addToConversation } from './add-to-conversation.ts';
@@ -59,7 +59,7 @@ export async function storeResponse(
   response: JsonObject,
   { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: StoreOptions = {},
 ): Promise<Amendment> {
-  const { history, identity, request, endpoint } = call;
+  const { history, identity, endpoint } = call;
   const { where, shown } = decideStoring({
     storing: history.storing,
     isProviders,
@@ -69,10 +69,11 @@ export async function storeResponse(
   const servedBy = makerAt(candidate);
   const parts = {
     servedBy,
-    input: () => inputItems(parseBody(request.bytes.toString()), history.items),
+    input: () => ownInput(call),
     output: () => outputItems(whole(), makerName(servedBy)),
   };
-  const members = await belonging(call, candidate, response, () => [...parts.input(), ...parts.output()]);
+  const items = async () => [...(await parts.input()), ...parts.output()];
+  const members = await belonging(call, candidate, response, items);
   const amended = { ...members, ...(shown !== null && { store: shown }) };
   const origin = originAt(candidate, identity.keyId);
   const isNamed = isProviders && where !== 'nowhere';
@@ -113,7 +114,7 @@ async function storeHere(
   return putResponse(call, {
     id,
     after: conversationIn(history),
-    input: [...(await unstoredBefore(history)), ...input()],
+    input: [...(await unstoredBefore(history)), ...(await input())],
     output: output(),
     data: data(),
     received,
@@ -132,12 +133,12 @@ async function belonging(
   call: TextCall,
   { protocol }: Candidate,
   { status }: JsonObject,
-  items: () => readonly NewItem[],
+  items: () => Promise<readonly NewItem[]>,
 ): Promise<Amendment> {
   const conversation = conversationIn(call.history);
   const members = protocol === 'responses' ? continuation(call) : null;
   if (conversation === null) return members;
-  const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? items() : null);
+  const isAdded = await addToConversation(call, conversation.id, ADDED.has(status) ? await items() : null);
   return isAdded || !ADDED.has(status) ? members : { ...members, conversation: null };
 }
 

@@ -13,8 +13,8 @@ import { reserveForJob } from '../../call/accounting/metered-call.ts';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { holdCall } from '../../call/open-call.ts';
 import { conversationIn } from '../../call/request/history.ts';
-import { NOTHING_HELD, type OpenedCall } from '../../call/request/text-call.ts';
-import { describeRequest } from '../../call/request/text-request.ts';
+import { describeBody } from '../../call/request/read-text-request.ts';
+import { NOTHING_HELD, type OpenedCall, waitingFor } from '../../call/request/text-call.ts';
 import { storesResponses, UNSTORED_HEADER } from '../../call/storing/store-response.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
@@ -85,7 +85,8 @@ async function refuseUnservable(
   text: string,
   candidates: readonly Candidate[],
 ): Promise<void> {
-  const request = describeRequest(call.endpoint, Buffer.from(text), JSON.parse(text));
+  const { endpoint, services } = call;
+  const request = await describeBody(endpoint, Buffer.from(text), services.maxJsonDepth, waitingFor(call));
   const prepare = prepareFor({ ...call, ...NOTHING_HELD, reservation: null, request });
   let refusal: GatewayError | null = null;
   for (const candidate of candidates) {

@@ -3,9 +3,9 @@ import { openRequest } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
 import { holdCall } from '../../call/open-call.ts';
+import { describeBody } from '../../call/request/read-text-request.ts';
 import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
-import { describeRequest } from '../../call/request/text-request.ts';
 import type { RecordingCaller } from './recording-caller.ts';
 
 interface JobOptions {
@@ -25,7 +25,8 @@ export async function openJobCall(
   { body, identity, model: name }: TextResponseInput,
   { services, caller, requestId }: JobOptions,
 ): Promise<TextCall> {
-  const request = describeRequest(endpoint, Buffer.from(body), JSON.parse(body));
+  const waiting = { owner: identity.keyId };
+  const request = await describeBody(endpoint, Buffer.from(body), services.maxJsonDepth, waiting);
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
   const { context, close } = openRequest(caller.url, { requestId, identity, deadline: NO_DEADLINE });

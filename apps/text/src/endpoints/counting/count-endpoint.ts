@@ -1,6 +1,7 @@
 import type { Operation } from '@gateway/upstream/protocol';
 import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/request/text-endpoint.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
@@ -12,7 +13,7 @@ export const COUNT_OPERATIONS = {
 } as const satisfies Readonly<Record<TextProtocol, Operation>>;
 
 /** The members of a translated request that a count takes. */
-export const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
+const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
   messages: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config'],
   responses: [
     'model',
@@ -37,6 +38,10 @@ export function countedBody(caller: TextProtocol, body: unknown): unknown {
   for (const member of NOT_COUNTED) Reflect.deleteProperty(counted, member);
   return effectiveBody(caller, counted);
 }
+
+/** The members of a request to an upstream that its count takes. */
+export const countedMembers = (protocol: TextProtocol, body: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED_MEMBERS[protocol].includes(name)));
 
 /** An endpoint that counts, and how its callers read the number. */
 export interface CountEndpoint {

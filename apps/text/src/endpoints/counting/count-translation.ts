@@ -3,15 +3,21 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../../call/accounting/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
-import { type PreparedAttempt, unlessRefused } from '../../call/attempts/prepared-attempt.ts';
+import {
+  type MaybePromise,
+  type PreparedAttempt,
+  unlessRefusedLater,
+  whenDone,
+} from '../../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
+import { translateLarge } from '../../translation/translation.ts';
 import { numberAt, parseObject } from '../../wire/json-object.ts';
-import { COUNT_OPERATIONS, COUNTED_MEMBERS, type CountEndpoint, countedBody } from './count-endpoint.ts';
+import { COUNT_OPERATIONS, type CountEndpoint, countedBody, countedMembers } from './count-endpoint.ts';
 
 const MAX_REPLY_BYTES = 65_536;
 
@@ -20,31 +26,33 @@ export const prepareCountTranslation = (
   call: TextCall,
   candidate: Candidate,
   { endpoint, replyBody }: CountEndpoint,
-): PreparedAttempt | GatewayError =>
-  unlessRefused(() => {
-    const { caller, request, model } = call;
+): MaybePromise<PreparedAttempt | GatewayError> =>
+  unlessRefusedLater(() => {
     const protocol = textProtocolOf(candidate);
-    const translated = translateRequest({
-      caller: endpoint.protocol,
-      body: countedBody(endpoint.protocol, request.content.take()),
-      target: { ...targetOf(candidate, model), countsOnly: true },
-      tokens: tokensOf(call),
-    });
-    const counted = Object.entries(translated.body).filter(([name]) =>
-      COUNTED_MEMBERS[protocol].includes(name),
-    );
-    return {
+    return whenDone(countedText(call, candidate), (body) => ({
       request: {
         operation: COUNT_OPERATIONS[protocol],
         method: 'POST',
-        headers: translatedHeaders(caller.headers, false),
+        headers: translatedHeaders(call.caller.headers, false),
         translated: true,
-        body: JSON.stringify(Object.fromEntries(counted)),
+        body,
       },
-      explain: (refusal) => explainRefusal(refusal, endpoint.protocol, protocol),
-      receive: (reply) => relayCount(call, reply, replyBody).catch(failedWith),
-    };
+      explain: (refusal: GatewayError) => explainRefusal(refusal, endpoint.protocol, protocol),
+      receive: (reply: Reply) => relayCount(call, reply, replyBody).catch(failedWith),
+    }));
   });
+
+/** The body of the question. */
+function countedText(call: TextCall, candidate: Candidate): MaybePromise<string | Buffer> {
+  const { endpoint, request, model } = call;
+  const caller = endpoint.protocol;
+  const target = { ...targetOf(candidate, model), countsOnly: true };
+  if (request.large !== null)
+    return translateLarge(call, request.large, target).then((translated) => translated.body);
+  const body = countedBody(caller, request.content.take());
+  const translated = translateRequest({ caller, body, target, tokens: tokensOf(call) });
+  return JSON.stringify(countedMembers(target.protocol, translated.body));
+}
 
 async function relayCount(
   call: TextCall,

@@ -4,7 +4,7 @@ import type { Handler } from '@gateway/service-kit/request/handler';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { attemptCandidates } from '../../call/attempts/attempt-candidates.ts';
 import { prepareNamed } from '../../call/attempts/prepare-named.ts';
-import { unlessRefused } from '../../call/attempts/prepared-attempt.ts';
+import { unlessRefusedLater, whenDone } from '../../call/attempts/prepared-attempt.ts';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
 import { textProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
@@ -12,8 +12,9 @@ import { threadUnsupported } from '../../call/history/threads/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
 import { candidatesFor, holdCall, openCall } from '../../call/open-call.ts';
 import { namesStored } from '../../call/request/history.ts';
-import type { TextCall, TextServices } from '../../call/request/text-call.ts';
+import { type TextCall, type TextServices, waitingFor } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
+import { inThread } from '../../large/in-thread.ts';
 import { estimateTokens } from '../../neutral/estimate-tokens.ts';
 import { refuseParameter } from '../../neutral/losses.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
@@ -39,11 +40,13 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
     const candidates = usable.filter(isFirstChoice).filter(canCount);
     if (candidates.length === 0) return estimate(call, usable, count);
     const prepareOne = (named: TextCall, candidate: Candidate) => {
-      const one = unlessRefused(() => openCompactions(named, candidate));
-      if (one instanceof GatewayError) return one;
-      return candidate.protocol === count.endpoint.protocol
-        ? preparePassthrough(one, candidate)
-        : prepareCountTranslation(one, candidate, count);
+      const opened = unlessRefusedLater(() => openCompactions(named, candidate));
+      return whenDone(opened, (one) => {
+        if (one instanceof GatewayError) return one;
+        return candidate.protocol === count.endpoint.protocol
+          ? preparePassthrough(one, candidate)
+          : prepareCountTranslation(one, candidate, count);
+      });
     };
     const prepare = (candidate: Candidate) => prepareNamed(call, candidate, prepareOne);
     const { thrown, end } = await attemptCandidates(call, { candidates, prepare, holdsStart: false });
@@ -65,18 +68,31 @@ const isUnknownPath = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'upstream_misconfigured';
 
 async function estimate(call: TextCall, [candidate]: readonly Candidate[], { replyBody }: CountEndpoint) {
-  const { endpoint, context, caller, history } = call;
+  const { context, caller, history } = call;
   const unseen = history.isWhole ? undefined : call.request.ids.find(({ need }) => need === 'required');
   const isNamed = unseen === undefined && candidate !== undefined && namesStored(call);
   const whole = isNamed ? await wholeCall(call, candidate) : call;
-  const { request } = candidate === undefined ? whole : openCompactions(whole, candidate);
-  const body = countedBody(endpoint.protocol, request.content.take());
-  if (unseen !== undefined) refuseUnseen(unseen);
-  const conversation = PROTOCOLS[endpoint.protocol].decodeRequest(body, tokensOf(call));
-  const inputTokens = await estimateTokens(conversation);
+  const { request } = candidate === undefined ? whole : await openCompactions(whole, candidate);
+  const inputTokens = await countHere({ ...call, request }, () => {
+    if (unseen !== undefined) refuseUnseen(unseen);
+  });
   context.line.usageEstimated = true;
   caller.begin(200, { ...jsonHead(context), [ESTIMATED_HEADER]: 'true' });
   caller.end(JSON.stringify(replyBody(inputTokens)));
+}
+
+/** @param check what has to be right beside the request itself */
+async function countHere(call: TextCall, check: () => void): Promise<number> {
+  const { endpoint, request } = call;
+  const caller = endpoint.protocol;
+  if (request.large !== null) {
+    check();
+    const task = { caller, bytes: request.large.bytes, tokens: tokensOf(call).key };
+    return inThread('count', task, waitingFor(call));
+  }
+  const body = countedBody(caller, request.content.take());
+  check();
+  return estimateTokens(PROTOCOLS[caller].decodeRequest(body, tokensOf(call)));
 }
 
 /** What only the provider holds cannot be counted here, and a count without it would be far too low. */

@@ -27,11 +27,15 @@ export interface CompactionSeals {
   seal(window: CompactedWindow, owner: string): string;
   /** `foreign`: the gateway did not seal it. `broken`: altered, another owner's, or sealed under another secret. */
   open(text: string, owners: readonly string[]): CompactedWindow | 'foreign' | 'broken';
+  /** What makes the same seals in a thread. Never leaves the process. */
+  readonly key: Uint8Array;
 }
 
 /** Seals that only this gateway opens, and only for the owner that they were made for. */
-export function createCompactionSeals(secret: string): CompactionSeals {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'sealed compaction', KEY_BYTES));
+export const createCompactionSeals = (secret: string): CompactionSeals =>
+  compactionSeals(Buffer.from(hkdfSync('sha256', secret, '', 'sealed compaction', KEY_BYTES)));
+
+export function compactionSeals(key: Uint8Array): CompactionSeals {
   const decrypt = (sealed: Buffer, owner: string): string | null => {
     const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
@@ -46,6 +50,7 @@ export function createCompactionSeals(secret: string): CompactionSeals {
     }
   };
   return {
+    key,
     seal: (window, owner) => {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });

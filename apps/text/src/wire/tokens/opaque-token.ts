@@ -29,6 +29,14 @@ export interface OpaqueTokens {
    * before tokens had owners. It must be dropped.
    */
   open(text: string): TokenContent | 'foreign' | 'broken';
+  /** What makes the same tokens in a thread. */
+  readonly key: TokenKey;
+}
+
+/** The key of one gateway's tokens, and whose they are. Never leaves the process. */
+export interface TokenKey {
+  readonly bytes: Uint8Array;
+  readonly owners: readonly [string, ...string[]];
 }
 
 export interface TokenSeals {
@@ -41,14 +49,16 @@ export interface TokenSeals {
  * sealed by its vendor already and was the caller's to see. Another key's token is as unreadable as an altered one.
  */
 export function createTokenSeals(secret: string): TokenSeals {
-  const key = createHmac('sha256', secret).update('opaque reasoning token').digest();
-  return { ownedBy: (owners) => createOpaqueTokens(key, owners) };
+  const bytes = createHmac('sha256', secret).update('opaque reasoning token').digest();
+  return { ownedBy: (owners) => opaqueTokens({ bytes, owners }) };
 }
 
-function createOpaqueTokens(key: Buffer, owners: readonly [string, ...string[]]): OpaqueTokens {
+export function opaqueTokens(key: TokenKey): OpaqueTokens {
+  const { bytes, owners } = key;
   const mac = (owner: string, body: string): Buffer =>
-    createHmac('sha256', key).update(`${owner}\n${body}`).digest();
+    createHmac('sha256', bytes).update(`${owner}\n${body}`).digest();
   return {
+    key,
     seal(content) {
       const body = Buffer.from(JSON.stringify(content), 'utf8').toString('base64url');
       return `${TOKEN_PREFIX}${body}.${mac(owners[0], body).toString('base64url')}`;

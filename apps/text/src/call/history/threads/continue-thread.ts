@@ -2,8 +2,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import type { Maker } from '../../../stored/origins/maker.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../../../wire/json-object.ts';
+import type { MaybePromise } from '../../attempts/prepared-attempt.ts';
 import type { Claimed, Continued, Purpose } from '../../request/history.ts';
-import { describeRequest, type TextRequest } from '../../request/text-request.ts';
+import { describeBody } from '../../request/read-text-request.ts';
+import { waitingFor } from '../../request/text-call.ts';
+import type { TextRequest } from '../../request/text-request.ts';
 import type { ThreadTurn } from '../../request/thread-turn.ts';
 import { spaceOf } from '../conversation-space.ts';
 import type { FindHistory, OpenCall } from '../find-history.ts';
@@ -106,7 +109,7 @@ async function claimedTurn(
   const fixed = fixedMembersOf(body, caller.headers);
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
-  const whole = wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
+  const whole = await wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
   const found = await findHistory({ ...call, request: whole });
   const claimed = (turn: ThreadTurn, servedBy: Maker | null): Claimed => ({
     request: whole,
@@ -133,12 +136,13 @@ async function claimedTurn(
 }
 
 /** @throws {GatewayError} as for a request that is sent whole */
-function wholeOf({ endpoint, services }: OpenCall, body: JsonObject): TextRequest {
+function wholeOf(call: OpenCall, body: JsonObject): MaybePromise<TextRequest> {
+  const { endpoint, services } = call;
   const bytes = Buffer.from(JSON.stringify(body));
   if (bytes.length > services.maxBodyBytes)
     throw new GatewayError(
       'request_too_large',
       `The whole conversation of this thread has ${bytes.length} bytes; ${services.maxBodyBytes} are accepted here. Send a shorter one with \`thread: {"type": "create"}\`.`,
     );
-  return describeRequest(endpoint, bytes, JSON.parse(bytes.toString()));
+  return describeBody(endpoint, bytes, services.maxJsonDepth, waitingFor(call));
 }

@@ -48,6 +48,18 @@ export function echoOf(request: unknown): JsonObject {
   };
 }
 
+/** A response would repeat more than this of one member up to four times. No tools or instructions of an agent come near it. */
+const MAX_ECHO_CHARACTERS = 256 * 1024;
+
+/** The same members; those that are too long to be repeated are shown as if the caller had not sent them. */
+export function shortEcho(echo: JsonObject): JsonObject {
+  const empty = echoOf({});
+  const isShort = (value: unknown) => JSON.stringify(value).length <= MAX_ECHO_CHARACTERS;
+  return Object.fromEntries(
+    Object.entries(echo).map(([name, value]) => [name, isShort(value) ? value : empty[name]]),
+  );
+}
+
 const withoutNulls = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 

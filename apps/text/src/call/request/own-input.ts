@@ -1,0 +1,19 @@
+import { inThread } from '../../large/in-thread.ts';
+import { itemsIn } from '../../large/input-task.ts';
+import { isLarge, sharedBytes } from '../../large/shared-bytes.ts';
+import { inputItems } from '../../stored/response-record.ts';
+import type { NewItem } from '../../stored/store/window-nodes.ts';
+import { parseBody } from '../../wire/raw-json.ts';
+import type { MaybePromise } from '../attempts/prepared-attempt.ts';
+import { type OpenedCall, waitingFor } from './text-call.ts';
+
+/** A request's own input as items to store, with the items that it refers to instead of its references. */
+export function ownInput(call: OpenedCall): MaybePromise<readonly NewItem[]> {
+  const { request, history } = call;
+  const { bytes, large } = request;
+  if (large === null && !isLarge(bytes.length)) return inputItems(parseBody(bytes.toString()), history.items);
+  const task = { bytes: sharedBytes(bytes), referred: history.items };
+  // It is stored although its caller may have left.
+  const { owner } = waitingFor(call);
+  return inThread('input', task, { owner }).then(itemsIn);
+}

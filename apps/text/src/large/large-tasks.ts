@@ -1,0 +1,58 @@
+import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
+import { type CountTask, countTask } from './count-task.ts';
+import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
+import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
+import { type InputTask, type ItemColumns, inputTask } from './input-task.ts';
+import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
+import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
+import {
+  type ContinueTask,
+  continueTask,
+  echoTask,
+  type TranslateTask,
+  translateTask,
+  type WrittenTranslation,
+} from './translate-task.ts';
+import { type WholeConversation, type WholeTask, wholeTask } from './whole-task.ts';
+
+/** What the thread does with large bodies. Everything in a task and in a result survives a structured clone. */
+export interface LargeTasks {
+  describe: { task: DescribeTask; result: Described };
+  count: { task: CountTask; result: number };
+  event: { task: EventTask; result: ReadEvent };
+  translate: { task: TranslateTask; result: WrittenTranslation };
+  continue: { task: ContinueTask; result: Uint8Array };
+  echo: { task: { readonly bytes: Uint8Array }; result: string };
+  open: { task: OpenTask; result: OpenedBody };
+  own: { task: OwnTask; result: RewrittenBody };
+  whole: { task: WholeTask; result: WholeConversation };
+  input: { task: InputTask; result: ItemColumns };
+}
+type Name = keyof LargeTasks;
+
+export interface LargeTask<One extends Name = Name> {
+  readonly name: One;
+  readonly task: LargeTasks[One]['task'];
+}
+
+type Work<One extends Name> = (
+  task: LargeTasks[One]['task'],
+) => LargeTasks[One]['result'] | Promise<LargeTasks[One]['result']>;
+const TASKS: { readonly [One in Name]: Work<One> } = {
+  describe: describeTask,
+  count: countTask,
+  event: eventTask,
+  translate: translateTask,
+  continue: continueTask,
+  echo: echoTask,
+  open: openTask,
+  own: ownTask,
+  whole: wholeTask,
+  input: inputTask,
+};
+
+const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({
+  result: await TASKS[name](task),
+});
+
+serveTasks<LargeTask, unknown>(perform);

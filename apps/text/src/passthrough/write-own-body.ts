@@ -1,0 +1,91 @@
+import type { RequestedTool } from '../call/request/requested-tools.ts';
+import { type Dropped, refuseTool } from '../neutral/losses.ts';
+import type { Target } from '../neutral/target.ts';
+import type { JsonObject } from '../wire/json-object.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
+import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
+import { demandOneTool } from './demand-one-tool.ts';
+import { replaceModel, setMember } from './replace-member.ts';
+import { restoreTokens } from './restore-tokens.ts';
+
+/** What a channel of the caller's own protocol gets otherwise than the caller wrote it. */
+export interface OwnChanges {
+  /** Null: the caller's. */
+  readonly model: string | null;
+  /** Null: the caller's. */
+  readonly streamOptions: JsonObject | null;
+  readonly setsUnstored: boolean;
+  /** Null: all else stays as its bytes are. */
+  readonly rewriting: Rewriting | null;
+}
+
+interface Rewriting {
+  readonly target: Target;
+  /** Built-in tools that are left out. */
+  readonly missing: readonly RequestedTool[];
+  /** The channel ignores choices that name a tool. */
+  readonly isNameless: boolean;
+  /** The ids of reasoning that the channel would look up, and does not have. */
+  readonly unknownThoughts: ReadonlySet<string>;
+}
+
+export const changesNothing = ({ model, streamOptions, setsUnstored, rewriting }: OwnChanges): boolean =>
+  model === null && streamOptions === null && !setsUnstored && rewriting === null;
+
+/** A body with other members, each of the others as its bytes are. */
+export function replaceOwnMembers(bytes: Buffer, { model, streamOptions, setsUnstored }: OwnChanges): Buffer {
+  const named = model === null ? bytes : replaceModel(bytes, model);
+  const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
+  return setsUnstored ? setMember(optioned, 'store', false) : optioned;
+}
+
+/**
+ * A body that is written again.
+ *
+ * @param parsed by `parseBody`
+ * @throws {GatewayError} `unsupported_tool` where the request depends on a tool that would be left out
+ */
+export function rewriteOwnBody(
+  parsed: unknown,
+  { model, streamOptions, setsUnstored }: OwnChanges,
+  { target, missing, isNameless, unknownThoughts }: Rewriting,
+  tokens: OpaqueTokens,
+): { readonly body: string; readonly dropped: readonly Dropped[] } {
+  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
+  const { body, dropped } = restoreTokens(parsed, target, tokens, unknownThoughts);
+  const offering = withoutTools(body, missing);
+  const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
+  const written = JSON.stringify({
+    ...demanding,
+    ...(model !== null && { model }),
+    ...(streamOptions && { stream_options: streamOptions }),
+    ...(setsUnstored && { store: false }),
+  });
+  const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
+  return { body: written, dropped: [...dropped, ...lost] };
+}
+
+function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
+  const [first] = missing;
+  if (first === undefined || !Array.isArray(body.tools)) return body;
+  const gone = new Set(missing.map(({ path }) => path[1]));
+  const dropped = body.tools.filter((_, index) => gone.has(index));
+  const tools = body.tools.filter((_, index) => !gone.has(index));
+  if (dependsOn(body.tool_choice, dropped, tools.length)) {
+    refuseTool(first.path, `Tool '${first.type}' is not available for this model.`);
+  }
+  if (tools.length > 0) return { ...body, tools };
+  const { tools: _, tool_choice: __, ...rest } = body;
+  return rest;
+}
+
+/** Whether a choice names a tool that is gone, or demands a call where no tool is left. */
+function dependsOn(choice: unknown, dropped: readonly unknown[], toolsLeft: number): boolean {
+  if (choice === 'required') return toolsLeft === 0;
+  if (!isJsonObject(choice)) return false;
+  if (choice.type === 'any') return toolsLeft === 0;
+  const isNamed = (tool: unknown) =>
+    isJsonObject(tool) &&
+    (tool.type === choice.type || (choice.type === 'tool' && tool.name === choice.name));
+  return dropped.some(isNamed);
+}
