@@ -1,9 +1,9 @@
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { MaybePromise } from '../call/attempts/prepared-attempt.ts';
 import { ownersOf } from '../call/history/conversation-space.ts';
 import { type TextCall, waitingFor } from '../call/request/text-call.ts';
 import { contentOf, type LargeBody } from '../call/request/text-request.ts';
 import { inThread } from '../large/in-thread.ts';
+import type { MaybePromise } from '../large/maybe-promise.ts';
 import { bufferOf } from '../large/shared-bytes.ts';
 import { isMadeAt } from '../stored/origins/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';

@@ -1,10 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { prepareNamed } from '../call/attempts/prepare-named.ts';
-import { type PrepareAttempt, unlessRefusedLater, whenDone } from '../call/attempts/prepared-attempt.ts';
+import { type PrepareAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { knowsNamed, namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
+import { whenDone } from '../large/maybe-promise.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { prepareTranslation } from '../translation/translation.ts';
 import { compactsItself, openCompactions } from './open-compactions.ts';

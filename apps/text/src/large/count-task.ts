@@ -1,6 +1,6 @@
-import { PROTOCOLS } from '../protocols/protocols.ts';
 import { countedBody } from '../endpoints/counting/count-endpoint.ts';
 import { estimateTokens } from '../neutral/estimate-tokens.ts';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { opaqueTokens, type TokenKey } from '../wire/tokens/opaque-token.ts';

@@ -7,12 +7,7 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
-import {
-  type MaybePromise,
-  type PreparedAttempt,
-  unlessRefusedLater,
-  whenDone,
-} from '../call/attempts/prepared-attempt.ts';
+import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { turnIn } from '../call/request/history.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -20,6 +15,7 @@ import type { TextRequest } from '../call/request/text-request.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { missed, storeResponse } from '../call/storing/store-response.ts';
 import { storesTurn } from '../call/storing/store-turn.ts';
+import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';

@@ -17,7 +17,6 @@ import { generateReply } from '../endpoints/generate.ts';
 import type { Waiting } from '../large/in-thread.ts';
 import { type CallerAccess, keyEnded } from './caller-access.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
-
 import type { LaneMemory } from './lane-memory.ts';
 import { type EventSink, SocketCaller } from './socket-caller.ts';
 import { warmUp } from './warm-up.ts';

@@ -4,12 +4,7 @@ import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-reques
 import { reportDropped } from '../call/accounting/call-log.ts';
 import { type FurtherRequests, furtherRequests } from '../call/accounting/further-requests.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
-import {
-  type MaybePromise,
-  type PreparedAttempt,
-  unlessRefusedLater,
-  whenDone,
-} from '../call/attempts/prepared-attempt.ts';
+import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -20,6 +15,7 @@ import { lostStore, missed } from '../call/storing/store-response.ts';
 import { type TranslatedRequest, translateRequest } from '../conversion/translate-request.ts';
 import { allDropped } from '../large/dropped.ts';
 import { inThread } from '../large/in-thread.ts';
+import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { bufferOf } from '../large/shared-bytes.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import type { Target } from '../neutral/target.ts';

@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
+import { type MaybePromise, whenDone } from '../../large/maybe-promise.ts';
 import { wholeCall } from '../history/whole-conversation.ts';
 import { knowsNamed, namesStored } from '../request/history.ts';
 import type { TextCall } from '../request/text-call.ts';
-import { type MaybePromise, type PreparedAttempt, whenDone } from './prepared-attempt.ts';
+import type { PreparedAttempt } from './prepared-attempt.ts';
 
 type Prepare = (call: TextCall, candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
 

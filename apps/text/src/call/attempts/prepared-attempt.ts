@@ -2,10 +2,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
+import type { MaybePromise } from '../../large/maybe-promise.ts';
 import type { ReplyOutcome } from '../accounting/outcome.ts';
-
-/** What is there at once for ordinary requests, and comes from the thread for large ones. */
-export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** A request that is ready for one candidate, and the handling of its reply. */
 export interface PreparedAttempt {
@@ -20,12 +18,6 @@ export interface PreparedAttempt {
 
 /** An error is the reason why the candidate cannot get this request. */
 export type PrepareAttempt = (candidate: Candidate) => MaybePromise<PreparedAttempt | GatewayError>;
-
-/** Goes on with a value, at once where it is there. */
-export const whenDone = <Value, Result>(
-  value: MaybePromise<Value>,
-  goOn: (value: Value) => MaybePromise<Result>,
-): MaybePromise<Result> => (value instanceof Promise ? value.then(goOn) : goOn(value));
 
 /** The same for what may take its time. */
 export function unlessRefusedLater<Prepared>(

@@ -1,10 +1,10 @@
 import { inThread } from '../../large/in-thread.ts';
 import { itemsIn } from '../../large/input-task.ts';
+import type { MaybePromise } from '../../large/maybe-promise.ts';
 import { isLarge, sharedBytes } from '../../large/shared-bytes.ts';
 import { inputItems } from '../../stored/response-record.ts';
 import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { parseBody } from '../../wire/raw-json.ts';
-import type { MaybePromise } from '../attempts/prepared-attempt.ts';
 import { type OpenedCall, waitingFor } from './text-call.ts';
 
 /** A request's own input as items to store, with the items that it refers to instead of its references. */

@@ -1,8 +1,8 @@
+import type { MaybePromise } from '../../large/maybe-promise.ts';
 import type { Maker } from '../../stored/origins/maker.ts';
 import type { StoredItem } from '../../stored/store/conversation-store.ts';
 import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
-import type { MaybePromise } from '../attempts/prepared-attempt.ts';
 import { contextTokens } from './earlier-input.ts';
 import type { History, RememberedResponse } from './history.ts';
 import type { TextRequest } from './text-request.ts';

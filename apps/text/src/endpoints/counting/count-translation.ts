@@ -3,16 +3,12 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../../call/accounting/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
-import {
-  type MaybePromise,
-  type PreparedAttempt,
-  unlessRefusedLater,
-  whenDone,
-} from '../../call/attempts/prepared-attempt.ts';
+import { type PreparedAttempt, unlessRefusedLater } from '../../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
+import { type MaybePromise, whenDone } from '../../large/maybe-promise.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
 import { translateLarge } from '../../translation/translation.ts';

@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
+import type { MaybePromise } from '../../../large/maybe-promise.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
 import { type JsonObject, objectAt, objectOf, textAt } from '../../../wire/json-object.ts';
-import type { MaybePromise } from '../../attempts/prepared-attempt.ts';
 import type { Claimed, Continued, Purpose } from '../../request/history.ts';
 import { describeBody } from '../../request/read-text-request.ts';
 import { waitingFor } from '../../request/text-call.ts';
