@@ -142,7 +142,7 @@ const CALLS: readonly [name: string, TextProtocol, members: object, usage: objec
     null,
   ],
   [
-    'items, of which opening a page is none, nor what failed, nor what its caller runs',
+    'items, an opened page by itself, not what failed, nor what its caller runs',
     'responses',
     {
       output: [
@@ -156,7 +156,7 @@ const CALLS: readonly [name: string, TextProtocol, members: object, usage: objec
       ],
     },
     {},
-    { web_search: 2, file_search: 1 },
+    { web_search: 2, opened_page: 1, file_search: 1 },
   ],
   [
     'containers rather than runs',
@@ -184,7 +184,7 @@ const CALLS: readonly [name: string, TextProtocol, members: object, usage: objec
 test.for(CALLS)(
   '%s in %s are the calls of tools that a reply used, whole and streamed, passed and translated',
   ([, protocol, members, more, calls]) => {
-    const { readUsage, createStreamReader, decodeStream } = PROTOCOLS[protocol];
+    const { readUsage, decodeReply, createStreamReader, decodeStream } = PROTOCOLS[protocol];
     const [input, output] =
       protocol === 'chat' ? ['prompt_tokens', 'completion_tokens'] : ['input_tokens', 'output_tokens'];
     const usage = { [input]: 12, [output]: 34, ...more };
@@ -209,7 +209,8 @@ test.for(CALLS)(
     const decoder = decodeStream(testTarget(protocol), (text) => text);
     const decoded = [...data.flatMap((one) => [...decoder.event(one)]), ...decoder.end()];
     const finish = decoded.find((event) => event.type === 'finish');
-    for (const used of [readUsage(reply), reader.usage, finish?.usage ?? null])
+    const whole = decodeReply(reply, testTarget(protocol), (text) => text).usage;
+    for (const used of [readUsage(reply), reader.usage, whole, finish?.usage ?? null])
       expect(used && callsOf(used)).toEqual(calls);
   },
 );

@@ -253,10 +253,8 @@ function translated(
 ): TranslatedReply {
   const { plan } = answer;
   const reply = translateReply(plan, body, contextFor(answer), earlier);
-  const own = PROTOCOLS[plan.target.protocol].readUsage(objectOf(body));
-  // Not every search that is shown is charged.
-  const webSearches = earlier.length === 0 ? (own?.webSearches ?? 0) : reply.usage.webSearches;
-  return { ...reply, usage: atTier({ ...reply.usage, webSearches }, own?.serviceTier) };
+  const tier = PROTOCOLS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
+  return { ...reply, usage: atTier(reply.usage, tier) };
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */

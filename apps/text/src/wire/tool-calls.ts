@@ -15,6 +15,8 @@ const COUNTED: readonly (readonly [member: string, suffix: string])[] = [
 const SEARCHES = 'num_search_queries';
 
 const FAMILY = /^[a-z][a-z0-9_]{0,63}$/;
+/** What a search does with a page that was found: a caller sees it as a search, and it costs nothing. */
+export const OPENED_PAGE = 'opened_page';
 /** No provider runs more tools than that. */
 const MAX_FAMILIES = 32;
 
@@ -76,9 +78,10 @@ export class ToolCallCounter {
     if (!type.endsWith(CALL) || item.status === 'failed') return;
     const name = type.slice(0, -CALL.length);
     const family = name === CUSTOM ? null : builtInToolOf('responses', name);
-    if (family === null || !FAMILY.test(family) || !this.#isCharged(family, item)) return;
-    if (this.#counts.size < MAX_FAMILIES || this.#counts.has(family))
-      this.#counts.set(family, (this.#counts.get(family) ?? 0) + 1);
+    if (family === null || !FAMILY.test(family)) return;
+    const counted = this.#countedAs(family, item);
+    if (counted !== null && (this.#counts.size < MAX_FAMILIES || this.#counts.has(counted)))
+      this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
   }
 
   get counts(): ToolCalls {
@@ -86,13 +89,13 @@ export class ToolCallCounter {
   }
 
   /** Opening a page that was found costs nothing; code is charged by the container that runs it. */
-  #isCharged(family: string, item: JsonObject): boolean {
+  #countedAs(family: string, item: JsonObject): string | null {
     if (family === 'web_search')
-      return (textAt(objectAt(item, 'action') ?? {}, 'type') ?? 'search') === 'search';
+      return (textAt(objectAt(item, 'action') ?? {}, 'type') ?? 'search') === 'search' ? family : OPENED_PAGE;
     const container = family === 'code_interpreter' ? textAt(item, 'container_id') : null;
-    if (container === null) return true;
+    if (container === null) return family;
     const isNew = !this.#containers.has(container);
     this.#containers.add(container);
-    return isNew;
+    return isNew ? family : null;
   }
 }

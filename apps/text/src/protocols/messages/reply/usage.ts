@@ -4,6 +4,7 @@ import type { AnswerPlan } from '../../../neutral/target.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
 import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
+import { OPENED_PAGE } from '../../../wire/tool-calls.ts';
 import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';
 import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
 
@@ -49,8 +50,10 @@ export function mergeUsage(earlier: JsonObject | null, later: unknown): JsonObje
 const inputIn = (usage: JsonObject): number =>
   INPUT_COUNTERS.reduce((sum, name) => sum + reportedCount(usage[name]), 0);
 
-function encodeCalls({ webSearches, otherCalls: { web_fetch: fetches = 0 } = {} }: Usage) {
-  return webSearches + fetches > 0 ? { web_search_requests: webSearches, web_fetch_requests: fetches } : null;
+function encodeCalls({ webSearches, otherCalls = {} }: Usage) {
+  const { web_fetch: fetches = 0, [OPENED_PAGE]: openedPages = 0 } = otherCalls;
+  const searches = webSearches + openedPages;
+  return searches + fetches > 0 ? { web_search_requests: searches, web_fetch_requests: fetches } : null;
 }
 
 /** Every counter that clients read, complete, as in `message_delta`. */

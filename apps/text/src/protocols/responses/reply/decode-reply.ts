@@ -20,13 +20,10 @@ export function decodeResponsesReply(body: unknown, target: Target, clean: (text
   if (status !== 'completed' && status !== 'incomplete') throw upstreamCutOff();
   const parts = outputOf(reply).flatMap((item) => decodeItem(item, target));
   const has = (type: ReplyPart['type']) => parts.some((part) => part.type === type);
-  const usage = readUsage(reply) ?? NO_USAGE;
-  // A caller sees each of them, those that cost nothing too.
-  const searches = parts.filter(({ type }) => type === 'web-search').length;
   return {
     parts,
     finish: decodeFinish({ ...reply, status }, { calls: has('tool-call'), refusal: has('refusal') }),
-    usage: { ...usage, webSearches: Math.max(usage.webSearches, searches) },
+    usage: readUsage(reply) ?? NO_USAGE,
     ...(reply.service_tier && { serviceTier: reply.service_tier }),
   };
 }
