@@ -52,8 +52,8 @@ function tokensOf(order: ImageOrder, images: number) {
   return { inputTokens: inputTokens(each), outputTokens: images * outputTokensPerImage(each) };
 }
 
-/** What the model that draws an SVG can use: it sees the image, and writes as much as a text model may that is not bounded. */
-const MOST_FOR_SVG = { inputTokens: 50_000, outputTokens: 32_768 };
+/** The most tokens of the text model that writes an SVG: it reads the image, and its output is not bounded by the request. */
+const MAX_SVG_TOKENS = { inputTokens: 50_000, outputTokens: 32_768 };
 
 /** The most that a request can consume and cost; the dearest size and quality where it leaves the choice to the model. */
 export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: ImageOrder): UsageResult {
@@ -61,10 +61,10 @@ export function estimateImages({ price }: Pick<ResolvedModel, 'price'>, order: I
   const size = known(order.size);
   const quality = known(order.quality);
   const made = tokensOf(order, images);
-  const drawn = order.output_format === 'svg' ? MOST_FOR_SVG : { inputTokens: 0, outputTokens: 0 };
+  const svg = order.output_format === 'svg' ? MAX_SVG_TOKENS : { inputTokens: 0, outputTokens: 0 };
   const all = {
-    inputTokens: made.inputTokens + drawn.inputTokens,
-    outputTokens: made.outputTokens + drawn.outputTokens,
+    inputTokens: made.inputTokens + svg.inputTokens,
+    outputTokens: made.outputTokens + svg.outputTokens,
   };
   const tokens = paysTokens(price) ? all : {};
   return estimateOf(

@@ -39,27 +39,22 @@ export function imageStream(
 /**
  * Makes the events that a caller waits for out of a whole reply, for an upstream that does not stream.
  *
- * @returns each event with its image, as a frame and as its data, and without it, as `ImageEvents.completed` has it
+ * @returns each event's data with its image, and without it, as `ImageEvents.completed` has it
  */
 export function eventsOfReply(
   { data, created, usage, ...members }: ImagesReply,
   kind: 'image_generation' | 'image_edit',
-): { readonly frame: string; readonly data: string; readonly completed: string }[] {
+): { readonly data: string; readonly completed: string }[] {
   const type = `${kind}${COMPLETED}`;
   return data.map(({ b64_json, url: _, ...entry }, index) => {
     // It counts all images together, so it is in the last event.
     const reported = index === data.length - 1 && usage !== undefined ? { usage } : {};
     const event = { type, ...members, ...entry, ...(created && { created_at: created }), ...reported };
-    const whole = JSON.stringify({ ...event, b64_json });
-    return {
-      frame: `event: ${type}\ndata: ${whole}\n\n`,
-      data: whole,
-      completed: JSON.stringify(event),
-    };
+    return { data: JSON.stringify({ ...event, b64_json }), completed: JSON.stringify(event) };
   });
 }
 
-/** Events with images, which pass as they are. */
+/** Reads events with images, whose bytes nobody needs beside their data. */
 class ImageEvents implements EventMapper {
   readonly id = null;
   /** The events of completed images, as they came but for the image itself: JSON. */
@@ -74,7 +69,7 @@ class ImageEvents implements EventMapper {
     this.#onEvent = onEvent;
   }
 
-  frame(frame: Frame): typeof PASS | readonly string[] {
+  frame(frame: Frame): typeof PASS {
     const kind = kindOf(frame.latin1);
     const sent = frame.data ?? '';
     if (sent === END_MARK || frame.data === null) {
@@ -85,7 +80,7 @@ class ImageEvents implements EventMapper {
     if (kind !== 'error') this.#onEvent(data);
     if (kind === 'completed') this.completed.push(withoutImage(data));
     if (kind === 'error') this.failure = reported(data);
-    return data === sent ? PASS : [`event: ${TYPE.exec(data)?.[1] ?? 'message'}\ndata: ${data}\n\n`];
+    return PASS;
   }
 
   end(): readonly string[] | GatewayError {

@@ -70,7 +70,7 @@ const messageOf = ({ message, whole, calls }: Choice): JsonObject => ({
   role: 'assistant',
   content: null,
   ...message,
-  ...unsaid(whole, message),
+  ...beyondDeltas(whole, message),
   ...(calls.all.length > 0 && { tool_calls: calls.all.map(wholeCall) }),
 });
 
@@ -82,7 +82,7 @@ function wholeCall({ members: { index: _, ...call }, text, custom }: CollectedCa
 }
 
 /** What a whole message has beyond its deltas. */
-const unsaid = (whole: JsonObject, message: JsonObject): JsonObject =>
+const beyondDeltas = (whole: JsonObject, message: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(whole).filter(([name]) => (message[name] ?? '') === ''));
 
 /** Without what is null: a later chunk takes nothing back. */
