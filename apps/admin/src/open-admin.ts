@@ -15,6 +15,7 @@ import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
+import { createQueueMetrics } from './operations/queue-metrics.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { createAddressOf } from './sessions/client-address.ts';
@@ -45,7 +46,9 @@ export async function openAdmin({
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
-  const jobs = createJobList(redis, (error) => logger.warn({ err: error }, 'the queues'));
+  const onQueueError = (error: unknown) => logger.warn({ err: error }, 'the queues');
+  const jobs = createJobList(redis, onQueueError);
+  createQueueMetrics(metrics, { jobs, now, onError: onQueueError });
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
   const { basePath, hostName } = consoleAddress(config.CONSOLE_URL);
   const cookies = createSessionCookies(config.GATEWAY_SECRET, basePath);

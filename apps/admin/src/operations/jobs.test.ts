@@ -3,12 +3,14 @@ import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usa
 import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { createRedis } from '@gateway/redis/open-redis';
+import { createMetrics, pageOf } from '@gateway/service-kit/metrics';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ALL } from '../sessions/scope.ts';
 import { type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { cookieOf, type Person } from '../testing/use-admin.ts';
+import { createQueueMetrics } from './queue-metrics.ts';
 
 let stage: JobStage;
 let admin: RunningAdmin;
@@ -112,6 +114,53 @@ test('a failed job is listed, queued again from the budget of its key, and done'
   expect(await (await get('/admin/v1/queues')).json()).toMatchObject({
     data: expect.arrayContaining([expect.objectContaining({ queue: 'image', failed: 0 })]),
   });
+});
+
+test('the metrics of admin count the jobs of each queue by their state', async () => {
+  const read = async () =>
+    (await (await get('/metrics')).text())
+      .split('\n')
+      .filter((line) => /^gateway_job\w*\{.*queue="image"/.test(line))
+      .map((line) => line.replace(',service="admin"', ''));
+  const owner = { keyId: 'key_1', requestId: 'req_4', isDetached: true };
+  const queue = await stage.openQueue();
+  for (let count = 0; count < 3; count += 1) await queue.enqueue('image.generation', generation, owner);
+  const none = ['running', 'delayed'].map((state) => `gateway_jobs{queue="image",state="${state}"} 0`);
+  expect(await read()).toEqual([
+    'gateway_jobs{queue="image",state="waiting"} 3',
+    ...none,
+    expect.stringMatching(/^gateway_job_oldest_waiting_seconds\{queue="image"\} \d/),
+  ]);
+  const end = Promise.withResolvers<typeof images>();
+  const worker = await stage.openWorker(
+    { 'image.generation': { run: () => end.promise }, 'image.edit': { run: () => end.promise } },
+    { concurrency: 2 },
+  );
+  await waitFor(async () => (await read()).includes('gateway_jobs{queue="image",state="running"} 2'));
+  expect(await read()).toContain('gateway_jobs{queue="image",state="waiting"} 1');
+  end.resolve(images);
+  await waitFor(async () => (await read()).includes('gateway_jobs{queue="image",state="waiting"} 0'));
+  await worker.close({ drainTimeoutMs: 1000 });
+  expect(await read()).toEqual([
+    'gateway_jobs{queue="image",state="waiting"} 0',
+    ...none,
+    'gateway_job_oldest_waiting_seconds{queue="image"} 0',
+  ]);
+});
+
+test('an unknown number of jobs is no metric, and nobody takes it for an empty queue', async () => {
+  const metrics = createMetrics('admin');
+  const failures: unknown[] = [];
+  const counts = () => Promise.reject(new Error('Redis is away'));
+  createQueueMetrics(metrics, {
+    jobs: { counts },
+    now: Date.now,
+    onError: (error) => void failures.push(error),
+  });
+  const page = await pageOf(metrics).text();
+  expect(page).toContain('# TYPE gateway_jobs gauge');
+  expect(page).not.toMatch(/^gateway_job/m);
+  expect(failures).toHaveLength(1);
 });
 
 test('a job shows its history, and is cancelled by an operator as by its caller', async () => {
