@@ -15,6 +15,8 @@ const PATIENCE_MS = 30_000;
 
 const SessionsReply = z.looseObject({ data: z.array(z.looseObject({ id: z.string(), name: z.string() })) });
 
+const UNAVAILABLE = { code: 'service_unavailable', message: 'Redis is not responding.', path: null };
+
 let running: RunningConsole;
 let person: OpenPage;
 
@@ -42,7 +44,9 @@ test('a wrong token is refused in words, and the right one leads to the page tha
   await page.getByLabel('Admin token').fill(running.stack.adminToken);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
-  expect(new URL(page.url()).search).toBe('?kind=text');
+  expect(page.url()).toBe(`${running.url}/console/models?kind=text`);
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
 });
 
 test('a key is made in a form, its secret is shown once and works, and it is found by its owner', async () => {
@@ -114,7 +118,12 @@ test('a key is edited, rotated with grace, disabled and revoked by the one who t
   expect(await drawer.getByText('Tokens per minute').count()).toBe(0);
 
   await drawer.getByRole('button', { name: 'Rotate secret' }).click();
-  await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+  // Whether the old secret goes on working is the person's to say, who knows whether it has leaked.
+  const rotate = page.getByRole('button', { name: 'Rotate', exact: true });
+  expect(await rotate.isDisabled()).toBe(true);
+  await page.getByRole('combobox', { name: 'Keep the old secret working?' }).click();
+  await page.getByRole('option', { name: 'For one day' }).click();
+  await rotate.click();
   await page.getByLabel('Secret', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await drawer.getByText('Old secret works until').waitFor();
@@ -139,7 +148,7 @@ test('a team is made with a budget, and deleted', async () => {
   await page.getByLabel('Budget', { exact: true }).fill('5');
   await page.getByRole('button', { name: 'Create team' }).click();
   await page.getByRole('row').filter({ hasText: 'interns' }).getByRole('button').click();
-  await page.getByRole('dialog').getByText('of $5 per month').waitFor();
+  await page.getByRole('dialog').getByText('$5 of $5 per month left').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog', { name: 'Delete interns?' }).getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('row').filter({ hasText: 'interns' }).waitFor({ state: 'detached' });
@@ -155,6 +164,8 @@ test('a channel is put to rest with a reason and woken again', async () => {
   await page.getByLabel('Reason').fill('it is expensive today');
   await page.getByRole('dialog').getByRole('button', { name: 'Rest' }).click();
   await channel.getByText('it is expensive today').waitFor();
+  await channel.getByText('resting, but still in use').waitFor();
+  await channel.getByText('Requests for claude-* still go here, since no other channel serves it.').waitFor();
   await channel.getByRole('button', { name: 'Wake the whole channel' }).click();
   await channel.getByText('serving').waitFor();
 });
@@ -194,13 +205,74 @@ test('the command palette opens pages by keyboard alone', async () => {
   await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor();
 });
 
+const endSessionsOf = async (person: string): Promise<void> => {
+  const { data } = SessionsReply.parse(await running.call('GET', '/sessions'));
+  for (const { id, name } of data) if (name === person) await running.call('DELETE', `/sessions/${id}`);
+};
+
 test('a session that was ended leads back to the sign-in', async () => {
   const { page, signIn } = person;
   await signIn('dora');
   await page.goto('/console/keys');
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
-  const { data } = SessionsReply.parse(await running.call('GET', '/sessions'));
-  for (const { id, name } of data) if (name === 'dora') await running.call('DELETE', `/sessions/${id}`);
+  await endSessionsOf('dora');
   await page.goto('/console/teams');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+test('a session that ends on an open page says why, and what was typed is saved after a new sign-in', async () => {
+  const { page, signIn } = person;
+  await signIn('erin');
+  await page.goto('/console/keys?new=true');
+  await page.getByLabel('Name').fill('typed before the end');
+  await endSessionsOf('erin');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.getByText('it was ended in another window or by an admin').waitFor();
+  await again.getByLabel('Admin token').fill(running.stack.adminToken);
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await again.waitFor({ state: 'detached' });
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed before the end');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('Secret', { exact: true }).waitFor();
+});
+
+test('what is opened closes by Back and by Escape, and the focus is where it was', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/models');
+  await page.goto('/console/keys');
+  const row = page.getByRole('row').nth(1).getByRole('button');
+  await row.click();
+  await page.getByRole('dialog').getByLabel('Key ID', { exact: true }).waitFor();
+  await page.goBack();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(page.url()).toBe(`${running.url}/console/keys`);
+
+  await row.click();
+  await page.getByRole('dialog').getByLabel('Key ID', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(page.url()).toBe(`${running.url}/console/keys`);
+  await page.waitForFunction('document.activeElement.closest("[role=row]") !== null');
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+});
+
+test('what cannot be read is not stated, and shown as soon as it can be read', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  let isAway = true;
+  await page.route(/\/admin\/v1\/(usage|attention)\b/, (route) =>
+    isAway ? route.fulfill({ status: 503, json: { error: UNAVAILABLE } }) : route.fallback(),
+  );
+  await page.goto('/console/channels');
+  await page.getByRole('region', { name: 'openai' }).getByText('could not be read').first().waitFor();
+  expect(await page.getByText('no answered requests').count()).toBe(0);
+  await page.goto('/console/overview');
+  await page.getByText('Redis is not responding.').first().waitFor();
+  expect(await page.getByText('Nothing needs attention').count()).toBe(0);
+  isAway = false;
+  await page.getByRole('region', { name: 'Requests', exact: true }).getByText(/^\d/).first().waitFor();
+  await page.getByText('Redis is not responding.').waitFor({ state: 'detached' });
 });

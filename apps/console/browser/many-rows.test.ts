@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type RunningConsole, runConsole } from './run-console.ts';
 import { seedMany } from './seed-many.ts';
 
-/** Twenty pages of the lists. */
-const COUNT = 2_000;
+/** Twenty-one pages of the lists, and more keys than the admin service looks through for one answer. */
+const COUNT = 2_100;
 /** A screen's rows, and those that are kept ready above and below it. */
 const MAX_DRAWN = 60;
 const PATIENCE_MS = 60_000;
@@ -44,3 +44,15 @@ test.for([
     await page.context().close();
   },
 );
+
+test('a key is found in the playground by its name, also the oldest of thousands', async () => {
+  const { page, problems, signIn } = await running.open();
+  page.setDefaultTimeout(PATIENCE_MS);
+  await signIn();
+  await page.goto('/console/playground');
+  await page.getByRole('combobox', { name: 'Key' }).fill('program 0');
+  await page.getByRole('option', { name: 'program 0', exact: true }).click();
+  await page.waitForURL(/key=key_/);
+  expect(problems).toEqual([]);
+  await page.context().close();
+});

@@ -84,6 +84,20 @@ test('the identity provider signs in an admin, who lands on the page that was as
   expect(await callAs(page, 'GET', '/sessions')).toBe(200);
 });
 
+test('a session that ended goes on after a sign-in at the identity provider in another tab', async () => {
+  const { page } = person;
+  await signInAs(page, 'ann', '/console/teams');
+  await page.getByRole('button', { name: 'New team' }).click();
+  await page.getByLabel('Name').fill('typed before');
+  await page.context().clearCookies({ name: 'gateway_session' });
+  await page.getByRole('button', { name: 'Create team' }).click();
+  const beside = page.context().waitForEvent('page');
+  await page.getByRole('link', { name: `Sign in with ${identity.name}` }).click();
+  await (await beside).getByText('You are signed in').waitFor();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed before');
+});
+
 test('a viewer sees every key and is offered no change, nor gets one without the pages', async () => {
   const { page } = person;
   await signInAs(page, 'vera', `/console/keys?key=${foreign.id}`);
@@ -142,7 +156,7 @@ test('a key signs its holder in to what is left of it, until it is disabled', as
   await page.getByLabel('Your key').fill(mine.key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await heading(page, 'search engine');
-  await page.getByRole('region', { name: 'Remaining' }).getByText('of $20 per month').waitFor();
+  await page.getByRole('region', { name: 'Remaining' }).getByText('$20.00 of $20 per month left').waitFor();
   await page.getByRole('region', { name: 'Models' }).getByText('$1.25 in, $10 out').waitFor();
   await page.getByRole('table', { name: 'Latest requests' }).getByText('gpt-5.2').waitFor();
   expect(await pageNames(page)).toEqual(['My key', 'Requests', 'Usage', 'Playground', 'Models']);

@@ -38,14 +38,8 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"
 // Where the library that stops the page's scrolling behind a dialog looks for it.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-const queries = createQueries({
-  onSignedOut: () => router.navigate({ to: '/sign-in', search: signInSearch() }),
-});
+const queries = createQueries();
 const router = createConsoleRouter(queries);
-const signInSearch = () => {
-  const { href, pathname } = router.state.location;
-  return pathname === '/sign-in' ? router.state.location.search : { to: href };
-};
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');

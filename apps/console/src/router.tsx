@@ -17,9 +17,10 @@ import { ApiError } from './api/client.ts';
 import { sessionQuery } from './api/queries.ts';
 import { isFor, PAGES, type PagePath, pagesFor } from './pages.ts';
 import { EmptyState } from './parts/empty-state.tsx';
-import { PageFailed } from './parts/page/page-failed.tsx';
+import { RouteFailed } from './parts/page/page-failed.tsx';
 import { Shell } from './shell/shell.tsx';
 import { SignInPage, SignInSearch } from './shell/sign-in-page.tsx';
+import { SIGNED_IN_PATH, SignedInPage } from './shell/signed-in-page.tsx';
 
 const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
@@ -31,6 +32,13 @@ const signInRoute = createRoute({
   path: '/sign-in',
   component: SignInPage,
   validateSearch: SignInSearch,
+});
+
+/** Where the identity provider leads back to when a session that had ended is continued in another tab. */
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: SIGNED_IN_PATH,
+  component: SignedInPage,
 });
 
 /** Everything behind the sign-in. */
@@ -86,7 +94,11 @@ const pageRoutes = PAGES.map((page) =>
   }),
 );
 
-const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([firstRoute, ...pageRoutes])]);
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  signedInRoute,
+  shellRoute.addChildren([firstRoute, ...pageRoutes]),
+]);
 
 export const createConsoleRouter = (queries: QueryClient) =>
   createRouter({
@@ -94,7 +106,7 @@ export const createConsoleRouter = (queries: QueryClient) =>
     basepath: `${BASE_PATH}/console`,
     context: { queries },
     defaultPreload: 'intent',
-    defaultErrorComponent: PageFailed,
+    defaultErrorComponent: RouteFailed,
     defaultNotFoundComponent: PageMissing,
     scrollRestoration: true,
   });

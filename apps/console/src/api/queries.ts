@@ -5,22 +5,25 @@ import { ApiError, api, bodyOf } from './client.ts';
 const FRESH_MS = 10_000;
 const MAX_RETRIES = 2;
 
-/** The cache of all that pages have asked for. */
-export function createQueries({ onSignedOut }: { onSignedOut: () => void }): QueryClient {
+/** The cache of all that pages have asked for. A session that ended while it was used is noted in `sessionEndedQuery`. */
+export function createQueries(): QueryClient {
   const onError = (error: unknown): void => {
-    if (error instanceof ApiError && error.status === 401) onSignedOut();
+    if (!(error instanceof ApiError) || error.status !== 401) return;
+    if (queries.getQueryData(sessionQuery.queryKey) !== undefined)
+      queries.setQueryData(sessionEndedQuery.queryKey, true);
   };
-  return new QueryClient({
+  const queries = new QueryClient({
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: { staleTime: FRESH_MS, retry: (failures, error) => failures < MAX_RETRIES && mayPass(error) },
     },
   });
+  return queries;
 }
 
 /** What another attempt may get. */
-const mayPass = (error: unknown): boolean =>
+export const mayPass = (error: unknown): boolean =>
   !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
 
 /** Who is signed in. */
@@ -28,6 +31,15 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () => bodyOf(api.GET('/admin/v1/session')),
   staleTime: 5 * 60_000,
+});
+
+/** Whether the session that the pages were opened with has ended. It is known by the calls that are refused, and not asked for. */
+export const sessionEndedQuery = queryOptions({
+  queryKey: ['session-ended'],
+  queryFn: () => false,
+  initialData: false,
+  staleTime: 'static',
+  gcTime: Number.POSITIVE_INFINITY,
 });
 
 /** How people can sign in. */

@@ -11,10 +11,10 @@ interface BalanceMetersProps {
   readonly balance: Balance | undefined;
 }
 
-/** What is used at this moment of a budget and of each limit. */
+/** What is left at this moment of a budget and of each limit. */
 export const BalanceMeters = ({ of, balance }: BalanceMetersProps) => (
   <Stack gap="sm">
-    <BudgetMeter of={of.budget} balance={balance?.budget ?? null} />
+    <BudgetMeter of={of.budget} balance={balance?.budget ?? null} says="left" />
     {balance?.limits.map(({ limit, model, value, remaining }) => (
       <Meter
         key={`${limit} ${model}`}

@@ -6,14 +6,16 @@ import { periodLabel } from './limits.ts';
 
 type Budget = NonNullable<Balance['budget']>;
 
-/** What is spent of a budget; `of` is the budget, while what is spent of it is not known yet. */
-export function BudgetMeter({
-  of,
-  balance,
-}: {
-  of: { usd: number; period: string } | null;
-  balance: Budget | null;
-}) {
+interface BudgetMeterProps {
+  readonly of: { usd: number; period: string } | null;
+  /** Null: it is not known yet. */
+  readonly balance: Budget | null;
+  /** Whether the figures are what is spent, or what remains. */
+  readonly says: 'spent' | 'left';
+}
+
+/** A budget and how much of it is used. */
+export function BudgetMeter({ of, balance, says }: BudgetMeterProps) {
   if (of === null)
     return (
       <Text size="xs" c="dimmed">
@@ -24,13 +26,17 @@ export function BudgetMeter({
   const reserved = balance?.reservedUsd ?? 0;
   // A budget of nothing is used up.
   const share = (part: number): number => (of.usd === 0 ? 1 : part / of.usd);
+  const whole = `${usd(of.usd)} ${periodLabel(of.period)}`;
+  const figures =
+    says === 'spent'
+      ? { left: balance === null ? '…' : usd(spent), right: `of ${whole}` }
+      : { left: 'Budget', right: `${balance === null ? '…' : usd(balance.remainingUsd)} of ${whole} left` };
   return (
     <Meter
-      label={`Budget of ${usd(of.usd)} ${periodLabel(of.period)}`}
+      label={`Budget of ${whole}`}
       used={share(spent)}
       reserved={of.usd === 0 ? 0 : share(reserved)}
-      left={balance === null ? '…' : usd(spent)}
-      right={`of ${usd(of.usd)} ${periodLabel(of.period)}`}
+      {...figures}
     />
   );
 }

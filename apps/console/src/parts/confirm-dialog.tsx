@@ -1,5 +1,6 @@
-import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { Dialog } from './dialog.tsx';
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -10,6 +11,8 @@ interface ConfirmDialogProps {
   readonly isDangerous?: boolean;
   /** What the person types before something that cannot be undone. */
   readonly typed?: string;
+  /** Whether all that the person is asked is answered. Default: true. */
+  readonly isReady?: boolean;
   readonly isPending: boolean;
   readonly error: Error | null;
   readonly onConfirm: () => void;
@@ -18,11 +21,12 @@ interface ConfirmDialogProps {
 
 /** Asks before an act that others notice. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { title, children, action, isDangerous = false, typed, isPending, error, onConfirm, onClose } = props;
+  const { title, children, action, isDangerous = false, typed, isReady = true } = props;
+  const { isPending, error, onConfirm, onClose } = props;
   const [text, setText] = useState('');
-  const mayConfirm = typed === undefined || text === typed;
+  const mayConfirm = isReady && (typed === undefined || text === typed);
   return (
-    <Modal opened onClose={onClose} title={title} centered>
+    <Dialog onClose={onClose} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -60,6 +64,6 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

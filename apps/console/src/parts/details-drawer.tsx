@@ -1,6 +1,7 @@
-import { Drawer, Group, Loader, Text } from '@mantine/core';
+import { Group, Loader, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { PageFailed } from './page/page-failed.tsx';
+import { SideDrawer } from './side-drawer.tsx';
 
 interface DetailsDrawerProps<One> {
   /** What is shown; undefined: it is loaded. */
@@ -21,11 +22,8 @@ interface DetailsDrawerProps<One> {
 export function DetailsDrawer<One>(props: DetailsDrawerProps<One>) {
   const { of: one, kind, titleOf, badge, children, error, onRetry, onClose } = props;
   return (
-    <Drawer
-      opened
+    <SideDrawer
       onClose={onClose}
-      position="right"
-      size="lg"
       title={
         <Group gap="xs" wrap="nowrap">
           <Text fw={600} truncate>
@@ -38,6 +36,6 @@ export function DetailsDrawer<One>(props: DetailsDrawerProps<One>) {
       {one === undefined && error !== null && <PageFailed error={error} reset={onRetry} />}
       {one === undefined && error === null && <Loader role="status" aria-label="Loading" />}
       {one !== undefined && children(one)}
-    </Drawer>
+    </SideDrawer>
   );
 }

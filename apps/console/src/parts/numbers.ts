@@ -38,6 +38,10 @@ export function duration(seconds: number): string {
   return parts.slice(0, 2).join(' ') || '0 s';
 }
 
+/** `1 failure`, `25 failures` */
+export const counted = (count: number, noun: string): string =>
+  `${wholeNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const oneDecimal = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });

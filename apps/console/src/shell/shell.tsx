@@ -18,6 +18,7 @@ import { sessionQuery } from '../api/queries.ts';
 import { PAGES, pagesFor } from '../pages.ts';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
+import { SessionEnded } from './session-ended.tsx';
 import classes from './shell.module.css';
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
@@ -112,6 +113,7 @@ export function Shell() {
       <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
         <Outlet />
       </AppShell.Main>
+      <SessionEnded />
       {paletteCalls > 0 && (
         <Suspense>
           <CommandPalette calls={paletteCalls} />

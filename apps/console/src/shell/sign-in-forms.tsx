@@ -26,8 +26,8 @@ export function TokenForm({ isPending, onSubmit }: SignInFormProps) {
     <form onSubmit={submit}>
       <Stack>
         <Text size="sm" c="dimmed">
-          For admins: <Code>GATEWAY_ADMIN_TOKEN</Code>, which <Code>npm start</Code> creates and stores in{' '}
-          <Code>.data/secrets/admin-token</Code>.
+          For admins: the value of <Code>GATEWAY_ADMIN_TOKEN</Code>. Where that is not set,{' '}
+          <Code>npm start</Code> creates one and says in which file it is.
         </Text>
         <PasswordInput
           label="Admin token"

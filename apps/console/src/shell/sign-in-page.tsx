@@ -1,14 +1,11 @@
-import { Alert, Button, Center, Divider, Paper, SegmentedControl, Stack, Title } from '@mantine/core';
-import { IconAlertTriangle, IconLogin2 } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Center, Paper, Stack, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
 import * as z from 'zod/mini';
-import { BASE_PATH } from '../api/base-path.ts';
-import { api, bodyOf } from '../api/client.ts';
-import { sessionQuery, signInQuery } from '../api/queries.ts';
+import { sessionQuery } from '../api/queries.ts';
+import type { OwnSession } from '../api/types.ts';
 import { Logo } from './logo.tsx';
-import { KeyForm, type SignInBody, TokenForm } from './sign-in-forms.tsx';
+import { WaysToSignIn } from './ways-to-sign-in.tsx';
 
 const PROBLEMS = {
   expired:
@@ -35,29 +32,18 @@ export const SignInSearch = z.object({
   problem: z.optional(z.string()),
 });
 
-const WAYS = [
-  { value: 'token', label: 'Token' },
-  { value: 'key', label: 'Key' },
-];
-
-/** The ways to sign in: the identity provider, if one is set, the admin token, and a key. */
+/** The ways to sign in, and why the last try did not work. */
 export function SignInPage() {
   const { to, problem } = useSearch({ from: '/sign-in' });
   const router = useRouter();
   const queries = useQueryClient();
-  const [way, setWay] = useState('token');
-  const { data: ways } = useQuery(signInQuery);
   const target = to?.startsWith('/') && !to.startsWith('//') ? to : '/';
-  const signIn = useMutation({
-    mutationFn: (body: SignInBody) => bodyOf(api.POST('/admin/v1/session', { body })),
-    onSuccess: (session) => {
-      queries.clear();
-      queries.setQueryData(sessionQuery.queryKey, session);
-      router.history.push(target);
-    },
-  });
-  const message = signIn.error?.message ?? problemText(problem);
-  const form = { isPending: signIn.isPending, onSubmit: signIn.mutate };
+  const goOn = (session: OwnSession): void => {
+    queries.clear();
+    queries.setQueryData(sessionQuery.queryKey, session);
+    // A path within the console: the router knows below which path that is served.
+    void router.navigate({ href: target });
+  };
 
   return (
     <Center mih="100dvh" p="md" component="main">
@@ -67,30 +53,7 @@ export function SignInPage() {
           <Title order={1} size="h3">
             Sign in
           </Title>
-          {message !== undefined && (
-            <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
-              {message}
-            </Alert>
-          )}
-          {ways?.oidc && (
-            <>
-              <Button
-                component="a"
-                href={`${BASE_PATH}/admin/v1/session/oidc?to=${encodeURIComponent(target)}`}
-                leftSection={<IconLogin2 size={18} aria-hidden />}
-                fullWidth
-                h="auto"
-                mih={36}
-                py={6}
-                styles={{ label: { whiteSpace: 'normal' } }}
-              >
-                Sign in with {ways.oidc.name}
-              </Button>
-              <Divider label="or" />
-            </>
-          )}
-          <SegmentedControl aria-label="Sign in with" data={WAYS} value={way} onChange={setWay} />
-          {way === 'token' ? <TokenForm {...form} /> : <KeyForm {...form} />}
+          <WaysToSignIn problem={problemText(problem)} target={target} onSignedIn={goOn} />
         </Stack>
       </Paper>
     </Center>

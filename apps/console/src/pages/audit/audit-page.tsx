@@ -25,7 +25,7 @@ const ACTION_CHOICES = Object.entries(ACTIONS).map(([value, { label }]) => ({ va
 
 /** Who changed what and when, with what was there before. */
 export default function AuditPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change, open, close } = usePageSearch(Search);
   const entries = useInfiniteQuery(auditQuery(search));
   const rows = (entries.data?.pages ?? []).flatMap(({ data }) => data);
   const isFiltered = [search.who, search.action, search.subject].some(Boolean);
@@ -72,13 +72,13 @@ export default function AuditPage() {
       columns={COLUMNS}
       rows={rows}
       idOf={({ id }) => id}
-      onOpen={({ id }) => change({ entry: id })}
+      onOpen={({ id }) => open({ entry: id })}
     >
       {search.entry !== undefined && (
         <AuditDetails
           id={search.entry}
           known={rows.find(({ id }) => id === search.entry)}
-          onClose={() => change({ entry: undefined })}
+          onClose={() => close('entry')}
         />
       )}
     </ListPage>

@@ -1,9 +1,9 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/permissions.ts';
-import type { Channel, Rest, UsageRow } from '../../api/types.ts';
+import type { Channel, Rest } from '../../api/types.ts';
 import { Facts, Names } from '../facts.tsx';
-import { trafficFacts } from './channel-traffic.tsx';
+import { type ChannelUsage, trafficFacts } from './channel-traffic.tsx';
 import { RestDialog } from './rest-dialog.tsx';
 import { RestLine } from './rest-line.tsx';
 import { TestDialog } from './test-dialog.tsx';
@@ -13,20 +13,33 @@ interface Health {
   readonly color: string;
 }
 
-/** What the rests of a channel come to. */
-function healthOf({ rests }: Channel): Health {
-  const isWhole = ({ scope, state }: Rest): boolean => scope === 'channel' && state === 'resting';
-  if (rests.some(isWhole)) return { label: 'resting', color: 'red' };
+const isWhole = ({ scope, state }: Rest): boolean => scope === 'channel' && state === 'resting';
+
+/** Whether nothing of a channel is to get requests. */
+export const restsWhole = ({ rests }: Channel): boolean => rests.some(isWhole);
+
+/** What the rests of a channel come to. `only`: entries of models that only resting channels serve. */
+function healthOf(channel: Channel, only: readonly string[]): Health {
+  const { rests } = channel;
+  if (restsWhole(channel) && only.length > 0) return { label: 'resting, but still in use', color: 'orange' };
+  if (restsWhole(channel)) return { label: 'resting', color: 'red' };
   if (rests.some(({ state }) => state === 'resting')) return { label: 'partly resting', color: 'orange' };
   return rests.length > 0 ? { label: 'on trial', color: 'yellow' } : { label: 'serving', color: 'teal' };
 }
 
+interface ChannelCardProps {
+  readonly of: Channel;
+  readonly usage: ChannelUsage;
+  /** Entries of models that get requests here although the channel rests, since nothing else serves them. */
+  readonly only: readonly string[];
+}
+
 /** One channel with its accounts, its models and what of it rests. */
-export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageRow | undefined }) {
+export function ChannelCard({ of: channel, usage, only }: ChannelCardProps) {
   const [isResting, setResting] = useState(false);
   const [isTested, setTested] = useState(false);
   const may = useMay();
-  const health = healthOf(channel);
+  const health = healthOf(channel, only);
   return (
     <Paper withBorder p="md" component="section" aria-labelledby={`channel-${channel.name}`}>
       <Stack gap="sm">
@@ -59,6 +72,12 @@ export function ChannelCard({ of: channel, usage }: { of: Channel; usage: UsageR
             channel={channel.name}
           />
         ))}
+        {restsWhole(channel) && only.length > 0 && (
+          <Text size="sm">
+            Requests for {only.join(', ')} still go here, since no other channel serves{' '}
+            {only.length === 1 ? 'it' : 'them'}.
+          </Text>
+        )}
         <Facts
           of={[
             ['Provider', `${channel.provider} at ${channel.origin}`],

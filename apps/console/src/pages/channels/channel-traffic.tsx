@@ -8,15 +8,18 @@ type Counts = Channel['attempts']['lastHour'];
 /** Ends of attempts that say nothing against the channel: it was full, or slower than another one, or the caller left. */
 const NO_FAILURES: readonly string[] = ['ok', 'busy', 'overtaken', 'left'];
 
+/** What is known of a channel's usage: nothing yet, nothing since it cannot be read, or its row, if there was any. */
+export type ChannelUsage = 'loading' | 'unreadable' | { readonly row: UsageRow | undefined };
+
 /** How a channel did: failures by kind, and how long its requests took. */
 export const trafficFacts = (
   { attempts }: Channel,
-  usage: UsageRow | undefined,
+  usage: ChannelUsage,
 ): (readonly [string, ReactNode])[] => [
   ['Last hour', <Ends key="hour" of={attempts.lastHour} />],
   ['Last day', <Ends key="day" of={attempts.lastDay} />],
-  ['First output', percentiles(usage?.firstOutputMs)],
-  ['Total time', percentiles(usage?.totalMs)],
+  ['First output', percentiles(usage, 'firstOutputMs')],
+  ['Total time', percentiles(usage, 'totalMs')],
 ];
 
 function Ends({ of: counts }: { of: Counts }) {
@@ -41,7 +44,10 @@ function Ends({ of: counts }: { of: Counts }) {
   );
 }
 
-const percentiles = (times: UsageRow['totalMs'] | undefined): string =>
-  times === undefined || times.p50 === null || times.p95 === null
-    ? 'no answered requests in the last day'
-    : `p50 ${milliseconds(times.p50)}, p95 ${milliseconds(times.p95)}`;
+function percentiles(usage: ChannelUsage, measure: 'firstOutputMs' | 'totalMs'): string {
+  if (usage === 'loading') return '…';
+  if (usage === 'unreadable') return 'could not be read';
+  const { p50 = null, p95 = null } = usage.row?.[measure] ?? {};
+  if (p50 === null || p95 === null) return 'no answered requests in the last day';
+  return `p50 ${milliseconds(p50)}, p95 ${milliseconds(p95)}`;
+}

@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Rest } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
-import { duration } from '../../parts/numbers.ts';
+import { counted, duration } from '../../parts/numbers.ts';
 import { channelsQuery } from './channels-query.ts';
 import classes from './rest-line.module.css';
 
@@ -42,7 +42,7 @@ export function RestLine({ of: rest, channel }: { of: Rest; channel: string }) {
           <Text size="sm">{rest.reason}</Text>
           <Text size="xs" c="dimmed">
             Since <Moment at={rest.since} size="xs" />. {timeLeft(rest)}
-            {rest.failures > 0 && ` After ${rest.failures} ${rest.failures === 1 ? 'failure' : 'failures'}.`}
+            {rest.failures > 0 && ` After ${counted(rest.failures, 'failure')}.`}
             {rest.restsBefore > 0 && ` Rest ${rest.restsBefore + 1} in a row.`}
           </Text>
           {wake.error && (

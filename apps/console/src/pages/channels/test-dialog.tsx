@@ -1,8 +1,9 @@
-import { Alert, Autocomplete, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Autocomplete, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Channel, ChannelTest } from '../../api/types.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { milliseconds } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { KeySelect } from '../traffic/key-select.tsx';
@@ -30,7 +31,7 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
     onSuccess: () => queries.invalidateQueries({ queryKey: channelsQuery.queryKey }),
   });
   return (
-    <Modal opened onClose={onClose} title={`Test ${channel.name}`} centered>
+    <Dialog onClose={onClose} title={`Test ${channel.name}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -74,7 +75,7 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -18,7 +18,8 @@ const Search = z.object({ view: z.catch(z.optional(z.enum(VIEWS)), undefined) })
 
 /** What the gateway is configured to do, whether its last change took effect, and a check of the next one. */
 export default function ConfigurationPage() {
-  const [{ view = 'loaded' }, change] = usePageSearch(Search);
+  const { search, change } = usePageSearch(Search);
+  const { view = 'loaded' } = search;
   const { data: configuration, error, refetch } = useQuery(configurationQuery);
   return (
     <Stack gap={0}>

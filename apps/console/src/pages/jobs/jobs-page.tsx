@@ -39,7 +39,7 @@ const CHOICES = LISTED.map((value) => ({ value, label: STATUSES[value].label }))
 
 /** The queues, and the jobs in them: looked at, cancelled, queued again. */
 export default function JobsPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change, open, close } = usePageSearch(Search);
   const { status = 'failed' } = search;
   const seesQueues = useMay()('GET /admin/v1/queues');
   const queues = useQuery({ ...queuesQuery, enabled: seesQueues });
@@ -66,7 +66,7 @@ export default function JobsPage() {
               value={status}
               onChange={(chosen) => change({ status: LISTED.find((one) => one === chosen) })}
             />
-            <OpenById onOpen={(job) => change({ job })} />
+            <OpenById onOpen={(job) => open({ job })} />
           </Group>
         </>
       }
@@ -75,13 +75,13 @@ export default function JobsPage() {
       columns={COLUMNS}
       rows={rows}
       idOf={({ id }) => id}
-      onOpen={({ id }) => change({ job: id })}
+      onOpen={({ id }) => open({ job: id })}
     >
       {search.job !== undefined && (
         <JobDetails
           id={search.job}
           listed={rows.find(({ id }) => id === search.job)}
-          onClose={() => change({ job: undefined })}
+          onClose={() => close('job')}
         />
       )}
     </ListPage>

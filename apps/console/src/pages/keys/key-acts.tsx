@@ -23,7 +23,8 @@ interface RotateKeyProps {
 
 export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
   const queries = useQueryClient();
-  const [grace, setGrace] = useState('86400');
+  // Nothing is proposed: where the secret has leaked, each proposal but one is wrong.
+  const [grace, setGrace] = useState<string | null>(null);
   const rotate = useMutation({
     mutationFn: () =>
       bodyOf(
@@ -42,6 +43,7 @@ export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
     <ConfirmDialog
       title={`Rotate the secret of ${key.name}?`}
       action="Rotate"
+      isReady={grace !== null}
       isPending={rotate.isPending}
       error={rotate.error}
       onConfirm={() => rotate.mutate()}
@@ -54,8 +56,10 @@ export function RotateKey({ of: key, onSecret, onDone }: RotateKeyProps) {
         <Select
           label="Keep the old secret working?"
           data={GRACES}
+          placeholder="Choose"
+          description="If it has leaked: no."
           value={grace}
-          onChange={(value) => setGrace(value ?? grace)}
+          onChange={setGrace}
           allowDeselect={false}
         />
       </Stack>

@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Select } from '@mantine/core';
+import { Button, Group, Select } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
@@ -10,6 +10,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
+import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { Line, NameAndId } from '../../parts/table/cell-text.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { withoutNulls } from '../amounts.ts';
@@ -34,7 +35,7 @@ const Search = z.object({
 
 /** Every key: found, made, changed, rotated and revoked. */
 export default function KeysPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change, open, close } = usePageSearch(Search);
   const mayMake = useMay()('POST /admin/v1/keys');
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
@@ -44,7 +45,7 @@ export default function KeysPage() {
     queries: useMemo(() => pages.map(({ data }) => budgetsQuery(data)), [pages]),
     combine: together,
   });
-  const open = useCallback(({ id }: Key) => change({ key: id }), [change]);
+  const openKey = useCallback(({ id }: Key) => open({ key: id }), [open]);
   const columns = useMemo(() => columnsWith(budgets), [budgets]);
   const isFiltered = [search.search, search.team, search.state].some(Boolean);
 
@@ -54,7 +55,7 @@ export default function KeysPage() {
       about="Give each program and each person a key of its own."
       action={
         mayMake && (
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => open({ new: true })}>
             New key
           </Button>
         )
@@ -71,19 +72,19 @@ export default function KeysPage() {
       columns={columns}
       rows={rows}
       idOf={({ id }) => id}
-      onOpen={open}
+      onOpen={openKey}
     >
       {search.new && mayMake && (
         <NewKey
           onMade={(shown) => {
-            change({ new: undefined });
+            close('new');
             setSecret(shown);
           }}
-          onClose={() => change({ new: undefined })}
+          onClose={() => close('new')}
         />
       )}
       {search.key !== undefined && (
-        <KeyDetails id={search.key} onSecret={setSecret} onClose={() => change({ key: undefined })} />
+        <KeyDetails id={search.key} onSecret={setSecret} onClose={() => close('key')} />
       )}
       {secret && <SecretDialog shown={secret} onClose={() => setSecret(undefined)} />}
     </ListPage>
@@ -122,7 +123,7 @@ const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
     id: 'budget',
     header: 'Budget',
     width: 'minmax(150px, 1.4fr)',
-    cell: ({ id, budget }) => <BudgetMeter of={budget} balance={budgets[id] ?? null} />,
+    cell: ({ id, budget }) => <BudgetMeter of={budget} balance={budgets[id] ?? null} says="spent" />,
   },
   { id: 'created', header: 'Created', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
@@ -181,7 +182,7 @@ function NewKey({ onMade, onClose }: { onMade: (shown: ShownSecret) => void; onC
     },
   });
   return (
-    <Drawer opened onClose={onClose} position="right" size="lg" title="New key">
+    <SideDrawer onClose={onClose} title="New key">
       <KeyForm
         action="Create key"
         isPending={make.isPending}
@@ -189,6 +190,6 @@ function NewKey({ onMade, onClose }: { onMade: (shown: ShownSecret) => void; onC
         onSubmit={make.mutate}
         onCancel={onClose}
       />
-    </Drawer>
+    </SideDrawer>
   );
 }

@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Modal, Stack, Tabs, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { gatewayQuery } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { modelsQuery } from '../models/models-query.ts';
 import { clientSettings } from './client-settings.ts';
 
@@ -22,8 +23,7 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose: 
   const publicUrl = (gateway?.publicUrl ?? '').replace(/\/$/, '');
   const settings = clientSettings({ publicUrl, key: secret, model });
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       title={`Secret of ${key.name}`}
       size="lg"
@@ -68,6 +68,6 @@ export function SecretDialog({ shown, onClose }: { shown: ShownSecret; onClose: 
           <Button onClick={onClose}>I have copied it</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,7 +1,8 @@
-import { Alert, Badge, Drawer, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Alert, Badge, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import type { Model } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { wholeNumber } from '../../parts/numbers.ts';
+import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { Facts, Names } from '../facts.tsx';
 import { priceLines } from './price-lines.ts';
 
@@ -14,7 +15,7 @@ const PRICE_FROM = {
 export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () => void }) {
   const routes = model.routes.toSorted((a, b) => a.priority - b.priority);
   return (
-    <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>{model.name}</Text>}>
+    <SideDrawer onClose={onClose} title={<Text fw={600}>{model.name}</Text>}>
       <Stack>
         <CopyField label="Model name" value={model.name} />
         <Facts
@@ -67,7 +68,7 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
           </>
         )}
       </Stack>
-    </Drawer>
+    </SideDrawer>
   );
 }
 

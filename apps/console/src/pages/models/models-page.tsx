@@ -24,7 +24,7 @@ const Search = z.object({
 
 /** The catalogue: every model that callers can use, with where it goes and what it costs. */
 export default function ModelsPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change, open, close } = usePageSearch(Search);
   const list = useQuery(modelsQuery);
   const models = list.data ?? [];
   const text = search.search?.toLowerCase() ?? '';
@@ -35,7 +35,7 @@ export default function ModelsPage() {
       [name, ...routes.map(({ channel }) => channel)].some((one) => one.toLowerCase().includes(text)),
   );
   const unpriced = models.filter(({ price }) => price === null).length;
-  const open = models.find(({ name }) => name === search.model);
+  const opened = models.find(({ name }) => name === search.model);
 
   return (
     <ListPage
@@ -88,9 +88,9 @@ export default function ModelsPage() {
       columns={COLUMNS.filter(({ id }) => id !== 'routes' || models.some(({ routes }) => routes.length > 0))}
       rows={rows}
       idOf={({ name }) => name}
-      onOpen={({ name }) => change({ model: name })}
+      onOpen={({ name }) => open({ model: name })}
     >
-      {open && <ModelDetails of={open} onClose={() => change({ model: undefined })} />}
+      {opened && <ModelDetails of={opened} onClose={() => close('model')} />}
     </ListPage>
   );
 }

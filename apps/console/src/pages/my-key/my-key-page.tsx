@@ -27,7 +27,7 @@ const MAX_MODELS = 12;
 
 /** What a key's holder wants to know of it: what is left, what was used, what it may use. */
 export default function MyKeyPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change } = usePageSearch(Search);
   const { data: session } = useSuspenseQuery(sessionQuery);
   const id = session.keyId ?? '';
   const key = useQuery(keyQuery(id));

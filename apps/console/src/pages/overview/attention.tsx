@@ -51,7 +51,8 @@ const KINDS: Readonly<Record<AttentionItem['kind'], Kind>> = {
 /** What needs attention now, the most urgent first, each with the page where it can be fixed. */
 export function Attention() {
   const { data: items, error, refetch } = useQuery(attentionQuery);
-  if (error && items === undefined) return <PageFailed error={error} reset={() => void refetch()} />;
+  // What was true a minute ago may not be now.
+  if (error) return <PageFailed error={error} reset={() => void refetch()} />;
   if (items === undefined) return <Skeleton h={48} animate={false} />;
   if (items.length === 0)
     return (

@@ -33,7 +33,7 @@ const Search = z.object({
 
 /** How the gateway does, what it costs, and what needs a person now. */
 export default function OverviewPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change } = usePageSearch(Search);
   const { by = 'model', share = 'p95' } = search;
   const group = by === ALL ? null : by;
   const view = { range: search, fallback: FALLBACK } as const;

@@ -35,7 +35,7 @@ export function useDesk(): Desk {
     queryKey: ['playground'],
     queryFn: createDesk,
     initialData: createDesk,
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 'static',
     gcTime: Number.POSITIVE_INFINITY,
     structuralSharing: false,
   }).data;

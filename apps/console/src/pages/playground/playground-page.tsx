@@ -26,7 +26,7 @@ const PANELS: Readonly<Record<Family, Shown>> = {
 
 /** Real requests with a key of the gateway, and everything that came of them. */
 export default function PlaygroundPage() {
-  const [search, change] = useView();
+  const { search, change } = useView();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const { family = 'text' } = search;
   // The holder of a key has no other.
@@ -79,12 +79,12 @@ export default function PlaygroundPage() {
 }
 
 /** What the address says; an address that says nothing continues with what was there before. */
-function useView(): ReturnType<typeof usePageSearch<typeof PlaygroundSearch>> {
-  const [search, change] = usePageSearch(PlaygroundSearch);
+function useView(): Pick<ReturnType<typeof usePageSearch<typeof PlaygroundSearch>>, 'search' | 'change'> {
+  const { search, change } = usePageSearch(PlaygroundSearch);
   const { view } = useDesk();
   useEffect(() => {
     if (Object.values(search).some((value) => value !== undefined)) view.search = search;
     else if (Object.keys(view.search).length > 0) change(view.search);
   }, [search, change, view]);
-  return [search, change];
+  return { search, change };
 }

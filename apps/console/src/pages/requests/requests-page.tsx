@@ -27,7 +27,7 @@ const Search = z.object({
 
 /** Every request that has ended: by filter, as it ends, and by the id that its caller got. */
 export default function RequestsPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change, open, close } = usePageSearch(Search);
   const { live: isLive = false, request } = search;
   const queries = useQueryClient();
   const query = new URLSearchParams(requestFilterOf(search)).toString();
@@ -39,7 +39,7 @@ export default function RequestsPage() {
     const listed = pages.flatMap(({ data }) => data);
     return withoutRepeats([...tail.rows, ...listed], tail.held);
   }, [pages, tail.rows, tail.held]);
-  const open = useCallback(({ id }: ShownRequest) => change({ request: id }), [change]);
+  const openRequest = useCallback(({ id }: ShownRequest) => open({ request: id }), [open]);
   // A filter that selects few would otherwise search through everything by itself.
   const isNarrowed = isFiltered(search) || search.id !== undefined;
   const isSparse = list.hasNextPage && pages.at(-1)?.data.length === 0;
@@ -68,7 +68,7 @@ export default function RequestsPage() {
               <IdSearch
                 id={search.id}
                 onChange={(id) => change({ id })}
-                onOpen={(id) => change({ request: id })}
+                onOpen={(id) => open({ request: id })}
               />
               {!isLive && <RangePicker of={search} fallback="30d" change={change} />}
             </Group>
@@ -90,7 +90,7 @@ export default function RequestsPage() {
       columns={COLUMNS}
       rows={rows}
       idOf={({ id }) => id}
-      onOpen={open}
+      onOpen={openRequest}
     >
       {isSparse && (
         <Group justify="center" mt="md">
@@ -108,7 +108,7 @@ export default function RequestsPage() {
         <RequestDetails
           id={request}
           known={rows.find(({ id }) => id === request)}
-          onClose={() => change({ request: undefined })}
+          onClose={() => close('request')}
         />
       )}
     </ListPage>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,6 +6,7 @@ import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { NewTeamBody, Team } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { withoutNulls } from '../amounts.ts';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { TeamForm, type TeamValues, teamPatchOf } from './team-form.tsx';
@@ -27,7 +28,7 @@ export function NewTeam({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>New team</Text>}>
+    <SideDrawer onClose={onClose} title={<Text fw={600}>New team</Text>}>
       <TeamForm
         action="Create team"
         isPending={make.isPending}
@@ -35,7 +36,7 @@ export function NewTeam({ onClose }: { onClose: () => void }) {
         onSubmit={make.mutate}
         onCancel={onClose}
       />
-    </Drawer>
+    </SideDrawer>
   );
 }
 
@@ -46,7 +47,7 @@ export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => vo
   const may = useMay();
   const done = () => setAct(undefined);
   return (
-    <Drawer opened onClose={onClose} position="right" size="lg" title={<Text fw={600}>{team.name}</Text>}>
+    <SideDrawer onClose={onClose} title={<Text fw={600}>{team.name}</Text>}>
       {act === 'edit' ? (
         <EditTeam of={team} onDone={done} />
       ) : (
@@ -70,7 +71,7 @@ export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => vo
         </Stack>
       )}
       {act === 'delete' && <DeleteTeam of={team} onClose={done} onDeleted={onClose} />}
-    </Drawer>
+    </SideDrawer>
   );
 }
 

@@ -22,7 +22,7 @@ const Search = z.object({
 
 /** Every team, with what it has spent. */
 export default function TeamsPage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, open, close } = usePageSearch(Search);
   const mayMake = useMay()('POST /admin/v1/teams');
   const list = useQuery(teamsQuery);
   const teams = list.data ?? [];
@@ -31,7 +31,7 @@ export default function TeamsPage() {
     queries: withBudget.map(({ name }) => teamBalanceQuery(name)),
     combine: (results) => new Map(results.map(({ data }, at) => [withBudget[at]?.name, data])),
   });
-  const open = teams.find(({ name }) => name === search.team);
+  const opened = teams.find(({ name }) => name === search.team);
 
   return (
     <ListPage
@@ -39,7 +39,7 @@ export default function TeamsPage() {
       about="Limits and budgets that keys share, in addition to their own."
       action={
         mayMake && (
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => change({ new: true })}>
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => open({ new: true })}>
             New team
           </Button>
         )
@@ -53,10 +53,10 @@ export default function TeamsPage() {
       columns={columnsWith(balances)}
       rows={teams}
       idOf={({ name }) => name}
-      onOpen={({ name }) => change({ team: name })}
+      onOpen={({ name }) => open({ team: name })}
     >
-      {search.new && mayMake && <NewTeam onClose={() => change({ new: undefined })} />}
-      {open && <TeamDetails of={open} onClose={() => change({ team: undefined })} />}
+      {search.new && mayMake && <NewTeam onClose={() => close('new')} />}
+      {opened && <TeamDetails of={opened} onClose={() => close('team')} />}
     </ListPage>
   );
 }
@@ -88,7 +88,9 @@ const columnsWith = (
     header: 'Budget',
     width: 'minmax(150px, 1.4fr)',
     onNarrow: true,
-    cell: ({ name, budget }) => <BudgetMeter of={budget} balance={balances.get(name)?.budget ?? null} />,
+    cell: ({ name, budget }) => (
+      <BudgetMeter of={budget} balance={balances.get(name)?.budget ?? null} says="spent" />
+    ),
   },
   {
     id: 'limits',

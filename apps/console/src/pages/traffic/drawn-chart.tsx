@@ -1,5 +1,7 @@
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
+import { ticksUpTo } from './axis.ts';
+import { AXIS_TEXT } from './measures.ts';
 import { type Drawn, summaryOf, timeLabel } from './series.ts';
 
 interface DrawnChartProps {
@@ -12,15 +14,20 @@ interface DrawnChartProps {
 
 const MAX_HOURS_WITH_CLOCK = 24;
 
+const sumOf = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
 /** Bars of what can be added up, lines of what cannot. Loaded by itself: its library is larger than the rest of a page. */
 export default function DrawnChart({ of: drawn, title, height, group }: DrawnChartProps) {
   const { span, measure, series, points } = drawn;
   const data = points.map(({ at, values }) => ({ at: timeLabel(at), ...values }));
   const isClock = span.bucket === 'hour' && points.length <= MAX_HOURS_WITH_CLOCK;
   const midnights = points.filter(({ at }) => at.slice(11, 13) === '00').map(({ at }) => timeLabel(at));
-  const isWhole = points.every(({ values }) =>
-    Object.values(values).every((value) => value === null || Number.isInteger(value)),
+  const heights = points.map(({ values }) => Object.values(values).map((value) => value ?? 0));
+  const highest = Math.max(
+    0,
+    ...heights.map((values) => (measure.isSum ? sumOf(values) : Math.max(0, ...values))),
   );
+  const ticks = ticksUpTo(highest, measure.unit);
   const common = {
     h: height,
     data,
@@ -28,7 +35,8 @@ export default function DrawnChart({ of: drawn, title, height, group }: DrawnCha
     series: series.map(({ id, label, color }) => ({ name: id, label, color })),
     valueFormatter: measure.format,
     withLegend: series.length > 1,
-    legendProps: { verticalAlign: 'bottom' as const },
+    // In the order of the series: the library's own is that of their ids.
+    legendProps: { verticalAlign: 'bottom' as const, itemSorter: null },
     tickLine: 'none' as const,
     gridAxis: 'x' as const,
     textColor: 'var(--console-quiet)',
@@ -37,7 +45,13 @@ export default function DrawnChart({ of: drawn, title, height, group }: DrawnCha
       ...(span.bucket === 'hour' && !isClock && { ticks: midnights }),
       tickFormatter: (label: string) => (isClock ? label.slice(-5) : label.replace(' 00:00', '')),
     },
-    yAxisProps: { width: 62, tickCount: 4, allowDecimals: !isWhole },
+    yAxisProps: {
+      width: 66,
+      ticks,
+      domain: [0, ticks.at(-1) ?? 1],
+      interval: 0,
+      tickFormatter: AXIS_TEXT[measure.unit],
+    },
   };
   const described = { syncId: group, title, desc: summaryOf(drawn) };
   const label = `${title}. ${described.desc}`;

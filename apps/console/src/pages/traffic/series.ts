@@ -1,4 +1,5 @@
 import type { UsageRow } from '../../api/types.ts';
+import { COLORS, colorsOf } from './colors.ts';
 import type { Measure } from './measures.ts';
 import { bucketsOf, type Span } from './time-range.ts';
 
@@ -23,7 +24,8 @@ export interface Drawn {
   readonly points: readonly Point[];
 }
 
-const COLORS = ['indigo.6', 'teal.6', 'orange.6', 'grape.6', 'cyan.6', 'pink.6'] as const;
+/** Series of their own in one chart. */
+const MAX_SERIES = 6;
 const OTHERS = { label: 'All others', color: 'gray.5' } as const;
 
 interface DrawOptions {
@@ -47,11 +49,12 @@ export function draw({ span, rows, measure, group, labelOf, rankOf }: DrawOption
     .filter(([, rank]) => rank > 0)
     .toSorted(([, a], [, b]) => b - a)
     .map(([value]) => value);
-  const shown = new Map(ranked.slice(0, COLORS.length).map((value, at) => [value, `s${at}`]));
+  const shown = new Map(ranked.slice(0, MAX_SERIES).map((value, at) => [value, `s${at}`]));
+  const colors = colorsOf([...shown.keys()]);
   const series: Series[] = [...shown].map(([value, id], at) => ({
     id,
     label: group === null ? measure.label : labelOf(value),
-    color: COLORS[at] ?? OTHERS.color,
+    color: colors[at] ?? OTHERS.color,
   }));
   if (measure.isSum && ranked.length > shown.size) series.push({ id: 'others', ...OTHERS });
 

@@ -88,11 +88,14 @@ export const usageColumns = (groupBy: readonly Group[]): readonly Column<UsageRo
     header: GROUP_LABELS[group],
     width: 'minmax(0, 1fr)',
     onNarrow: at < 2,
-    cell: (row: UsageRow) => (
-      <Text size="sm" fw={at === 0 ? 500 : 400} truncate>
-        {group === 'keyId' ? <KeyName id={row.keyId ?? ''} /> : valueLabel(group, row[group] ?? '')}
-      </Text>
-    ),
+    cell: (row: UsageRow) => {
+      const value = row[group] ?? '';
+      return (
+        <Text size="sm" fw={at === 0 ? 500 : 400} truncate title={valueLabel(group, value)}>
+          {group === 'keyId' ? <KeyName id={value} /> : valueLabel(group, value)}
+        </Text>
+      );
+    },
   })),
   ...FIGURES,
 ];

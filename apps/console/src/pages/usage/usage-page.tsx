@@ -46,7 +46,7 @@ const isGroup = (name: string): name is GroupName => GROUPS.some((group) => grou
 
 /** What was used, by whom and of what: a chart and a table of the same view, which the address holds whole. */
 export default function UsagePage() {
-  const [search, change] = usePageSearch(Search);
+  const { search, change } = usePageSearch(Search);
   const { groupBy: groupText = 'model', show = 'spend' } = search;
   const groupBy = groupText.split(',').filter(isGroup);
   const [first] = groupBy;
@@ -107,7 +107,7 @@ export default function UsagePage() {
           Choose a longer period or remove a filter.
         </EmptyState>
       ) : (
-        <div className={classes.sides}>
+        <div className={classes.sides} data-wide={groupBy.length > 1 || undefined}>
           <Paper withBorder p="md" className={classes.chart} component="section" aria-labelledby="chart">
             <Title order={2} size="h5" id="chart" mb="xs">
               {measure.label}

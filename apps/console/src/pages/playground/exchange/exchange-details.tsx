@@ -1,7 +1,8 @@
-import { Drawer, Tabs, Text } from '@mantine/core';
+import { Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { gatewayQuery } from '../../../api/queries.ts';
 import { CopyField } from '../../../parts/copy-field.tsx';
+import { SideDrawer } from '../../../parts/side-drawer.tsx';
 import { samplesOf } from '../code/samples.ts';
 import type { Call } from './call.ts';
 import type { RunningExchange } from './exchange.ts';
@@ -18,10 +19,8 @@ interface ExchangeDetailsProps {
 /** A request as code, and its answer as it came. */
 export function ExchangeDetails({ of: { call, log }, view, onClose }: ExchangeDetailsProps) {
   return (
-    <Drawer
-      opened
+    <SideDrawer
       onClose={onClose}
-      position="right"
       size="xl"
       title={
         <Text fw={600} component="span">
@@ -41,7 +40,7 @@ export function ExchangeDetails({ of: { call, log }, view, onClose }: ExchangeDe
           <RawEvents of={log} />
         </Tabs.Panel>
       </Tabs>
-    </Drawer>
+    </SideDrawer>
   );
 }
 
