@@ -5,7 +5,9 @@ import { seriousViolations, showIn } from './serious-violations.ts';
 
 /** The machine may be busy: what is waited for comes much sooner. */
 const PATIENCE_MS = 30_000;
-const TOUR_MS = 300_000;
+const TOUR_MS = 600_000;
+const DESKTOP = { width: 1280, height: 720 };
+const PHONE = { width: 360, height: 740 };
 
 /** The colours are all that differs in the dark. */
 const SCHEMES = [
@@ -60,10 +62,14 @@ afterEach(async () => {
   await person.page.context().close();
 });
 
-test('axe finds nothing serious on any page, light or dark', { timeout: TOUR_MS }, async () => {
+test('axe finds nothing serious on any page, light or dark, and each fits a screen of 360 pixels', {
+  timeout: TOUR_MS,
+}, async () => {
   const { page } = person;
   const found: unknown[] = [];
+  const tooWide: string[] = [];
   for (const path of [...PAGES, ...opened]) {
+    await page.setViewportSize(DESKTOP);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     if (opened.includes(path))
@@ -77,17 +83,14 @@ test('axe finds nothing serious on any page, light or dark', { timeout: TOUR_MS 
       for (const violation of await seriousViolations(page, rules))
         found.push({ path, colorScheme, ...violation });
     }
+    await page.setViewportSize(PHONE);
+    // Charts are drawn again for the new width.
+    await page
+      .waitForFunction(`document.documentElement.scrollWidth === ${PHONE.width}`, undefined, {
+        timeout: 10_000,
+      })
+      .catch(() => tooWide.push(path));
   }
   expect(found).toEqual([]);
-});
-
-test('no page is wider than a screen of 360 pixels', { timeout: TOUR_MS }, async () => {
-  const { page } = person;
-  await page.setViewportSize({ width: 360, height: 740 });
-  for (const path of [...PAGES, ...opened]) {
-    await page.goto(path);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect({ path, width }).toEqual({ path, width: 360 });
-  }
+  expect(tooWide).toEqual([]);
 });
