@@ -170,3 +170,15 @@ test.for([TOKEN, 'no-token'])(
     expect(admin.output.join('\n')).not.toContain('URIError');
   },
 );
+
+test('long lists are compressed for who takes that', async () => {
+  for (let at = 0; at < 5; at += 1) await call('POST', '/keys', { name: `one of a long list ${at}` });
+  const list = (encoding: string) =>
+    fetch(`${admin.url}/admin/v1/keys`, {
+      headers: { authorization: `Bearer ${TOKEN}`, 'accept-encoding': encoding },
+    });
+  const [gzip, plain] = [await list('gzip'), await list('identity')];
+  expect(gzip.headers.get('content-encoding')).toBe('gzip');
+  expect(plain.headers.get('content-encoding')).toBeNull();
+  expect(await gzip.json()).toEqual(await plain.json());
+});

@@ -10,6 +10,7 @@ import { checkRequest } from '@gateway/service-kit/request/check-request';
 import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
+import compression from 'compression';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { AdminRoute, BodyBounds } from './api/admin-route.ts';
 import { mountInstanceProof } from './api/instance-proof.ts';
@@ -94,11 +95,17 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   };
 }
 
+/** Lists and exports are compressed, for slow lines; events go out as they come. */
+const compressed = compression({
+  filter: (_request, response) =>
+    /^(?:application\/(?:json|x-ndjson)|text\/csv)/.test(String(response.getHeader('content-type'))),
+});
+
 function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): void {
   const { method, path, handle } = route;
   const access = accessOf(route);
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
-  app[verbs[method]](expressPath(path), async (request, response) => {
+  app[verbs[method]](expressPath(path), compressed, async (request, response) => {
     const { requestId } = openRequest(options, request, response, path);
     const principal = access === 'anyone' ? null : await options.authenticate(request);
     if (principal !== null) checkRole(principal, access);
