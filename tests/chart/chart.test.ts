@@ -42,7 +42,7 @@ const SETTINGS: Readonly<Record<string, z.ZodObject>> = {
 /** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens Redis and the database. */
 const BESIDE_SETTINGS = [
   ...['SIMULATOR_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'REDIS_PASSWORD'],
-  ...['DATABASE_URL', 'REDIS_CA_FILE'],
+  ...['DATABASE_URL', 'REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE', 'REDIS_PASSWORD_FILE'],
 ];
 const SECRETS: readonly string[] = [
   ...SECRET_VARIABLES,

@@ -53,7 +53,11 @@ capabilities: { drop: [ALL] }
 {{- $_ := set $variables "AWS_ENDPOINT_URL_S3" $values.files.endpoint -}}
 {{- $_ := set $variables "AWS_REGION" $values.files.region -}}
 {{- end -}}
-{{- if $values.redis.ca.secretName }}{{ $_ := set $variables "REDIS_CA_FILE" (printf "/etc/redis-ca/%s" $values.redis.ca.key) }}{{ end -}}
+{{- if $values.redis.files.secretName -}}
+{{- range $file, $variable := dict "ca" "REDIS_CA_FILE" "certificate" "REDIS_CERT_FILE" "key" "REDIS_KEY_FILE" "password" "REDIS_PASSWORD_FILE" "sentinelPassword" "REDIS_SENTINEL_PASSWORD_FILE" -}}
+{{- with index $values.redis.files $file }}{{ $_ := set $variables $variable (printf "/etc/redis/%s" .) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- $variables = mergeOverwrite $variables $values.env $settings.env -}}
 {{- if $values.demo.enabled }}
 {{ include "gateway.secretVariable" (list "REDIS_PASSWORD" $values.secretName "REDIS_PASSWORD" false) }}
@@ -182,8 +186,8 @@ containers:
       {{- if $hasConfig }}
       - { name: config, mountPath: /config, readOnly: true }
       {{- end }}
-      {{- if $values.redis.ca.secretName }}
-      - { name: redis-ca, mountPath: /etc/redis-ca, readOnly: true }
+      {{- if $values.redis.files.secretName }}
+      - { name: redis, mountPath: /etc/redis, readOnly: true }
       {{- end }}
 volumes:
   - name: tmp
@@ -194,8 +198,8 @@ volumes:
   - name: config
     configMap: { name: {{ default (printf "%s-config" (include "gateway.fullname" $root)) $values.existingConfigMap }} }
   {{- end }}
-  {{- if $values.redis.ca.secretName }}
-  - name: redis-ca
-    secret: { secretName: {{ $values.redis.ca.secretName | quote }} }
+  {{- if $values.redis.files.secretName }}
+  - name: redis
+    secret: { secretName: {{ $values.redis.files.secretName | quote }} }
   {{- end }}
 {{- end -}}
