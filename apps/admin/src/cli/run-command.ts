@@ -1,3 +1,5 @@
+import { CAPACITY_USAGE, capacityJson, capacityTable, costsTable } from '../capacity/capacity-text.ts';
+import { LoadError, readCapacityCommand } from '../capacity/load.ts';
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
 import { type CommandRow, pathOf } from './commands/command-row.ts';
 import { UsageError } from './commands/options.ts';
@@ -22,9 +24,15 @@ export interface CommandLine {
 /** Runs the command line and resolves to the exit code: 0, 1 (it failed) or 2 (not understood). */
 export async function runCommand(line: CommandLine): Promise<number> {
   try {
-    await answer(parseCommand(line.argv), line);
+    const [noun, ...rest] = line.argv;
+    if (noun === 'capacity') line.print(answerCapacity(rest));
+    else await answer(parseCommand(line.argv), line);
     return 0;
   } catch (error) {
+    if (error instanceof LoadError) {
+      line.printError(`${printable(error.message)}\nSee npm run gateway -- capacity --help`);
+      return 2;
+    }
     if (error instanceof CommandError) {
       line.printError(printable(error.message));
       return 1;
@@ -33,6 +41,14 @@ export async function runCommand(line: CommandLine): Promise<number> {
     line.printError(`${error.message}\nSee npm run gateway -- --help`);
     return 2;
   }
+}
+
+/** The one command that calls no service. */
+function answerCapacity(argv: readonly string[]): string {
+  const command = readCapacityCommand(argv);
+  if (command.show === 'help') return CAPACITY_USAGE;
+  if (command.show === 'costs') return costsTable();
+  return (command.show === 'json' ? capacityJson : capacityTable)(command.loads);
 }
 
 async function answer(command: Command, line: CommandLine): Promise<void> {

@@ -79,6 +79,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   audit                  list the latest changes to keys, teams and rests of channels
       --count NUMBER     how many, at most 200 (default: 50)
 
+  capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
+
   --json                 print JSON instead of text
   --help                 print this
 
