@@ -2,10 +2,13 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { failureOf, type JobFiles, outputOf, readOutput } from '../files/job-files.ts';
+import type { JobRecord } from '../job-envelope.ts';
 import { outcomeUnknown, textsLost, toJobError } from '../job-failure.ts';
+import { readEnded } from '../records/ended-jobs.ts';
 import type { FindJob } from '../records/find-job.ts';
+import { hasEnded, recordOf } from '../records/job-record.ts';
 import { closeInTime } from '../redis/close-in-time.ts';
-import { eventsKey, QUEUE_PREFIX } from '../redis/job-keys.ts';
+import { endedKey, eventsKey, QUEUE_PREFIX } from '../redis/job-keys.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { EventLog } from './event-log.ts';
 import { followLog } from './follow-log.ts';
@@ -116,10 +119,8 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   events.on('failed', tellWatchers);
   events.on('removed', tellWatchers);
 
-  const lookUp = async (jobId: string) => {
-    const record = await find(jobId);
-    if (record === undefined) await endLost(jobId);
-    else if (record.status === 'completed') {
+  const endBy = async (jobId: string, record: JobRecord): Promise<void> => {
+    if (record.status === 'completed') {
       const lost = waiters.of(jobId).map((waiter) => waiter.lost);
       await endAll(jobId, made(jobId));
       // Where Redis has lost the job, its worker could not know that it was the last.
@@ -129,6 +130,25 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
       const error = GatewayError.deserialize(record.error);
       await endAll(jobId, async () => ({ error }));
     }
+  };
+  /** The mark of a cancelled job is not its end: its worker may keep a result all the same. */
+  const endCancelled = async (jobId: string, marked: JobRecord): Promise<void> => {
+    const job = await queue.getJob(jobId);
+    const record = job && (await recordOf(queue, jobId, job, files));
+    // It is kept before the job leaves the queue.
+    const text = await redis.get(endedKey(jobId));
+    const end = text === null ? record : await readEnded(text, files);
+    if (end === undefined) {
+      const output = await readOutput(files, jobId);
+      await endBy(jobId, output === undefined ? marked : { ...marked, status: 'completed' });
+    } else if (hasEnded(end)) await endBy(jobId, end);
+  };
+
+  const lookUp = async (jobId: string) => {
+    const record = await find(jobId);
+    if (record === undefined) await endLost(jobId);
+    else if (record.status === 'cancelled') await endCancelled(jobId, record);
+    else await endBy(jobId, record);
   };
   const lookUpAll = async () => {
     for (const jobId of watchers.jobIds()) tellWatchers({ jobId });

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
   edit,
@@ -12,6 +13,7 @@ import {
   staying,
 } from '../fixtures/job-stage.ts';
 import { imageProcessors } from '../fixtures/processors.ts';
+import { cancelledKey } from '../redis/job-keys.ts';
 import type { JobContext } from '../worker/job-processor.ts';
 
 let stage: JobStage;
@@ -91,6 +93,39 @@ test('cancelling a job that has ended changes nothing', async () => {
   await handle.result(staying);
   await handle.cancel();
   expect(await queue.find(handle.id, 'key_1')).toMatchObject({ status: 'completed' });
+});
+
+test('a running job is not over for its caller when it is cancelled and looked up, but when its worker ends it', async () => {
+  const queue = await stage.openQueue();
+  const [stopped, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const began = Promise.withResolvers<JobContext>();
+  await stage.openWorker(
+    imageProcessors(async (context) => {
+      context.signal.addEventListener('abort', () => stopped.resolve());
+      began.resolve(context);
+      await goOn.promise;
+      return images;
+    }),
+  );
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await began.promise;
+  await handle.cancel();
+  await stopped.promise;
+  // Whoever joins it has it looked up for everybody.
+  const joined = await queue.attach('image.generation', handle.id);
+  goOn.resolve();
+  expect(await Promise.all([handle.result(staying), joined.result(staying)])).toEqual([images, images]);
+});
+
+test('a cancelled job that Redis has lost ends the wait of its caller', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const redis = new Redis(stage.redis.url);
+  const record = await queue.find(handle.id, owner.keyId);
+  await redis.set(cancelledKey(handle.id), JSON.stringify({ ...record, status: 'cancelled' }));
+  await redis.del(...(await redis.keys(`*:${handle.id}`)).filter((key) => key !== cancelledKey(handle.id)));
+  redis.disconnect();
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
 });
 
 test('a result that comes although the job was cancelled is kept', async () => {
