@@ -347,23 +347,32 @@ test.for([
 
 test('records are exported whole, as CSV that no spreadsheet runs, and as NDJSON', async () => {
   await use('req_1', 'key_a', '=cmd("x"),1');
-  await use('req_2', 'key_b', 'gpt-5', 'left', { cacheWriteTokens: 4, cacheWrite1hTokens: 3 });
+  const toolCalls = { web_search: 3, code_interpreter: 1 };
+  await use('req_2', 'key_b', 'gpt-5', 'left', { cacheWriteTokens: 4, cacheWrite1hTokens: 3, toolCalls });
   const csv = await (await send('GET', '/usage/records?format=csv')).text();
   const [head, first, second, end] = csv.split('\r\n');
   expect(head).toBe(
-    'id,startedAt,keyId,team,endpoint,model,channel,outcome,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,cacheWrite1hTokens,outputTokens,reasoningTokens,images,characters,audioSeconds,estimated,costMicroUsd',
+    'id,startedAt,keyId,team,endpoint,model,channel,outcome,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,cacheWrite1hTokens,outputTokens,reasoningTokens,images,characters,toolCalls,audioSeconds,estimated,costMicroUsd',
   );
   expect(first).toMatch(
     /^req_1,[^,]+,key_a,,responses,"'=cmd\(""x""\),1",one,ok,1,12\.5,,10,.*,1\.5,false,7$/,
   );
-  expect(second).toMatch(/^req_2,.*,left,1,12\.5,,10,0,4,3,0,0,0,0,1\.5,false,$/);
+  expect(second).toMatch(
+    /^req_2,.*,left,1,12\.5,,10,0,4,3,0,0,0,0,code_interpreter=1 web_search=3,1\.5,false,$/,
+  );
   expect(end).toBe('');
   const response = await send('GET', '/usage/records?keyId=key_b');
   expect(response.headers.get('content-type')).toBe('application/x-ndjson');
   const lines = (await response.text()).trim().split('\n');
   const [only, ...others] = lines.map((line) => JSON.parse(line));
   expect(others).toEqual([]);
-  expect(only).toMatchObject({ id: 'req_2', outcome: 'left', costMicroUsd: null, cacheWrite1hTokens: 3 });
+  expect(only).toMatchObject({
+    id: 'req_2',
+    outcome: 'left',
+    costMicroUsd: null,
+    cacheWrite1hTokens: 3,
+    toolCalls,
+  });
   expect(Object.keys(only).join(',')).toBe(head);
   expect(await (await send('GET', '/usage/records?format=csv&to=2020-01-01')).text()).toBe(`${head}\r\n`);
   expect((await refused('GET', '/usage/records?format=xlsx')).path).toBe('format');

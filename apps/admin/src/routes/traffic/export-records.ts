@@ -1,4 +1,4 @@
-import { Consumption, type UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { Consumption, type ToolCalls, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 type Format = 'csv' | 'ndjson';
 
@@ -7,7 +7,7 @@ export const EXPORT_FORMATS = {
   ndjson: { contentType: 'application/x-ndjson' },
 } as const satisfies Record<Format, { contentType: string }>;
 
-type Value = string | number | boolean | null;
+type Value = string | number | boolean | null | ToolCalls;
 
 /** The columns of both formats, in their order. A record that lacks a count has none of it. */
 const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
@@ -23,13 +23,14 @@ const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
   durationMs: ({ durationMs }) => durationMs,
   firstByteMs: ({ firstByteMs }) => firstByteMs,
   ...countColumns(),
+  toolCalls: ({ consumption }) => consumption.toolCalls ?? {},
   audioSeconds: ({ consumption }) => consumption.audioMs / 1000,
   estimated: ({ estimated }) => estimated,
   costMicroUsd: ({ costMicroUsd }) => costMicroUsd,
 };
 const NAMES = Object.keys(COLUMNS);
 
-/** One for each count of a record, whatever is counted; audio is shown in seconds. Calls of tools have no fixed names. */
+/** One for each count of a record, whatever is counted; audio is shown in seconds, and calls of tools are in one column. */
 function countColumns(): Record<string, (record: UsageRecord) => Value> {
   const names = Consumption.omit({ audioMs: true, toolCalls: true }).keyof().options;
   return Object.fromEntries(names.map((name) => [name, ({ consumption }) => consumption[name] ?? 0]));
@@ -47,10 +48,18 @@ const NEEDS_QUOTES = /[",\r\n]/;
 /** RFC 4180. */
 function cell(value: Value): string {
   if (value === null) return '';
+  if (typeof value === 'object') return cell(callsText(value));
   if (typeof value !== 'string') return String(value);
   const safe = FORMULA.test(value) ? `'${value}` : value;
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/** `code_interpreter=1 web_search=3`; empty for none. */
+const callsText = (calls: ToolCalls): string =>
+  Object.entries(calls)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([tool, count]) => `${tool}=${count}`)
+    .join(' ');
 
 const line = (values: readonly Value[]): string => `${values.map(cell).join(',')}\r\n`;
 
