@@ -10,6 +10,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createBackgroundResponses } from '../../background/background-responses.ts';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
 import { jobIdOf } from './response-id.ts';
 
@@ -445,6 +446,39 @@ test('a response whose worker died after that is not repeated: it fails with the
   await atRest();
   expect(await records()).toMatchObject([{ outcome: 'failed', estimated: true }]);
 });
+
+test('a streamed response whose worker died has what its events hold', async () => {
+  const text = await open();
+  const stream = await post(text, { stream: true });
+  const [job] = await redis.keys('gateway:{background}:response:*');
+  const id = String(job?.split(':').at(-1));
+  await killWorkerThatHas('begun', text);
+  const place = { output_index: 1, content_index: 0, item_id: 'msg_1' };
+  const item = (more: object) => ({ output_index: 0, item: { id: 'rs_1', type: 'reasoning', ...more } });
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+  const responses = createBackgroundResponses({ redis, ttlSeconds: 60, eventsTtlSeconds: 60 });
+  await responses.append(id, [
+    { type: 'response.output_item.added', rest: item({ summary: [] }) },
+    { type: 'response.output_item.done', rest: item({ summary: [{ type: 'summary_text', text: 'Hm.' }] }) },
+    { type: 'response.output_item.added', rest: { output_index: 1, item: message } },
+    ...Array.from({ length: 300 }, (_, index) => ({
+      type: 'response.output_text.delta',
+      rest: { ...place, delta: `${index} ` },
+    })),
+  ]);
+  await text.startWorker({ takeover: { lockMs: 500, checkMs: 250 } });
+  const failed = Object((await collectSse(stream)).at(-2)?.json).response;
+  expect(failed).toMatchObject({
+    status: 'failed',
+    output: [
+      { id: 'rs_1', summary: [{ text: 'Hm.' }] },
+      { id: 'msg_1', status: 'incomplete', content: [{ type: 'output_text', text: countedTo(300) }] },
+    ],
+  });
+  expect(Object(await read(text, id)).output).toEqual(failed.output);
+});
+const countedTo = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `${index} `).join('');
 
 test.for([
   ['taken', 'completed'],

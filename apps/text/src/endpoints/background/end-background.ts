@@ -11,10 +11,11 @@ import type { TextServices } from '../../call/request/text-call.ts';
 import { consumptionOf, costOf, knownUsage, pricesOf } from '../../metering/consumption.ts';
 import { encodeOpenAiError } from '../../protocols/responses/reply/errors.ts';
 import { readUsageAtTier } from '../../protocols/responses/reply/usage.ts';
+import { createOutputCollector } from '../../protocols/responses/stream/output-collector.ts';
 import { originIn, type ResponseOrigin } from '../../stored/response-record.ts';
 import type { WindowEnd } from '../../stored/store/conversation-store.ts';
 import { answerLength } from '../../wire/answer-length.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
+import { type JsonObject, parseObject } from '../../wire/json-object.ts';
 import { findOwned, readStored } from '../stored/read-stored.ts';
 import type { RecordedEnd } from './recording-caller.ts';
 import { storeEnd } from './store-background.ts';
@@ -119,7 +120,8 @@ export async function failBackground(
   if (known === null || isFinal(known.status)) return;
   const error = encodeOpenAiError(thrown instanceof GatewayError ? thrown : internal());
   const { code, message, param } = error;
-  const response = { ...known.response, status: 'failed', error: { code, message } };
+  const output = await outputSoFar(responses, id);
+  const response = { ...known.response, status: 'failed', error: { code, message }, output };
   const isKept = await storeEnd(services, known, { ...response, id });
   await responses.end(id, {
     status: 'failed',
@@ -130,6 +132,22 @@ export async function failBackground(
       { type: 'response.failed', rest: { response } },
     ],
   });
+}
+
+/** What its events show of a response that nobody has ended, as far as they are stored. */
+async function outputSoFar({ log }: Pick<BackgroundResponses, 'log'>, id: string): Promise<JsonObject[]> {
+  const collector = createOutputCollector();
+  let isMore = true;
+  for (let after = -1; isMore; ) {
+    const page = await log.read(id, after);
+    [after, isMore] = [page.last, page.isFull];
+    for (const { values } of page.entries) {
+      const [type = '', members = ''] = values;
+      const event = parseObject(members);
+      if (event !== null) collector.event(type, event, members);
+    }
+  }
+  return [...collector.items('incomplete').values()];
 }
 
 const internal = (): GatewayError =>

@@ -19,7 +19,7 @@ export async function storeAccepted(
   const { model } = request;
   // Which channel it will be is not known yet.
   const origin = { keyId: identity.keyId, channel: '', model, requestedModel: model, isProviders: false };
-  return putResponse(call, {
+  const result = await putResponse(call, {
     id,
     // The worker adds it, when it has taken the conversation.
     after: null,
@@ -27,6 +27,7 @@ export async function storeAccepted(
     output: [],
     data: dataOf(accepted, origin),
   });
+  return result === 'stored';
 }
 
 /** Stores how it has ended. Resolves to whether the store has it; where not, it has nothing of it. */
