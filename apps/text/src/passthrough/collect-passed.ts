@@ -2,35 +2,31 @@ import { dataOf } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import type { Part } from '../call/accounting/broken-answer.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { upstreamCutOff, upstreamNonsense } from '../wire/read-upstream.ts';
-import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { explainFor } from './passed-stream.ts';
 
 /** An answer is held whole; beyond this it is the upstream's failure. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** What has come of a stream that broke off. */
-export type Part = Pick<StreamReader, 'usage' | 'outputLength'>;
-
 /**
  * The whole reply that an upstream's stream amounts to, with every member, for a caller of the same protocol who does not
  * stream: some servers stream whatever they are asked for.
  *
  * @param answers how many were requested
- * @param onBroken called where it breaks off although its upstream may bill what it has sent
+ * @param onBroken called where it is none, with what has come of it
  * @throws {GatewayError} where the stream reports a failure, or is no whole answer
  */
 export async function collectPassed(
   protocol: TextProtocol,
   reply: Reply,
   answers: number,
-  onBroken: (part: Part) => void,
+  onBroken: (part: Part, error: GatewayError) => void,
 ): Promise<Buffer> {
   const { createStreamReader, createEventCollector } = PROTOCOLS[protocol];
   const reader = createStreamReader({ hidesUsage: false, answers });
@@ -52,11 +48,12 @@ export async function collectPassed(
     }
     const last = frames.end();
     if (last !== null) take(last);
+    const body = reader.mayEnd ? collector.body() : null;
+    if (body === null) throw upstreamCutOff();
+    return Buffer.from(JSON.stringify(body));
   } catch (cause) {
-    if (cause instanceof GatewayError && mayBeBilled(cause.code)) onBroken(reader);
-    throw cause instanceof GatewayError ? cause : upstreamNonsense(cause);
+    const error = cause instanceof GatewayError ? cause : upstreamNonsense(cause);
+    onBroken(reader, error);
+    throw error;
   }
-  const body = reader.mayEnd ? collector.body() : null;
-  if (body === null) throw upstreamCutOff();
-  return Buffer.from(JSON.stringify(body));
 }

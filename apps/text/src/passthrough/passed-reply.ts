@@ -29,7 +29,7 @@ import { answerLength } from '../wire/answer-length.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
-import type { Part } from './collect-passed.ts';
+import { GivenIds, type StoredIds } from './given-ids.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
 
@@ -57,17 +57,24 @@ const COUNTING: ReadonlySet<TextEndpoint['operation']> = new Set([
 const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>
   protocol === 'responses' && isPending(whole);
 
+interface WholeReply {
+  /** The members that are read of every reply. */
+  readonly whole: JsonObject;
+  /** The reply with every member, parsed with `parseBody`. */
+  readonly parsed: () => JsonObject;
+  readonly given: GivenIds | null;
+}
+
 /**
  * Stores a whole reply, before its caller learns it, as far as a later request may name it. Where the response goes on
  * without its caller, `onPending` gets what is known of its usage.
  *
- * @param parsed the reply with every member, parsed with `parseBody`; `whole` has those that are read of every reply
  * @returns the members that its caller gets instead
  */
 export function storeWholeReply(
   call: TextCall,
   reply: Reply,
-  { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
+  { whole, parsed, given }: WholeReply,
   onPending: (consumed: Consumed) => void,
 ): Promise<Amendment> | undefined {
   const { endpoint, context } = call;
@@ -76,7 +83,7 @@ export function storeWholeReply(
   const read = () => (call.request.compaction === null ? whole : parsed());
   const ids = () => receivedIds(endpoint.protocol, read(), keptOf(call, reply));
   const storing = isStorable(endpoint)
-    ? storeWholeResponse(call, reply, whole, parsed)
+    ? storeWholeResponse(call, reply, { whole, parsed, given })
     : storeMessage(call, reply, { whole, parsed }, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
@@ -88,25 +95,30 @@ export function storeWholeReply(
 }
 
 /** A reply without an output may have its text elsewhere; one without a status has ended. */
-function storeWholeResponse(
+async function storeWholeResponse(
   call: TextCall,
   { candidate }: Reply,
-  whole: JsonObject,
-  parsed: () => JsonObject,
+  { whole, parsed, given }: WholeReply,
 ): Promise<Amendment> {
   const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
   const isShort = isEmpty || (whole.status ?? null) === null;
   const missing = isShort && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
-  if (missing === null) return storeResponse(call, candidate, whole, { whole: parsed });
-  const response = { ...parsed(), ...missing };
-  return storeResponse(call, candidate, response).then((amendment) => ({ ...missing, ...amendment }));
+  const mayDiffer = given === null ? null : await given.output({ ...whole, ...missing });
+  // What is read of every reply may have lost digits.
+  const own = mayDiffer && given && (await given.output({ ...parsed(), ...missing }));
+  if (missing === null && own === null) return storeResponse(call, candidate, whole, { whole: parsed });
+  const replaced = { ...missing, ...own };
+  return storeResponse(call, candidate, { ...parsed(), ...replaced }).then((amendment) => ({
+    ...replaced,
+    ...amendment,
+  }));
 }
 
 /** Of a thread's turn the whole message is stored, beside the ids of the reply. */
 function storeMessage(
   call: TextCall,
   reply: Reply,
-  { whole, parsed }: { readonly whole: JsonObject; readonly parsed: () => JsonObject },
+  { whole, parsed }: Pick<WholeReply, 'whole' | 'parsed'>,
   remembering: Promise<boolean> | undefined,
 ): Promise<Amendment> | undefined {
   const { candidate } = reply;
@@ -119,6 +131,22 @@ function storeMessage(
 
 export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
   new RepeatedCallIds(endpoint.protocol, request.bytes, candidate.route.quirks);
+
+/** Null where the provider knows a response by its ids. `sent` is the body of the request. */
+export function givenIds(
+  { endpoint, request, memory, history: { owner }, services: { conversations } }: TextCall,
+  { candidate }: Reply,
+  sent: Buffer | string,
+): GivenIds | null {
+  if (!isStorable(endpoint) || storesResponses(candidate)) return null;
+  if (!request.stored) return new GivenIds({ sent, heldBy: memory === undefined ? null : 'connection' });
+  const stored: StoredIds = {
+    hasResponse: async (id) =>
+      (await conversations.read({ owner, kind: 'response', id }, { retentionMs: null })) !== null,
+    hasItem: async (id) => (await conversations.items(owner, [id], 0))?.[0] !== null,
+  };
+  return new GivenIds({ sent, heldBy: stored });
+}
 
 /** The same for a stream while only its id is known. */
 export function storeStreamId(
@@ -133,6 +161,13 @@ export function storeStreamId(
     : remembering;
 }
 
+/** What is known of a stream that passes. */
+interface StoredStream {
+  readonly reader: Pick<StreamReader, 'missingMembers'>;
+  readonly ids: RepeatedCallIds;
+  readonly given: GivenIds | null;
+}
+
 /** Events that show the response before its end. */
 const EARLY_EVENTS = quoted(STREAM_EVENTS.responses.start);
 
@@ -141,7 +176,7 @@ export function storeEvent(
   call: TextCall,
   reply: Reply,
   frame: Frame,
-  { reader, ids }: { readonly reader: Pick<StreamReader, 'missingMembers'>; readonly ids: RepeatedCallIds },
+  { reader, ids, given }: StoredStream,
 ): EventFrame | Promise<EventFrame> | null {
   const { endpoint } = call;
   const { protocol } = endpoint;
@@ -152,18 +187,24 @@ export function storeEvent(
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
-  if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type)))) return null;
+  if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type))))
+    return given?.frame(frame) ?? null;
   const event = eventIn(frame);
   const response = event && objectAt(event, 'response');
   if (event === null || response === null) return null;
   const type = textAt(event, 'type') ?? '';
   const amended = (amendment: Amendment) =>
     namedFrame({ ...event, type, response: { ...response, ...amendment } });
-  if (!isLast) return amended(continued);
+  const early = (own: Amendment) => amended({ ...continued, ...own });
+  if (!isLast) return given === null ? early(null) : given.response(response).then(early);
   const missing = withIds(reader.missingMembers?.(response, type) ?? null);
-  return storeResponse(call, reply.candidate, { ...response, ...missing }).then((amendment) =>
-    amendment === null && missing === null ? frame : amended({ ...missing, ...amendment }),
-  );
+  const stored = (own: Amendment) =>
+    storeResponse(call, reply.candidate, { ...response, ...missing, ...own }).then((amendment) =>
+      amendment === null && missing === null && own === null
+        ? frame
+        : amended({ ...missing, ...own, ...amendment }),
+    );
+  return given === null ? stored(null) : given.response({ ...response, ...missing }).then(stored);
 }
 
 /** Clients and lists name items by their ids. */
@@ -183,16 +224,6 @@ function eventIn({ data }: Frame): JsonObject | null {
 }
 
 const isStorable = ({ operation }: TextEndpoint): boolean => operation === 'responses';
-
-/** What has come of an answer that its caller does not get. */
-export const consumedByPart = (call: TextCall, part: Part): Consumed =>
-  consumedOf(
-    knownUsage(
-      part.usage,
-      false,
-      estimatesFor(call, () => part.outputLength),
-    ),
-  );
 
 /** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
 export function consumedByStream(call: TextCall, reader: StreamReader, pendingId: string | null): Consumed {

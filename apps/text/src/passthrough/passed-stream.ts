@@ -18,6 +18,8 @@ interface PassedStream {
   readonly requestId: string;
   /** Gets each frame but deltas, after the reader has taken it, and returns what is sent instead; null: the frame itself. */
   readonly onFrame: (frame: Frame) => EventFrame | Promise<EventFrame> | null;
+  /** The same for deltas; absent: they pass as they are. */
+  readonly onDelta?: (frame: Frame) => EventFrame | Promise<EventFrame> | null;
   /** Gets the frames that end a stream which broke, and returns what is sent instead. */
   readonly onBroken?: (frames: readonly string[]) => Frames | Promise<Frames>;
   /** The error that an event's data reports in words of the upstream's own. */
@@ -38,6 +40,7 @@ class PassedEvents implements EventMapper {
   readonly #reader: StreamReader;
   readonly #requestId: string;
   readonly #onFrame: PassedStream['onFrame'];
+  readonly #onDelta: PassedStream['onDelta'];
   readonly #explain: PassedStream['explain'];
   readonly #onBroken: PassedStream['onBroken'];
   /** What the caller gets later, with all that follows it. */
@@ -45,10 +48,11 @@ class PassedEvents implements EventMapper {
   /** The caller has got an error instead of the upstream's own words for it. */
   #isBrokenOff = false;
 
-  constructor({ reader, requestId, onFrame, explain, onBroken }: PassedStream) {
+  constructor({ reader, requestId, onFrame, onDelta, explain, onBroken }: PassedStream) {
     this.#reader = reader;
     this.#requestId = requestId;
     this.#onFrame = onFrame;
+    this.#onDelta = onDelta;
     this.#explain = explain;
     this.#onBroken = onBroken;
   }
@@ -59,7 +63,7 @@ class PassedEvents implements EventMapper {
       this.#isBrokenOff = true;
       return this.fail(this.#explain(frame.data ?? ''));
     }
-    const replaced = kind === 'delta' ? null : this.#onFrame(frame);
+    const replaced = kind === 'delta' ? (this.#onDelta?.(frame) ?? null) : this.#onFrame(frame);
     if (kind === 'hidden') return [];
     if (this.#held.length === 0 && !(replaced instanceof Promise))
       return replaced === null ? PASS : [replaced];

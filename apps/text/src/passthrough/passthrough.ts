@@ -4,6 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
@@ -21,12 +22,13 @@ import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
+import type { GivenIds } from './given-ids.ts';
 import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { type OwnBody, ownBody } from './own-body.ts';
 import {
-  consumedByPart,
   consumedByStream,
   consumedByWhole,
+  givenIds,
   repeatedIds,
   storeEvent,
   storeStreamId,
@@ -93,8 +95,11 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
     },
     receive: (reply) => {
       reportDropped(call, endpoint.protocol, dropped);
-      if (!isEventStream(reply.headers)) return passWhole(sent, reply);
-      return sent.request.streamed ? passStream(sent, reply) : passWhole(sent, reply, endpoint.protocol);
+      const given = givenIds(sent, reply, body);
+      if (!isEventStream(reply.headers)) return passWhole(sent, reply, given);
+      return sent.request.streamed
+        ? passStream(sent, reply, given)
+        : passWhole(sent, reply, given, endpoint.protocol);
     },
   };
 }
@@ -103,6 +108,7 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
 async function passWhole(
   call: TextCall,
   reply: Reply,
+  given: GivenIds | null,
   collected: TextProtocol | null = null,
 ): Promise<ReplyOutcome> {
   const { endpoint, request, caller, context } = call;
@@ -115,15 +121,15 @@ async function passWhole(
       context,
       ...(collected !== null && {
         collect: () =>
-          collectPassed(collected, reply, request.output.answers, (part) => {
-            consumed = consumedByPart(call, part);
+          collectPassed(collected, reply, request.output.answers, (part, error) => {
+            consumed = consumedByPart(call, part, error);
             logConsumed(call, reply, consumed);
           }),
       }),
       onBody: (whole, parsed) => {
         consumed = consumedByWhole(call, whole, parsed);
         logConsumed(call, reply, consumed);
-        return storeWholeReply(call, reply, { whole, parsed }, (pending) => {
+        return storeWholeReply(call, reply, { whole, parsed, given }, (pending) => {
           consumed = pending;
           logConsumed(call, reply, pending);
         });
@@ -137,25 +143,29 @@ async function passWhole(
   return { ...consumed, firstByteMs, ...written };
 }
 
-async function passStream(call: TextCall, reply: Reply): Promise<ReplyOutcome> {
+async function passStream(call: TextCall, reply: Reply, given: GivenIds | null): Promise<ReplyOutcome> {
   const { endpoint, request, caller, context, services } = call;
   const reader = PROTOCOLS[endpoint.protocol].createStreamReader({
     hidesUsage: !showsUsage(request),
     answers: request.output.answers,
   });
   const ids = repeatedIds(call, reply);
-  const onFrame = (frame: Frame) => storeEvent(call, reply, frame, { reader, ids });
+  const onFrame = (frame: Frame) => storeEvent(call, reply, frame, { reader, ids, given });
   const stream = passedStream({
     reader,
     requestId: context.requestId,
     onFrame,
+    ...(given !== null && { onDelta: (frame) => given.delta(frame) }),
     explain: explainFor(reply),
     ...(endpoint.operation === 'responses' && {
       onBroken: (frames) =>
         // Whatever its provider may have kept, its caller got this.
-        storeLastFrame(frames, (response) =>
-          storeResponse(call, reply.candidate, response, { isProviders: false }),
-        ),
+        storeLastFrame(frames, async (response) => {
+          const own = given && (await given.response(response));
+          const shown = { ...response, ...own };
+          const amendment = await storeResponse(call, reply.candidate, shown, { isProviders: false });
+          return own || amendment ? { ...own, ...amendment } : null;
+        }),
     }),
   });
   let firstByteMs: number | null = null;

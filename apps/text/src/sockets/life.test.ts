@@ -76,6 +76,24 @@ test('an edge that stops closes with 1012 what it has passed on, after what runs
   expect(socket.events.at(-1)).toMatchObject({ type: 'response.completed' });
 });
 
+test.for([
+  ['ends', {}],
+  ['stays open', { stallAfter: 10, resume: never }],
+] as const)(
+  'a caller who closes as soon as it has the last event was answered, where the stream of its provider %s then',
+  async ([, more]) => {
+    stack.first.script({ sse, ...more });
+    using socket = await stack.text.webSocket();
+    socket.webSocket.on('message', (data) => {
+      if (String(data).includes('"response.completed"')) socket.webSocket.terminate();
+    });
+    socket.send(CREATE);
+    await socket.closed;
+    const line = await waitFor(() => stack.text.lines.find(({ transport }) => transport === 'websocket'));
+    expect(line).toMatchObject({ outcome: 'ok', status: 200 });
+  },
+);
+
 test('a revoked key is refused at its next response, and its connection closes with 1008', async () => {
   const { secret, record } = await stack.text.keys.createKey({ name: 'short-lived' });
   using socket = await stack.text.webSocket(secret);

@@ -77,11 +77,12 @@ async function store(call: OpenedCall, made: JsonObject): Promise<boolean> {
     isProviders: false,
   };
   context.line.responseId = id;
-  return putResponse(call, {
+  const result = await putResponse(call, {
     id,
     after: conversationIn(history),
     input: [...(await unstoredBefore(history)), ...(await ownInput(call))],
     output: [],
     data: dataOf(made, origin),
   });
+  return result === 'stored';
 }

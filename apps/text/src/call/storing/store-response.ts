@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Dropped } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
@@ -7,6 +8,7 @@ import { dataOf, outputItems } from '../../stored/response-record.ts';
 import type { NewRecord } from '../../stored/store/conversation-store.ts';
 import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
+import { newId } from '../../wire/tokens/new-id.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
 import { conversationIn, unstoredBefore } from '../request/history.ts';
 import { ownInput } from '../request/own-input.ts';
@@ -82,43 +84,63 @@ export async function storeResponse(
       ? receivedIds(endpoint.protocol, response, { responses: isNamed, messages: false })
       : [];
   logProvidersCompaction(call, ids);
-  const isStored =
+  const stored =
     where === 'here'
       ? await storeHere(call, response, {
           parts,
-          data: () => dataOf({ ...whole(), ...amended }, { ...origin, isProviders }),
+          data: (own) => dataOf({ ...whole(), ...amended, ...own }, { ...origin, isProviders }),
           received: { ids, origin },
+          isProviders,
         })
-      : (await rememberIds(call, ids, origin)) || where === 'nowhere';
-  if (isStored && where !== 'nowhere') return amendment(amended);
+      : { isStored: (await rememberIds(call, ids, origin)) || where === 'nowhere', own: null };
+  if (stored.isStored && where !== 'nowhere') return amendment({ ...amended, ...stored.own });
   if (where !== 'provider' && response.status !== 'failed') remember(call, response, parts);
-  return isStored ? amendment(amended) : { ...amended, store: false };
+  return stored.isStored ? amendment(amended) : { ...amended, store: false };
 }
 
 interface ToStore {
   readonly parts: Remembered;
-  readonly data: () => JsonObject;
+  /** @param own the members that the response has instead */
+  readonly data: (own: JsonObject | null) => JsonObject;
   readonly received: NonNullable<NewRecord['received']>;
+  readonly isProviders: boolean;
 }
 
-/** Resolves to false where the store has refused it. A response without an id cannot be named. */
+interface StoredHere {
+  /** False where the store has refused it. */
+  readonly isStored: boolean;
+  /** The members that the response has instead; null for none. */
+  readonly own: JsonObject | null;
+}
+
+/**
+ * A response without an id cannot be named. One whose id another answer has already gets an id of the gateway's, unless its
+ * provider knows it by its own: what was stored stays what its caller has been given.
+ */
 async function storeHere(
   call: TextCall,
   response: JsonObject,
-  { parts: { input, output }, data, received }: ToStore,
-): Promise<boolean> {
+  { parts: { input, output }, data, received, isProviders }: ToStore,
+): Promise<StoredHere> {
   const id = textAt(response, 'id');
-  if (id === null) return true;
+  if (id === null) return { isStored: true, own: null };
   const { history, context } = call;
-  context.line.responseId = id;
-  return putResponse(call, {
-    id,
+  const made = {
     after: conversationIn(history),
     input: [...(await unstoredBefore(history)), ...(await input())],
     output: output(),
-    data: data(),
     received,
-  });
+    ...(!isProviders && { writer: randomUUID() }),
+  };
+  context.line.responseId = id;
+  const result = await putResponse(call, { ...made, id, data: data(null) });
+  if (isProviders || result !== 'taken') return { isStored: result === 'stored', own: null };
+  const own = { id: newId('resp_') };
+  context.line.responseId = own.id;
+  const again = await putResponse(call, { ...made, ...own, data: data(own) });
+  if (again !== 'stored') return { isStored: false, own: null };
+  context.line.responseKept = undefined;
+  return { isStored: true, own };
 }
 
 /** The members that name what a response continues. A provider that got the whole conversation does not know these ids. */

@@ -285,9 +285,10 @@ test('an id that a server gives twice never makes a record lead to itself', asyn
 });
 
 test('a record of too many items is not kept', async () => {
-  const input = Array.from({ length: 10_001 }, (_, index) => message(`item ${index}`));
+  const input = Array.from({ length: 10_000 }, (_, index) => message(`item ${index}`));
   expect(await store.put(record('r1', { input }))).toBe('full');
   expect(await keysLeft()).toEqual([]);
+  expect(await store.put(record('r1', { input, output: [] }))).toBe('stored');
 });
 
 test('many records at a time are kept, each by itself, also by a Redis that has forgotten the scripts', async () => {
@@ -402,4 +403,16 @@ test('the ids of a reply are remembered in the same write, each for the key that
     record('r9', { owner: 'key_two', received: { ids, origin: { ...origin, keyId: 'key_two' } } }),
   );
   expect(await origins.find(ids, 'key_one')).toEqual([origin, origin]);
+});
+
+test('a record is not replaced by another answer of the same id, but by the same write that comes twice', async () => {
+  const first = record('resp_1', { writer: 'one' });
+  expect(await store.put(first)).toBe('stored');
+  expect(await other.put(record('resp_1', { writer: 'two', output: [message('another')] }))).toBe('taken');
+  expect(await store.put(first)).toBe('stored');
+  expect(await contents('resp_1', 'output')).toEqual(['answer of resp_1']);
+  const ended = record('resp_1', { output: [message('its end')] });
+  expect(await store.put(ended)).toBe('stored');
+  expect(await contents('resp_1', 'output')).toEqual(['its end']);
+  expect(await store.put(record('resp_1', { writer: 'three' }))).toBe('taken');
 });

@@ -36,6 +36,8 @@ export interface NewRecord extends RecordKey {
   readonly output: readonly NewItem[];
   /** The rest: what is large among its members lies outside of Redis, and is stored once. */
   readonly data: JsonObject;
+  /** Another one's record of the same id is not replaced: names who writes it, once for each response. Absent: it is replaced. */
+  readonly writer?: string;
   /** Keep it only if the record is there and ends like this: for changes of one that is shared. */
   readonly expects?: string;
   /** How long it is kept, with all that it continues and all that continue it, unless it is read or continued; null: for ever. */

@@ -66,7 +66,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     { nodes, data }: Prepared,
     trusting: boolean,
   ): Promise<PutResult | null> => {
-    const { owner, previous, after, received, once, expects, retentionMs, maxBytes } = record;
+    const { owner, previous, after, received, once, writer, expects, retentionMs, maxBytes } = record;
     const isKnown = (digest: string) => trusting && known.has(digest);
     const from = nodes.findLastIndex(({ node }) => isKnown(node)) + 1;
     const sent = nodes.slice(from);
@@ -79,6 +79,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       key: keyOf(record),
       previous: previous === undefined ? '' : keyOf({ kind: record.kind, id: previous }),
       once,
+      writer,
       expects,
       retentionMs: retentionMs ?? '',
       maxBytes,

@@ -2,7 +2,7 @@
 --
 -- KEYS     those of the prelude; KEYS[10 + i] the ids that callers may name, one each (string)
 -- ARGV[1]  the owner
--- ARGV[2]  what to keep (JSON): key, previous, once, expects, retentionMs, maxBytes, after, base, inputHead, head, items,
+-- ARGV[2]  what to keep (JSON): key, previous, once, writer, expects, retentionMs, maxBytes, after, base, inputHead, head, items,
 --          bytes, parts (digests of the record's own), uploads (digest → name and size), ids (how long each is remembered,
 --          in seconds), keyId, ownId (which of the ids is the record's, from 1)
 -- ARGV[3]  the record's data
@@ -23,6 +23,8 @@ if former and is_expired(former.root) then
 end
 -- Some servers give an id twice; a record that came to lead to itself could never be read.
 if order.previous == key or (former and former.previous ~= order.previous) then return { 'taken' } end
+-- The same write may come twice, after a lost connection.
+if order.writer and former and former.writer ~= order.writer then return { 'taken' } end
 if order.expects and (not former or former.head ~= order.expects) then return { 'changed' } end
 
 local previous = nil
@@ -128,6 +130,7 @@ local record = {
   parts = order.parts,
   data = ARGV[3],
   next = former and former.next,
+  writer = order.writer or (former and former.writer),
 }
 redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
 if root ~= key then redis.call('ZADD', KEYS[6], 0, root .. '\0' .. key) end
