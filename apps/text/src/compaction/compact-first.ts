@@ -156,6 +156,7 @@ function compactedCall(call: TextCall, { opened, order, summary, outcome }: Comp
       spent: {
         usage: outcome.usage ?? NO_USAGE,
         estimated: outcome.estimated,
+        discarded: outcome.discarded,
         channel: summary.reply.candidate.channel.name,
         attempts: outcome.attempts.length,
       },

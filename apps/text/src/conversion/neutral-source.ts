@@ -10,6 +10,7 @@ import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { isErrorEvent } from '../wire/stream/stream-reader.ts';
+import { callsOf } from '../wire/tool-calls.ts';
 import { addUsage, atTier, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { restoreSteps } from './restore-calls.ts';
 import type { StopSequenceStep } from './stop-sequences.ts';
@@ -158,7 +159,7 @@ export class NeutralSource {
 
   #deliver(event: StreamEvent, out: StreamEvent[]): void {
     if (this.ended || (event.type === 'ping' && !this.started)) return;
-    if ('usage' in event && event.usage.reported) this.#usage = atTier(event.usage, tierOf(event));
+    if ('usage' in event && reportsAny(event.usage)) this.#usage = atTier(event.usage, tierOf(event));
     if (event.type === 'start') {
       if (this.started) return;
       this.started = true;
@@ -171,5 +172,8 @@ export class NeutralSource {
     out.push(event);
   }
 }
+
+/** Calls of tools are seen before usage is reported. */
+const reportsAny = (usage: Usage): boolean => usage.reported || callsOf(usage) !== null;
 
 const tierOf = (event: StreamEvent) => ('serviceTier' in event ? event.serviceTier : undefined);

@@ -1,12 +1,11 @@
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { boundedJson } from '@gateway/contracts/json/json-depth';
-import { mayBeBilled } from '@gateway/contracts/usage/usage-without-reply';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { chunksUntilWhole, type Output } from '@gateway/model-service/stream/relayed-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { consumedByPart, isBilled, type Part } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
 import { estimatesFor } from '../call/accounting/metered-call.ts';
 import {
@@ -62,7 +61,7 @@ type OnConsumed = (consumed: Consumed) => void;
 /**
  * An upstream's whole answer in the caller's protocol, whether it streamed or not; nothing is written.
  *
- * @param onConsumed called where it breaks off although its upstream may bill what it has sent
+ * @param onConsumed called where it is none, with what it has used all the same
  */
 export const readAnswer = (
   answer: ReadableAnswer,
@@ -191,7 +190,7 @@ async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<Tr
       body = await readBody(next);
     } catch (error) {
       // The last one is among the earlier ones if what follows it broke off.
-      onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])], isBilled(error)));
+      onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])], error));
       throw error;
     }
   }
@@ -208,39 +207,32 @@ function understood<Understood>(
   try {
     return understand();
   } catch (error) {
-    onConsumed(consumedByReplies(answer, bodies, false));
+    onConsumed(consumedByReplies(answer, bodies, error));
     throw error;
   }
 }
 
-/** @param mayBeMore whether more was generated than these replies report, since what follows them broke off */
-function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[], mayBeMore: boolean): Consumed {
+/** What whole replies have used that their caller does not get. */
+function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[], error: unknown): Consumed {
   const { readUsage } = PROTOCOLS[answer.plan.target.protocol];
   const replies = bodies.map(objectOf);
   const usages = replies.flatMap((one) => readUsage(one) ?? []);
   const usage = usages.length === 0 ? null : usages.reduce(addUsage);
-  return mayBeMore
-    ? consumedByPart(answer, usage, () => replies.reduce((sum, one) => sum + answerLength(one), 0))
-    : consumedAsReported(answer, usage);
+  if (usage?.reported && !isBilled(error)) return consumedAsReported(answer, usage);
+  const outputLength = replies.reduce((sum, one) => sum + answerLength(one), 0);
+  return consumedSoFar(answer, { usage, outputLength }, error);
 }
 
 /** What replies have used that their caller does not get, where nothing came after them. */
-function consumedAsReported({ call, reply }: ReadableAnswer, usage: Usage | null): Consumed {
-  if (usage === null) return NOTHING_KNOWN;
+function consumedAsReported({ call, reply }: ReadableAnswer, usage: Usage): Consumed {
   const consumed = consumedOf({ usage, estimated: false });
   logConsumed(call, reply, consumed);
   return consumed;
 }
 
-const isBilled = (error: unknown): boolean => error instanceof GatewayError && mayBeBilled(error.code);
-
 /** What has come of an answer that its caller does not get. */
-function consumedByPart(
-  { call, reply }: ReadableAnswer,
-  usage: Usage | null,
-  outputLength: () => number,
-): Consumed {
-  const consumed = consumedOf(knownUsage(usage, false, estimatesFor(call, outputLength)));
+function consumedSoFar({ call, reply }: ReadableAnswer, part: Part, error: unknown): Consumed {
+  const consumed = consumedByPart(call, part, error);
   logConsumed(call, reply, consumed);
   return consumed;
 }
@@ -263,26 +255,27 @@ async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<
   const read = async (reply: Reply) => {
     for await (const chunk of chunksUntilWhole(reply, () => collector.rest)) collector.push(chunk);
   };
-  /** By the replies that have ended in a pause. */
-  let paid: Usage | null = null;
+  let isPaused = false;
   try {
     await read(answer.reply);
     for (let paused = collector.pausedContent; paused !== null; paused = collector.pausedContent) {
-      paid = collector.usage.reported ? collector.usage : null;
+      isPaused = true;
       const reply = await answer.goOn(paused);
+      isPaused = false;
       if (reply === null) break;
       collector.resume();
       await read(reply);
     }
+    return collector.end();
   } catch (error) {
+    const { usage } = collector;
     onConsumed(
-      isBilled(error)
-        ? consumedByPart(answer, collector.usage, () => collector.outputLength)
-        : consumedAsReported(answer, paid),
+      isPaused && usage.reported && !isBilled(error)
+        ? consumedAsReported(answer, usage)
+        : consumedSoFar(answer, collector, error),
     );
     throw error;
   }
-  return collector.end();
 }
 
 async function readBody(reply: Reply): Promise<unknown> {

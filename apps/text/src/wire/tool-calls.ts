@@ -99,3 +99,30 @@ export class ToolCallCounter {
     return isNew ? family : null;
   }
 }
+
+/** The provider's tools of Messages whose calls a message's usage counts. */
+const COUNTED_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch']);
+
+/** Counts the calls of the provider's tools among the blocks of a message. */
+export class ToolBlockCounter {
+  /** The tool of each call, by the call's id. */
+  readonly #calls = new Map<string, string>();
+
+  add(block: unknown): void {
+    if (!isObject(block)) return;
+    const { type, id, name } = block;
+    if (type === 'server_tool_use' && typeof name === 'string' && COUNTED_TOOLS.has(name))
+      this.#calls.set(typeof id === 'string' ? id : `${this.#calls.size}`, name);
+    const result = objectAt(block, 'content');
+    // A call that failed costs nothing.
+    if (result !== null && textAt(result, 'type')?.endsWith('_error'))
+      this.#calls.delete(textAt(block, 'tool_use_id') ?? '');
+  }
+
+  get counts(): ToolCalls {
+    if (this.#calls.size === 0) return NO_CALLS;
+    const counts: Record<string, number> = {};
+    for (const name of this.#calls.values()) counts[name] = (counts[name] ?? 0) + 1;
+    return counts;
+  }
+}

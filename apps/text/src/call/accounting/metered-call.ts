@@ -205,12 +205,13 @@ export function resultOf(
   const unanswered =
     candidate === null && attempts.length > 0 && thrown instanceof GatewayError && mayBeBilled(thrown.code);
   const spent = call.compacted?.spent;
-  const all = [consumed, ...discarded, ...(spent === undefined ? [] : [spent])];
+  const lost = [...discarded, ...(spent?.discarded ?? [])];
+  const all = [consumed, ...lost, ...(spent === undefined ? [] : [spent])];
   const estimated = unanswered || overtaken > 0 || all.some((one) => one.estimated);
   const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
   const hasBegun = candidate !== null || unanswered;
   const further = [
-    ...discarded.flatMap(({ usage }) => usage ?? []),
+    ...lost.flatMap(({ usage }) => usage ?? []),
     ...Array.from({ length: overtaken }, () => inputOf(call)),
     ...(spent === undefined ? [] : [spent.usage]),
   ];

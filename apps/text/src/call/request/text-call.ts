@@ -99,5 +99,7 @@ interface Compacted {
     readonly estimated: boolean;
     readonly channel: string;
     readonly attempts: number;
+    /** Replies before it that turned out to be none. */
+    readonly discarded: readonly { readonly usage: Usage | null; readonly estimated: boolean }[];
   };
 }

@@ -110,7 +110,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   }
 
   get reported(): Usage | null {
-    return this.#report.usage;
+    return this.#report.usageAtTier;
   }
 
   get awaitsUsage(): boolean {

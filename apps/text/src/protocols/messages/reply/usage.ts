@@ -1,12 +1,13 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import type { ToolCalls } from '@gateway/contracts/usage/usage-record';
 import type { AnswerPlan } from '../../../neutral/target.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
 import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { OPENED_PAGE } from '../../../wire/tool-calls.ts';
-import { addUsage, atTier, type Usage } from '../../../wire/usage.ts';
-import { MESSAGES_PLACES, readReport } from '../../../wire/usage-places.ts';
+import { addUsage, atTier, laterUsage, type Usage } from '../../../wire/usage.ts';
+import { MESSAGES_PLACES, readReport, usageOfCalls } from '../../../wire/usage-places.ts';
 
 /**
  * The usage that the `usage` object of a message reports; null where it reports none. `input_tokens` excludes what was read from
@@ -21,6 +22,10 @@ export function readUsage(usage: unknown): Usage | null {
 /** The same with the tier that the object names; the fast mode has prices of its own, as a tier has. */
 export const readUsageAtTier = (usage: unknown): Usage | null =>
   isJsonObject(usage) ? atTier(readUsage(usage), usage.speed === 'fast' ? 'fast' : usage.service_tier) : null;
+
+/** What a message that may go on has used: calls of the provider's tools that it shows count before a report does. */
+export const usageSoFar = (reported: Usage | null, seen: ToolCalls): Usage | null =>
+  laterUsage(reported, usageOfCalls(seen));
 
 /** The other counters do not have what compactions used. */
 function withCompactions(answered: Usage | null, iterations: readonly unknown[]): Usage | null {

@@ -14,13 +14,14 @@ import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { isJsonObject, parseArguments, parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
+import { ToolBlockCounter } from '../../../wire/tool-calls.ts';
 import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
 import { decodeCitation } from '../reply/citations.ts';
 import { argumentsOf, decodeSearchResult, ownPayload, queriesOf } from '../reply/decode-reply.ts';
 import { decodeMessagesError } from '../reply/errors.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { exactly } from '../reply/paused-turn.ts';
-import { decodeTier, mergeUsage, readUsage } from '../reply/usage.ts';
+import { decodeTier, mergeUsage, readUsage, readUsageAtTier, usageSoFar } from '../reply/usage.ts';
 
 /** The blocks that are read, and the deltas that each of them takes. Everything else is skipped. */
 const DELTAS: Readonly<Record<string, readonly string[]>> = {
@@ -71,6 +72,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
   /** What the first event has of the answer already. */
   #content: readonly unknown[] = [];
   #reported: ReturnType<typeof mergeUsage> = null;
+  readonly #calls = new ToolBlockCounter();
   #usage: Usage = NO_USAGE;
   #tier: string | undefined;
   #ending: Parameters<typeof decodeFinish>[0] = {};
@@ -115,12 +117,16 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
         break;
       case 'error':
         this.#ended = true;
-        yield { type: 'error', error: decodeMessagesError(event.error, this.#clean), usage: this.#usage };
+        yield {
+          type: 'error',
+          error: decodeMessagesError(event.error, this.#clean),
+          usage: this.reported ?? NO_USAGE,
+        };
         break;
       default:
         if (!reportsFailure(parsed)) break;
         this.#ended = true;
-        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: this.#usage };
+        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: this.reported ?? NO_USAGE };
     }
   }
 
@@ -128,7 +134,11 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
     if (this.#ended) return;
     if (this.isComplete) return yield* this.#finish();
     this.#ended = true;
-    yield { type: 'error', error: upstreamCutOff(), usage: this.#usage };
+    yield { type: 'error', error: upstreamCutOff(), usage: this.reported ?? NO_USAGE };
+  }
+
+  get reported(): Usage | null {
+    return usageSoFar(readUsageAtTier(this.#reported), this.#calls.counts);
   }
 
   get isComplete(): boolean {
@@ -163,6 +173,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
     yield* this.#stop(given ?? this.#last);
     this.#last = index;
     this.#begun += 1;
+    this.#calls.add(block);
     this.#skipped.delete(index);
     if (lookUp(DELTAS, block.type) === undefined) this.#skipped.add(index);
     else yield* this.#open(block, index);

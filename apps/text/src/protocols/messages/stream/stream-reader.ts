@@ -11,8 +11,9 @@ import {
   readEvent,
   type StreamReader,
 } from '../../../wire/stream/stream-reader.ts';
+import { ToolBlockCounter } from '../../../wire/tool-calls.ts';
 import { errorFrame, errorTypeOf } from '../reply/errors.ts';
-import { mergeUsage, readUsageAtTier } from '../reply/usage.ts';
+import { mergeUsage, readUsageAtTier, usageSoFar } from '../reply/usage.ts';
 
 /** The members in which the deltas hold what the model wrote. */
 const DELTA_TEXTS = ['text', 'thinking', 'partial_json'] as const;
@@ -32,6 +33,7 @@ export const PING_FRAME = 'event: ping\ndata: {"type": "ping"}\n\n';
 export function createMessagesStreamReader(): StreamReader {
   let id: string | null = null;
   let usage: ReturnType<typeof mergeUsage> = null;
+  const calls = new ToolBlockCounter();
   let outputLength = 0;
   /** A server gave its reason to stop; what follows shows nothing. */
   let stopped = false;
@@ -44,9 +46,11 @@ export function createMessagesStreamReader(): StreamReader {
       if (message === null) return;
       id = textAt(message, 'id');
       usage = mergeUsage(usage, message.usage);
+      for (const block of Array.isArray(message.content) ? message.content : []) calls.add(block);
       outputLength += writtenIn(message.content);
     },
     content_block_start: (event) => {
+      calls.add(event.content_block);
       outputLength += writtenIn(event.content_block);
     },
     content_block_delta: (event) => {
@@ -102,7 +106,8 @@ export function createMessagesStreamReader(): StreamReader {
       return id;
     },
     get usage() {
-      return readUsageAtTier(usage);
+      const reported = readUsageAtTier(usage);
+      return stopped ? reported : usageSoFar(reported, calls.counts);
     },
     get outputLength() {
       return outputLength;

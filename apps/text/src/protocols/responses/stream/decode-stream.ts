@@ -10,11 +10,12 @@ import { parseBody } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
 import { ToolCallCounter } from '../../../wire/tool-calls.ts';
-import { NO_USAGE } from '../../../wire/usage.ts';
+import { laterUsage, NO_USAGE, type Usage } from '../../../wire/usage.ts';
+import { usageOfCalls } from '../../../wire/usage-places.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { argumentsOf, outputOf } from '../reply/decode-reply.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
-import { readUsage } from '../reply/usage.ts';
+import { readUsage, readUsageAtTier } from '../reply/usage.ts';
 import { ItemPositions } from './item-positions.ts';
 import { ItemStream } from './item-stream.ts';
 
@@ -28,6 +29,8 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #items: ItemStream;
   readonly #positions = new ItemPositions();
   readonly #calls = new ToolCallCounter();
+  /** By the responses that its events have shown. */
+  #usage: Usage | null = null;
   #ended = false;
 
   constructor(target: Target, clean: (text: string) => string) {
@@ -39,6 +42,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
     if (this.#ended || data === END_MARK) return;
     const parsed: unknown = OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data);
     const event = readUpstream(ResponsesEvent, parsed);
+    if (event.response?.usage) this.#usage = laterUsage(this.#usage, readUsageAtTier(event.response));
     switch (event.type) {
       case 'response.created':
         yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
@@ -63,7 +67,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
       case null:
         if (!reportsFailure(parsed)) break;
         this.#ended = true;
-        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: NO_USAGE };
+        yield { type: 'error', error: decodeFailure(data, this.#clean), usage: this.reported ?? NO_USAGE };
         break;
       default:
         yield* this.#part(event);
@@ -73,14 +77,19 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   *end(): Generator<StreamEvent> {
     if (this.#ended) return;
     this.#ended = true;
-    yield { type: 'error', error: upstreamCutOff(), usage: NO_USAGE };
+    yield { type: 'error', error: upstreamCutOff(), usage: this.reported ?? NO_USAGE };
+  }
+
+  get reported(): Usage | null {
+    return laterUsage(this.#usage, usageOfCalls(this.#calls.counts));
   }
 
   *#fail(error: { code?: unknown; message?: unknown } | null | undefined): Generator<StreamEvent> {
     this.#ended = true;
     const code = typeof error?.code === 'string' ? error.code : null;
     const message = typeof error?.message === 'string' ? error.message : null;
-    yield { type: 'error', error: decodeOpenAiError({ code, message }, this.#clean), usage: NO_USAGE };
+    const failure = decodeOpenAiError({ code, message }, this.#clean);
+    yield { type: 'error', error: failure, usage: this.reported ?? NO_USAGE };
   }
 
   *#finish(type: string, response: ResponsesReply): Generator<StreamEvent> {
