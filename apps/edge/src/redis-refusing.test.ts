@@ -80,7 +80,8 @@ test.for(Object.entries(TROUBLES))(
     await trouble.begin();
     expect([await readyz(), await readyz()]).toEqual([503, 503]);
     await trouble.end();
-    expect(await readyz()).toBe(200);
+    // A replica is left at once, and looked at again within a second.
+    await waitFor(async () => (await readyz()) === 200);
     await waitFor(() => linesWith('redis accepts writes again').length === before + 1);
     expect(linesWith('redis refuses writes').filter((line) => line.includes(code))).toHaveLength(1);
   },

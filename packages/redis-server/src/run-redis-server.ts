@@ -19,6 +19,10 @@ export interface RedisServerOptions {
   readonly port?: number;
   /** `append-only`: data survives a restart. `none`: nothing is written. */
   readonly durability: 'append-only' | 'none';
+  /** It watches others: `redis-server --sentinel`, which keeps what it learns in its configuration file. */
+  readonly isSentinel?: boolean;
+  /** Further lines of its configuration. */
+  readonly lines?: readonly string[];
 }
 
 export interface RedisServer {
@@ -63,7 +67,8 @@ async function start(
   const configFile = join(options.folder, 'redis.conf');
   await rm(configFile, { force: true });
   await writeFile(configFile, configText(options, port), { mode: 0o600 });
-  const child = spawn(options.command, [configFile], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = options.isSentinel === true ? [configFile, '--sentinel'] : [configFile];
+  const child = spawn(options.command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
@@ -90,16 +95,22 @@ async function start(
   };
 }
 
-function configText({ folder, password, durability }: RedisServerOptions, port: number): string {
+const ofServer = (durability: RedisServerOptions['durability']): readonly string[] => [
+  'save ""',
+  `appendonly ${durability === 'append-only' ? 'yes' : 'no'}`,
+  'maxmemory-policy noeviction',
+];
+
+function configText(options: RedisServerOptions, port: number): string {
+  const { folder, password, durability, isSentinel = false, lines: further = [] } = options;
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
     `dir ${JSON.stringify(folder)}`,
     'daemonize no',
-    'save ""',
-    `appendonly ${durability === 'append-only' ? 'yes' : 'no'}`,
-    'maxmemory-policy noeviction',
+    ...(isSentinel ? [] : ofServer(durability)),
     ...(password === undefined ? [] : [`requirepass ${JSON.stringify(password)}`]),
+    ...further,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -118,7 +129,7 @@ async function readiness(child: ChildProcess): Promise<string> {
     };
     const take = (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-4000);
-      if (output.includes('Ready to accept connections')) finish('ready');
+      if (/Ready to accept connections|Sentinel ID is/.test(output)) finish('ready');
     };
     child.stdout?.on('data', take);
     child.stderr?.on('data', take);

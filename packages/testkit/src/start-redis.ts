@@ -11,13 +11,18 @@ export interface TestRedis extends RedisServer {
  * A real Redis of the test's own: empty, without persistence, ended with the test process. About 50 ms; start one per file.
  * @param port to bring a server back where an earlier one was; a free one if left out.
  * @param keepIn a folder of the test's own in which the server keeps its data, to be started again with it.
+ * @param lines further lines of its configuration.
  */
 export async function startRedis({
   port,
   keepIn,
+  lines = [],
+  isSentinel = false,
 }: {
   port?: number;
   keepIn?: string;
+  lines?: readonly string[];
+  isSentinel?: boolean;
 } = {}): Promise<TestRedis> {
   const { command } = await ensureRedisServer(() => undefined);
   const folder = await temporaryFolder();
@@ -25,6 +30,8 @@ export async function startRedis({
     command,
     folder: keepIn ?? folder.path,
     durability: keepIn === undefined ? 'none' : 'append-only',
+    lines,
+    isSentinel,
     ...(port === undefined ? {} : { port }),
   });
   const close = async () => {
