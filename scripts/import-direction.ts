@@ -32,7 +32,7 @@ const MODEL_SERVICE = 'packages/model-service';
 
 /** The workspace packages that each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
-  'packages/service-kit': ['packages/contracts'],
+  'packages/service-kit': [REDIS, 'packages/contracts'],
   'packages/upstream': [REDIS, 'packages/contracts'],
   'packages/metering': [REDIS, 'packages/contracts'],
   [ASSETS]: ['packages/contracts'],

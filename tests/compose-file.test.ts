@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
+import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -42,8 +43,9 @@ const SETTINGS = {
   admin: AdminConfig,
   simulator: z.object({ SIMULATOR_HOST: z.string() }),
 };
-/** Read by the configuration of channels, by the S3 client, by what connects to the outside and Node, and by the image's health check. */
+/** Read with REDIS_URL, by the configuration of channels, by the S3 client, by what connects to the outside and Node, and by the image's health check. */
 const BESIDE_SETTINGS = [
+  ...Object.keys(NO_REDIS_FILES),
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
   'SIMULATOR_URL',

@@ -41,7 +41,7 @@ export async function openAdmin({
   const now = Date.now;
   const { readiness, deadline } = life;
   const redis = life.own(createRedis(config.REDIS_URL, 'request'), (owned) => owned.disconnect());
-  await connectRedis(redis, { logger, readiness });
+  await connectRedis(redis, { logger, readiness, metrics });
   const onBroken = reportOnce((broken) => {
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);

@@ -66,7 +66,7 @@ export async function listenEdge(
   const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const bootstrapKey = config.GATEWAY_BOOTSTRAP_KEY;
   const prepare = bootstrapKey === undefined ? undefined : () => keys.ensureBootstrapKey(bootstrapKey);
-  await connectRedis(redis, { logger, readiness, prepare });
+  await connectRedis(redis, { logger, readiness, metrics, prepare });
 
   const admission = life.own(createAdmission({ redis }), (owned) => owned.close());
   const keepSumsDays = config.USAGE_SUMS_DAYS;

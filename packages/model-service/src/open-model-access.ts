@@ -51,7 +51,7 @@ export async function openModelAccess({
     (opened) => opened.close(),
   );
   showSlots(metrics, upstream);
-  await connectRedis(redis, { logger, readiness: life.readiness });
+  await connectRedis(redis, { logger, readiness: life.readiness, metrics });
   await follow();
   showRests(metrics, upstream);
   const { now } = Date;

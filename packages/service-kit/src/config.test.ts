@@ -53,10 +53,13 @@ test('settings that are missing or wrong are all named', () => {
 test.for([
   [{ PORT: '65536' }, '  PORT: must be between 0 and 65535'],
   [{ PORT: '-1' }, '  PORT: must be a whole number'],
-  [{ REDIS_URL: 'http://x' }, '  REDIS_URL: must be a redis:// or rediss:// URL'],
+  [
+    { REDIS_URL: 'http://x' },
+    '  REDIS_URL: must be a redis:// or rediss:// URL, or redis+sentinel:// or rediss+sentinel:// for sentinels',
+  ],
   [
     { REDIS_URL: 'redis://pa#55word@redis:6379' },
-    '  REDIS_URL: must have its password percent-encoded: "#" as %23',
+    '  REDIS_URL: must have its password percent-encoded: "#" as %23, "/" as %2F, "?" as %3F, "%" as %25',
   ],
   [{ PUBLIC_URL: 'example.com' }, '  PUBLIC_URL: must be an http or https URL'],
   [{ ZONE: 'Mars/Olympus' }, '  ZONE: must be the name of a time zone, such as Europe/Berlin or UTC'],

@@ -1,10 +1,13 @@
 import { getHeapStatistics } from 'node:v8';
 import { ConfigError } from '@gateway/contracts/config-error';
 import { ownEnvironment } from '@gateway/contracts/environment';
+import { openRedisSecrets, problemOf } from '@gateway/redis/place/redis-secrets';
+import { parseRedisUrl, redisUrlOf } from '@gateway/redis/place/redis-url';
 import { z } from 'zod';
 
 /**
  * Reads a process's settings from its environment, once. An empty variable counts as absent, and white space around a value not at all.
+ * The files that belong to a Redis become part of its URL.
  *
  * @throws {ConfigError} naming every variable that is missing or wrong, never its value
  */
@@ -12,7 +15,9 @@ export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,
   env: Record<string, string | undefined>,
 ): z.infer<Schema> {
-  const present = Object.fromEntries(Object.entries(ownEnvironment(env)).filter(([, value]) => value !== ''));
+  const own = ownEnvironment(env);
+  const whole = { ...own, REDIS_URL: redisUrlOf(own) ?? '' };
+  const present = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== ''));
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {
@@ -89,11 +94,12 @@ export const setting = {
         context.addIssue({ code: 'custom', message: TEXTS_EXPECTED });
         return z.NEVER;
       }),
+  /** With everything that belongs to it: see `parseRedisUrl`. */
   redisUrl: () =>
-    z
-      .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' })
-      // A password with one of these would be taken for a host, which messages name.
-      .refine((text) => URL.parse(text)?.hash === '', 'must have its password percent-encoded: "#" as %23'),
+    z.string().superRefine((url, context) => {
+      const problem = problemOf(() => openRedisSecrets(parseRedisUrl(url)));
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
   /** The time zone of budget periods, which begin at its midnight; the same for all processes. */
   timeZone: () =>
     z

@@ -13,6 +13,10 @@ export interface Metrics {
   budgetNear(): void;
   /** Something stored that could not be read and was left out. */
   brokenRecord(kind: string): void;
+  /** Redis is another one than before, or has lost its history. */
+  redisReplaced(): void;
+  /** Usage that Redis had confirmed and then lost, which was accounted again. */
+  usageRestored(count: number): void;
 }
 
 /** Where metrics are registered. */
@@ -137,11 +141,23 @@ function metricsIn(registry: Registry): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
+  const redisReplaced = new Counter({
+    name: 'gateway_redis_replaced_total',
+    help: 'Failovers and restarts of Redis, as this process has seen them',
+    registers: [registry],
+  });
+  const usageRestored = new Counter({
+    name: 'gateway_usage_restored_total',
+    help: 'Settled requests that Redis had confirmed and lost in a failover, and that were settled again',
+    registers: [registry],
+  });
   return {
     registry,
     refused: (reason) => refused.inc({ reason }),
     budgetNear: () => budgetNear.inc(),
     brokenRecord: (kind) => brokenRecords.inc({ kind }),
+    redisReplaced: () => redisReplaced.inc(),
+    usageRestored: (count) => usageRestored.inc(count),
     request: ({ endpoint, status, outcome }, durationMs) => {
       requests.inc({ endpoint, status, outcome });
       duration.observe({ endpoint, outcome }, durationMs / 1000);

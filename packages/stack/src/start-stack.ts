@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Environment } from '@gateway/contracts/environment';
 import { ownEnvironment } from '@gateway/contracts/environment';
+import { NO_REDIS_FILES, redisUrlOf } from '@gateway/redis/place/redis-url';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { loadConfiguration } from '@gateway/upstream/configuration/load-configuration';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -112,22 +113,24 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
 
   const secrets = await loadSecrets(dataFolder.path, env);
   const drainMs = Number(env.DRAIN_DELAY_MS || 0) + Number(env.DRAIN_TIMEOUT_MS || DRAIN_TIMEOUT_MS);
-  if (env.REDIS_URL) {
+  const givenUrl = redisUrlOf(env);
+  if (givenUrl !== undefined) {
     // Its client is a third of what this process would load, and the stack's own Redis does not need it.
     const { checkRedis } = await import('./redis/check-redis.ts');
-    await checkRedis(env.REDIS_URL, report);
+    await checkRedis(givenUrl, report);
   }
-  const redis = env.REDIS_URL
-    ? null
-    : await startRedis({
-        dataFolder: dataFolder.path,
-        password: secrets.redisPassword,
-        signal,
-        restarts,
-        report,
-      });
+  const redis =
+    givenUrl !== undefined
+      ? null
+      : await startRedis({
+          dataFolder: dataFolder.path,
+          password: secrets.redisPassword,
+          signal,
+          restarts,
+          report,
+        });
   if (redis) fleet.add(WAVES.redis, redis.supervised, GRACE_MS);
-  const redisUrl = redis?.supervised.current().url ?? env.REDIS_URL ?? '';
+  const redisUrl = redis?.supervised.current().url ?? givenUrl ?? '';
 
   const instanceKey = newInstanceKey();
   const isKnown = (port: ProcessRow['port']) => port !== null && port.variable in addresses.ports;
@@ -146,6 +149,7 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
       PUBLIC_URL: env.PUBLIC_URL || addresses.edgeUrl,
       EDGE_URL: addresses.edgeUrl,
       REDIS_URL: redisUrl,
+      ...NO_REDIS_FILES,
       GATEWAY_DATA_DIR: dataFolder.path,
       GATEWAY_SECRET: secrets.secret,
       GATEWAY_BOOTSTRAP_KEY: secrets.bootstrapKey,

@@ -1,5 +1,7 @@
 import { ConfigError } from '@gateway/contracts/config-error';
+import { connectFailure } from '@gateway/redis/connection/connect-failure';
 import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 /** The part of a Redis client that is needed (ioredis, made with `lazyConnect`). */
@@ -8,12 +10,13 @@ interface RedisConnection {
   connect(): Promise<unknown>;
   /** Writes only where the key exists. */
   set(key: string, value: string, condition: 'XX'): Promise<unknown>;
-  on(event: 'error' | 'close' | 'ready', listener: (error?: unknown) => void): unknown;
+  on(event: 'error' | 'close' | 'ready' | 'replaced', listener: (error?: unknown) => void): unknown;
 }
 
 interface ConnectOptions {
   readonly logger: Logger;
   readonly readiness: Readiness;
+  readonly metrics: Pick<Metrics, 'redisReplaced'>;
   /** Runs now and after every reconnection, since Redis may have lost its data. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -23,14 +26,14 @@ const NO_KEY = 'gateway:takes-writes';
 
 /**
  * Connects to the Redis that the process needs, and makes the process's readiness depend on it. Logs once when it goes
- * away and once when it is back; the same when it answers but refuses writes (out of memory, a replica, a full
+ * away, once when it is back, and when it is another one than before; the same when it answers but refuses writes (out of memory, a replica, a full
  * disk, too few replicas).
  *
  * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
  */
 export async function connectRedis(
   redis: RedisConnection,
-  { logger, readiness, prepare }: ConnectOptions,
+  { logger, readiness, metrics, prepare }: ConnectOptions,
 ): Promise<void> {
   let lastError: unknown;
   let away = false;
@@ -54,13 +57,17 @@ export async function connectRedis(
       throw new ConfigError(
         `Redis at REDIS_URL refuses commands (${refusal.message}). Correct its settings, or the URL.`,
       );
-    const reason = lastError instanceof Error ? ` (${lastError.message})` : '';
+    const reason = lastError instanceof Error ? ` (${connectFailure(lastError)})` : '';
     throw new ConfigError(`Redis does not answer at REDIS_URL${reason}. Start it, or correct the URL.`);
   }
   redis.on('close', () => {
     if (away || redis.status === 'end') return;
     away = true;
     logger.warn({ err: lastError }, 'redis is away');
+  });
+  redis.on('replaced', () => {
+    metrics.redisReplaced();
+    logger.warn('redis is another one after a failover or a restart: what it confirmed last may be lost');
   });
   redis.on('ready', () => {
     away = false;

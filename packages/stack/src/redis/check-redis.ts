@@ -1,14 +1,15 @@
-import { errorMessage } from '@gateway/contracts/error-message';
+import { connectFailure } from '@gateway/redis/connection/connect-failure';
 import { createRedis } from '@gateway/redis/open-redis';
+import { openRedisSecrets, problemOf } from '@gateway/redis/place/redis-secrets';
+import { parseRedisUrl, shownPlace } from '@gateway/redis/place/redis-url';
 import { isNewEnough } from '@gateway/redis-server/find-redis-server';
 import { StartError } from '../start-error.ts';
 
-/** Host and port, without user and password. */
-export function redisAddress(url: string): string {
-  if (!URL.canParse(url) || !/^rediss?:$/.test(new URL(url).protocol))
-    throw new StartError('REDIS_URL is not a redis:// or rediss:// URL.');
-  const { hostname, port } = new URL(url);
-  return `${hostname}:${port || 6379}`;
+/** Hosts and ports, without user and password. @throws StartError for a URL that cannot be used */
+function redisAddress(url: string): string {
+  const problem = problemOf(() => openRedisSecrets(parseRedisUrl(url)));
+  if (problem !== undefined) throw new StartError(`REDIS_URL ${problem}.`);
+  return shownPlace(parseRedisUrl(url));
 }
 
 /**
@@ -19,9 +20,9 @@ export function redisAddress(url: string): string {
 export async function checkRedis(url: string, warn: (line: string) => void): Promise<void> {
   const address = redisAddress(url);
   const redis = createRedis(url, 'once');
-  let lastError = '';
+  let lastError: unknown;
   redis.on('error', (error: Error) => {
-    lastError = error.message;
+    lastError = error;
   });
   try {
     await redis.connect();
@@ -37,7 +38,7 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
       );
   } catch (error) {
     if (error instanceof StartError) throw error;
-    const reason = lastError || errorMessage(error);
+    const reason = connectFailure(lastError ?? error);
     throw new StartError(`The Redis at ${address} (REDIS_URL) does not answer: ${reason}`);
   } finally {
     redis.disconnect();

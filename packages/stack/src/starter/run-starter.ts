@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { ownEnvironment } from '@gateway/contracts/environment';
+import { parseRedisUrl, shownPlace } from '@gateway/redis/place/redis-url';
 import { releaseMemory } from '@gateway/service-kit/life/release-memory';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { createLinePrinter, wantsPretty } from '../printing/line-printer.ts';
 import { processModeOf } from '../processes/process-table.ts';
-import { redisAddress } from '../redis/check-redis.ts';
 import { sourceOf } from '../secrets.ts';
 import { StartError } from '../start-error.ts';
 import { type Stack, startStack } from '../start-stack.ts';
@@ -78,7 +78,7 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
     write(
       startMessage({
         stack,
-        redisAddress: redisAddress(stack.redisUrl),
+        redisAddress: shownPlace(parseRedisUrl(stack.redisUrl)),
         configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
         dataDir: resolve(dataDir),
         sources: stdout.isTTY
