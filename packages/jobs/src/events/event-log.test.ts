@@ -113,3 +113,16 @@ test('readers whose connection was lost look again', async () => {
   await log.end('one', end);
   expect(await reading).toEqual(['0 a']);
 });
+
+test('entries that a failover lost leave a gap, and a reader who had them misses none of the next', async () => {
+  const { entries: key } = keysOf('one');
+  await append('0', '1');
+  const replica = await redis.dumpBuffer(key);
+  await append('2', '3');
+  const reader = readAll(3);
+  await redis.restore(key, 0, replica, 'REPLACE');
+  await append('4');
+  await log.end('one', { ...end, entries: [['last']] });
+  expect(await reader).toEqual(['4 4', '5 last']);
+  expect(await readAll()).toEqual(['0 0', '1 1', '4 4', '5 last']);
+});

@@ -70,10 +70,14 @@ interface LogOptions {
 const WRITE = readScript(new URL('./write-log.lua', import.meta.url));
 /** Entries that are read in one round trip. */
 const PAGE = 200;
+/** Logs whose length is known. Of others the length is what Redis has. */
+const MAX_KNOWN = 1000;
 
 export function createEventLog(options: LogOptions): EventLog {
   const { redis, keysOf, names, maxBytes, beyond, begins, unendedSeconds } = options;
-  const writeLog = defineScript(redis, 'gatewayWriteLog', WRITE, z.number());
+  const writeLog = defineScript(redis, 'gatewayWriteLog', WRITE, z.tuple([z.number(), z.number()]));
+  /** How many entries the logs have that this process writes, for some of them. */
+  const known = new Map<string, number>();
   const bounds = { names, maxBytes, drops: beyond === 'drop-oldest' };
 
   const write = async (
@@ -83,8 +87,15 @@ export function createEventLog(options: LogOptions): EventLog {
     entries: readonly (readonly string[])[],
   ): Promise<boolean> => {
     const keys = keysOf(id);
-    const given = JSON.stringify({ ...bounds, ...how, fields: fields.length / 2 });
-    return (await writeLog([keys.head, keys.entries], given, ...fields, ...entries.flat())) === 1;
+    const given = { ...bounds, ...how, fields: fields.length / 2, known: known.get(id) ?? 0 };
+    const args = [JSON.stringify(given), ...fields, ...entries.flat()];
+    const [isWritten, count] = await writeLog([keys.head, keys.entries], ...args);
+    known.delete(id);
+    const isOver = 'ends' in how || isWritten === 0;
+    if (!isOver) known.set(id, count);
+    const [oldest] = known.keys();
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+    return isWritten === 1;
   };
 
   return {
@@ -114,6 +125,7 @@ export function createEventLog(options: LogOptions): EventLog {
       };
     },
     remove: async (id) => {
+      known.delete(id);
       const keys = keysOf(id);
       await redis.multi().del(keys.head, keys.entries).publish(keys.entries, '').exec();
     },

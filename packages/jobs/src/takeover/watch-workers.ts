@@ -42,7 +42,13 @@ export function watchWorkers(options: WatchOptions): { close(): void } {
     byWorker.delete('');
     return byWorker;
   };
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
+  redis.on('ready', () => {
+    reconnectedMs = performance.now();
+  });
   const check = async (): Promise<void> => {
+    // After a failover others may take some seconds longer to notice that their Redis is gone.
+    if (performance.now() - reconnectedMs < 2 * graceMs) return;
     // One of all workers is enough.
     if ((await redis.set(key('watched'), '1', 'PX', checkMs, 'NX')) === null) return;
     await turns.releaseAllParked();

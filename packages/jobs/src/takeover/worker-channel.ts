@@ -42,7 +42,7 @@ export async function openWorkerChannel(options: ChannelOptions): Promise<Worker
     [ASK_CHANNEL]: (jobId) => running.has(jobId) && redis.publish(ANSWER_CHANNEL, jobId).catch(onError),
     [ANSWER_CHANNEL]: (jobId) => waiting.get(jobId)?.(),
   };
-  const subscriber = await openRedis(redisUrl, 'worker', onError);
+  const subscriber = await openRedis(redisUrl, 'listener', onError);
   subscriber.on('message', (channel, jobId) => listeners[channel]?.(jobId));
   const own = workerId === undefined ? [] : [workerChannel(workerId)];
   await subscriber.subscribe(...own, ...Object.keys(listeners));

@@ -19,6 +19,8 @@ export interface LedgerOptions {
   /** Over the same connection. */
   readonly batch?: OperationBatch;
   readonly onBroken?: ReportBroken;
+  /** Called with each record that Redis has confirmed, as JSON. */
+  readonly onRecorded?: (record: string) => void;
 }
 
 /** What a request reserves before the upstream is called. */
@@ -107,7 +109,7 @@ function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
 export function createLedger(options: LedgerOptions): Ledger {
   const { redis, now, keepRecordsDays, keepSumsDays } = options;
   const { clock = redisClock, batch = createOperationBatch({ redis, clock }) } = options;
-  const { onBroken = () => undefined } = options;
+  const { onBroken = () => undefined, onRecorded = () => undefined } = options;
 
   const [hourOf, beginningHourOf] = [createHourNames(), createHourNames()];
 
@@ -145,15 +147,18 @@ export function createLedger(options: LedgerOptions): Ledger {
     const record: UsageRecord = { ...subject, ...result };
     const buckets = latencyBuckets(record);
     const { tokens = 0, images = 0, audioMs = 0, microUsd = 0 } = amountsOf(result);
-    return runSettle(subject, mode, [
+    const text = JSON.stringify(record);
+    const isSettled = await runSettle(subject, mode, [
       ...[tokens, images, audioMs, microUsd],
-      JSON.stringify(record),
+      text,
       keepRecordsDays * SECONDS_PER_DAY,
       keepSumsDays * SECONDS_PER_DAY,
       sumPrefix(groupsOf(record)),
       ...[buckets.length, ...buckets],
       ...sumsOf(record),
     ]);
+    if (isSettled) onRecorded(text);
+    return isSettled;
   };
 
   const giveBack = async (id: string): Promise<void> => {

@@ -2,7 +2,7 @@ import { errorMessage } from '@gateway/contracts/error-message';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import { soundUsage } from '@gateway/contracts/usage/sound-usage';
-import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import { UsageRecord, type UsageResult, type UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Charge } from '../ledger/charge.ts';
 import { type AdmittedAndReserved, amountsOf, type Ledger, type Reserved } from '../ledger/ledger.ts';
 import type { Rate } from '../limits/rate-limit-headers.ts';
@@ -37,6 +37,7 @@ export interface MeterProblem {
     | 'release'
     | 'sweep'
     | 'replay'
+    | 'restored'
     | 'broken record';
   /** Only the error's message: Redis' errors contain whole commands. */
   readonly reason: string;
@@ -97,6 +98,11 @@ export interface Meter {
    * whatever a caller sends who learns of an end after that.
    */
   sent(): Promise<void>;
+  /**
+   * Settles again what Redis had confirmed, each as JSON, after it was set back: what it still knows is not settled twice.
+   * Resolves to how many it had lost; it never fails.
+   */
+  restore(records: readonly string[]): Promise<number>;
   /** Waits for the settlements that are running. */
   close(): Promise<void>;
 }
@@ -267,6 +273,16 @@ export function createMeter(options: MeterOptions): Meter {
     resume: (subject) => metered(subject, Promise.resolve(true)),
     settleOnce: (subject, result) => track(settleOrSpool({ record: { ...subject, ...result } })),
     sent: () => ledger.sent(),
+    restore: async (records) => {
+      const usages = records.map((record) => ({ record: UsageRecord.parse(JSON.parse(record)) }));
+      const lost = (await Promise.all(usages.map((usage) => track(settleOrSpool(usage))))).filter(Boolean);
+      if (lost.length > 0)
+        report({
+          what: 'restored',
+          reason: `Redis was set back: ${lost.length} of the last ${usages.length} settlements were lost and are made again`,
+        });
+      return lost.length;
+    },
     close: async () => {
       clearInterval(timer);
       if (settling > 0)

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { REPLACED } from '@gateway/redis/connection/redis-client';
 import type { Redis } from 'ioredis';
 import { createOperationBatch, type OperationBatch } from '../batch/operation-batch.ts';
 import { type BrokenRecord, reportOnce } from '../broken-records.ts';
 import { createLedger } from '../ledger/ledger.ts';
 import type { RefusalCounts } from '../usage/refusal-counts.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
+import { createRecentSettlements } from './recent-settlements.ts';
 import type { RefusedFor } from './refusal.ts';
 import { openUsageSpool } from './usage-spool.ts';
 
@@ -23,6 +25,7 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
     refused(reason: RefusedFor): void;
     budgetNear(): void;
     brokenRecord(kind: BrokenRecord['kind']): void;
+    usageRestored(count: number): void;
   };
   readonly refusals: Pick<RefusalCounts, 'add'>;
   readonly now: () => number;
@@ -46,8 +49,17 @@ export async function openMeter({
     report({ what: 'broken record', reason: `${kind} ${id}` });
     metrics.brokenRecord(kind);
   });
-  return createMeter({
-    ledger: createLedger({ redis, batch, now, keepRecordsDays, keepSumsDays, onBroken }),
+  const recent = createRecentSettlements(() => performance.now());
+  const meter = createMeter({
+    ledger: createLedger({
+      redis,
+      batch,
+      now,
+      keepRecordsDays,
+      keepSumsDays,
+      onBroken,
+      onRecorded: recent.add,
+    }),
     spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now, onBroken),
     now,
     timeZone: settings.GATEWAY_TIME_ZONE,
@@ -58,4 +70,6 @@ export async function openMeter({
     },
     onBudgetNear: () => metrics.budgetNear(),
   });
+  redis.on(REPLACED, () => void meter.restore(recent.take()).then(metrics.usageRestored));
+  return meter;
 }
