@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startRedis } from '@gateway/testkit/start-redis';
+import { startRedisGroup } from '@gateway/redis/testing/start-redis-group';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createKey } from './support/admin-keys.ts';
@@ -9,23 +11,31 @@ import { startGateway } from './support/start-gateway.ts';
 
 const PASSWORD = 'pa55word';
 
-/** The commands of the Redis user that the documentation recommends. */
-async function documentedUser(): Promise<string[]> {
-  const text = await readFile(join(import.meta.dirname, '../docs/operations.md'), 'utf8');
-  const [, rules = ''] = /^ *ACL SETUSER gateway (.+)$/m.exec(text) ?? [];
+/** The rights that the documentation recommends for a user. */
+async function documentedRights(user: string): Promise<string[]> {
+  const text = await readFile(join(import.meta.dirname, '../docs/redis.md'), 'utf8');
+  const [, rules = ''] = new RegExp(`^ACL SETUSER ${user} (.+)$`, 'm').exec(text) ?? [];
   return rules.replace('PASSWORD', PASSWORD).split(' ');
 }
 
-test('a user of Redis with the documented rights is enough for text, media, limits, webhooks and the admin API', async () => {
-  const server = await startRedis();
-  onTestFinished(server.close);
-  const redis = new Redis(server.url);
-  onTestFinished(() => redis.disconnect());
-  await redis.call('ACL', 'SETUSER', 'gateway', ...(await documentedUser()));
-  const url = new URL(server.url);
-  url.username = 'gateway';
-  url.password = PASSWORD;
-  const gateway = await startGateway({ env: { REDIS_URL: url.href } });
+test('users of Redis and its sentinel with the documented rights are enough for text, media, limits, webhooks and the admin API, also with a new password', async () => {
+  const group = await startRedisGroup({ replicas: 0, sentinels: 1 });
+  onTestFinished(() => group[Symbol.asyncDispose]());
+  const folder = await temporaryFolder();
+  onTestFinished(folder.close);
+  const [redis, sentinel] = [...group.nodes, ...group.sentinels].map(({ url: server }) => {
+    const admin = new Redis(server, { enableReadyCheck: false });
+    onTestFinished(() => admin.disconnect());
+    return admin;
+  });
+  if (redis === undefined || sentinel === undefined) throw new Error('both were started');
+  await redis.call('ACL', 'SETUSER', 'gateway', ...(await documentedRights('gateway')));
+  await sentinel.call('ACL', 'SETUSER', 'watch', ...(await documentedRights('watch')));
+  await sentinel.call('ACL', 'SETUSER', 'default', 'resetpass', '-@all');
+  const passwordFile = join(folder.path, 'password');
+  await writeFile(passwordFile, PASSWORD);
+  const url = `${group.url.replace('://', '://gateway@')}?sentinelUser=watch&sentinelPassword=${PASSWORD}`;
+  const gateway = await startGateway({ env: { REDIS_URL: url, REDIS_PASSWORD_FILE: passwordFile } });
   onTestFinished(gateway.close);
 
   const { key } = await createKey(gateway.stack, {
@@ -78,4 +88,10 @@ test('a user of Redis with the documented rights is enough for text, media, limi
       200,
     );
   expect(await redis.call('ACL', 'LOG')).toEqual([]);
+
+  await redis.call('ACL', 'SETUSER', 'gateway', 'resetpass', '>another');
+  await writeFile(passwordFile, 'another');
+  await redis.call('CLIENT', 'KILL', 'USER', 'gateway');
+  await waitFor(async () => (await gateway.fetch('/readyz')).status === 200);
+  await ask('/v1/images/generations', { json: { model: 'dall-e-3', prompt: 'A lighthouse' } });
 });
