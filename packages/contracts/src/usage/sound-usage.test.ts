@@ -54,3 +54,11 @@ test('any other mistake leaves only the estimate and the outcome', () => {
   expect(usage).toEqual({ ...estimate, outcome: 'cut' });
   expect(UsageResult.safeParse(usage).success).toBe(true);
 });
+
+test('what failed at every channel counts for the last one that was tried', () => {
+  const attempts = '"one";outcome=failed;status=500;ms=81, "two";account="b";outcome=unreachable;ms=12';
+  const failed = { ...reported, outcome: 'failed' as const, channel: null, detail: { attempts } };
+  expect(soundUsage(failed, estimate).usage.channel).toBe('two');
+  expect(soundUsage({ ...failed, detail: {} }, estimate).usage.channel).toBeNull();
+  expect(soundUsage({ ...failed, channel: 'three' }, estimate).usage.channel).toBe('three');
+});

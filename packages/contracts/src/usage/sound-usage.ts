@@ -1,15 +1,18 @@
+import { lastChannelIn } from './usage-detail.ts';
 import { UsageResult } from './usage-record.ts';
 
 /**
- * A request's outcome in numbers that the ledger can hold: counts and costs are whole numbers from 0 on. If one is not,
- * the estimate replaces the whole consumption, so that no reply of a provider prevents the record.
+ * A request's outcome as the ledger can hold it: counts and costs are whole numbers from 0 on. If one is not, the estimate replaces the
+ * whole consumption, so that no reply of a provider prevents the record. What failed at every channel counts for the last one.
  *
  * @returns the usage, and the members that were wrong
  */
 export function soundUsage(
-  result: UsageResult,
+  given: UsageResult,
   estimate: UsageResult,
 ): { readonly usage: UsageResult; readonly wrong: readonly string[] } {
+  const attempts = given.channel === null ? given.detail?.attempts : undefined;
+  const result = attempts === undefined ? given : { ...given, channel: lastChannelIn(attempts) };
   if (hasSoundNumbers(result)) return { usage: result, wrong: [] };
   const wrong = wrongMembers(result);
   if (wrong.length === 0) return { usage: result, wrong };

@@ -53,6 +53,10 @@ export type UsageDetail = z.infer<typeof UsageDetail>;
 /** The header that lists the attempts for a request, as a structured list (RFC 9651). Errors of jobs carry it to their callers. */
 export const ATTEMPTS_HEADER = 'x-gateway-attempts';
 
+/** The channel of the last attempt in a list of attempts; null where there is none. Names of channels have no quotes. */
+export const lastChannelIn = (attempts: string): string | null =>
+  /^"([^"]*)"/.exec(attempts.split(', ').at(-1) ?? '')?.[1] ?? null;
+
 /** What a record says of the error that its request ended with. */
 export function failureDetail(error: GatewayError, dialect: Dialect): UsageDetail {
   const attempts = error.options.headers?.[ATTEMPTS_HEADER]?.slice(0, MAX_DETAIL_LENGTH);
