@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -280,6 +280,24 @@ test('values.yaml has every value that the schema knows, and the schema every on
     for (const [name, inner] of Object.entries(known)) compare(inner, found[name], `${path}.${name}`);
   };
   compare(schema, values, 'values');
+});
+
+test('every value is read by a template', async () => {
+  const folder = join(CHART, 'templates');
+  const files = (await readdir(folder)).filter((name) => /\.(?:yaml|tpl)$/.test(name));
+  const templates = (await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))).join('\n');
+  const values = Tree.parse(parse(await readFile(join(CHART, 'values.yaml'), 'utf8')));
+  const namesIn = (tree: z.infer<typeof Tree>): string[] =>
+    Object.entries(tree).flatMap(([name, value]) => {
+      const inner = Tree.safeParse(value);
+      const isWhole = name === 'resources' || !inner.success || Object.keys(inner.data).length === 0;
+      return isWhole ? [name] : namesIn(inner.data);
+    });
+  // A number of jobs stands for a queue of `_processes.tpl`.
+  const isRead = (name: string) => new RegExp(`[."]${name}\\b|queues: .*\\b${name}\\b`).test(templates);
+  const names = namesIn(values);
+  expect(names.length).toBeGreaterThan(60);
+  expect(names.filter((name) => !isRead(name))).toEqual([]);
 });
 
 test('helm lint has nothing to say against it', async () => {
