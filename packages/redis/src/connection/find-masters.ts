@@ -3,8 +3,9 @@ import { errorMessage } from '@gateway/contracts/error-message';
 import { Redis } from 'ioredis';
 import type { RedisSecrets } from '../place/redis-secrets.ts';
 import { type RedisAddress, type RedisPlace, shownAddress } from '../place/redis-url.ts';
+import { within } from '../within.ts';
 
-/** How long a sentinel may take to answer. It has its answer in memory. */
+/** How long a sentinel may take to answer, which has its answer in memory; and a name server before. */
 const ANSWER_MS = 1000;
 
 /** One sentinel's answer: an address, null where it knows no such master, or why there is none. */
@@ -66,7 +67,8 @@ function firstMajority(asked: readonly Promise<Answer>[]): Promise<readonly Answ
 
 /** A name may stand for several sentinels, as a headless service does. */
 async function allOf({ host, port }: RedisAddress): Promise<readonly (RedisAddress & { name: string })[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
+  const looking = lookup(host, { all: true }).catch(() => []);
+  const found = await within(ANSWER_MS, looking, () => []);
   const hosts = found.length === 0 ? [host] : found.map(({ address }) => address);
   return hosts.map((address) => ({ host: address, port, name: host }));
 }

@@ -23,7 +23,7 @@ test.for([
   ['rediss://redis?caFile=%2Fca.pem', 'redis:6379', { tls: { caFile: '/ca.pem' } }],
   [
     'redis+sentinel://user:pass@one,two:26380,[::1]/main/3?sentinelUser=watch&sentinelPassword=p%26',
-    'main at one:26379, two:26380, [::1]:26379',
+    'one:26379,two:26380,[::1]:26379/main',
     {
       masterName: 'main',
       db: 3,
@@ -33,8 +33,8 @@ test.for([
       sentinelTls: null,
     },
   ],
-  ['rediss+sentinel://s/main', 'main at s:26379', { tls: {}, sentinelTls: {} }],
-  ['rediss+sentinel://s/main?sentinelTls=false', 'main at s:26379', { tls: {}, sentinelTls: null }],
+  ['rediss+sentinel://s/main', 's:26379/main', { tls: {}, sentinelTls: {} }],
+  ['rediss+sentinel://s/main?sentinelTls=false', 's:26379/main', { tls: {}, sentinelTls: null }],
 ] as const)('%s is understood', ([url, shown, expected]) => {
   const place = parseRedisUrl(url);
   expect(place).toMatchObject(expected);

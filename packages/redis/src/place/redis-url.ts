@@ -161,9 +161,9 @@ export function parseRedisUrl(url: string): RedisPlace {
   };
 }
 
-/** Hosts and ports, without users and passwords. */
+/** Hosts and ports, and the master's name behind those of sentinels; without users and passwords. */
 export const shownPlace = ({ addresses, masterName }: RedisPlace): string =>
-  `${masterName === null ? '' : `${masterName} at `}${addresses.map(shownAddress).join(', ')}`;
+  `${addresses.map(shownAddress).join(',')}${masterName === null ? '' : `/${masterName}`}`;
 
 export const shownAddress = ({ host, port }: RedisAddress): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
