@@ -2,7 +2,8 @@ import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { type CountTask, countTask } from './count-task.ts';
 import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
 import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
-import { type InputTask, type ItemColumns, inputTask } from './input-task.ts';
+import { type InputTask, inputTask } from './input-task.ts';
+import type { ItemColumns } from './item-columns.ts';
 import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
 import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
 import {

@@ -1,14 +1,14 @@
 import { type EarlierItems, holdsCompactions, shownCount, wholeBody } from '../call/history/whole-body.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { type DroppedList, droppedList } from './dropped.ts';
+import { type ItemColumns, type NamedColumns, namedIn, storedItemsIn } from './item-columns.ts';
 import { bufferOf, sharedText } from './shared-bytes.ts';
 
 export interface WholeTask {
   readonly bytes: Uint8Array;
-  /** The items of the window: lists of texts are handed over in a tenth of the time that objects take. */
-  readonly jsons: readonly string[];
-  readonly makers: readonly (string | null)[];
-  readonly earlier: Omit<EarlierItems, 'window'>;
+  readonly window: ItemColumns;
+  readonly named: NamedColumns;
+  readonly earlier: Omit<EarlierItems, 'window' | 'named'>;
 }
 
 export interface WholeConversation {
@@ -19,9 +19,10 @@ export interface WholeConversation {
 }
 
 /** Writes a request with the whole conversation instead of the ids that it names. @throws {GatewayError} as `wholeBody` */
-export function wholeTask({ bytes, jsons, makers, earlier }: WholeTask): WholeConversation {
-  const window = jsons.map((json, at) => ({ json, maker: makers[at] ?? null }));
-  const { body, dropped } = wholeBody(parseBody(bufferOf(bytes).toString()), { ...earlier, window });
+export function wholeTask({ bytes, window: columns, named, earlier }: WholeTask): WholeConversation {
+  const window = storedItemsIn(columns);
+  const items = { ...earlier, window, named: namedIn(named) };
+  const { body, dropped } = wholeBody(parseBody(bufferOf(bytes).toString()), items);
   return {
     bytes: sharedText(JSON.stringify(body)),
     dropped: droppedList(dropped),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
-import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 import { IdOrigin } from './origins/id-origins.ts';
 import type { StoredItem } from './store/conversation-store.ts';
+import { parseItem } from './store/item-json.ts';
 import type { NewItem } from './store/window-nodes.ts';
 
 /** Where a stored response was made. */
@@ -27,7 +28,7 @@ export const originIn = (data: JsonObject): ResponseOrigin => ResponseOrigin.par
 /** The response as it was, by what is stored of it. */
 export function responseOf(data: JsonObject, output: readonly StoredItem[]): JsonObject {
   const { [ORIGIN]: _, ...response } = data;
-  return { ...response, output: output.map(({ json }) => parseBody(json)) };
+  return { ...response, output: output.map(({ json }) => parseItem(json)) };
 }
 
 const UNDER_WAY = new Set<unknown>(['queued', 'in_progress']);

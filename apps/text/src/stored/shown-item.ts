@@ -1,9 +1,10 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { COMPACTION_TRIGGER } from '@gateway/contracts/openai/responses';
 import { isObject, type JsonObject, parseObject } from '../wire/json-object.ts';
-import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isJsonObject } from '../wire/raw-json.ts';
 import { isReference } from './response-record.ts';
 import type { StoredItem } from './store/conversation-store.ts';
+import { parseItem } from './store/item-json.ts';
 
 /** How the published description shows an object of a list, whose members may have been left out, or be null, when it was sent. */
 interface Shape {
@@ -130,7 +131,7 @@ const ITEMS: Readonly<Record<string, Shape>> = {
 
 /** An item as lists show it: valid by the published description, whatever was left out when it was sent. */
 export function shownItem({ id, json }: Pick<StoredItem, 'id' | 'json'>): JsonObject {
-  const parsed = parseBody(json);
+  const parsed = parseItem(json);
   const item = isObject(parsed) ? parsed : {};
   const type = item.type ?? 'message';
   if (type !== 'message') {
@@ -155,7 +156,7 @@ const MAX_UNLISTED = 1000;
 export const listedItems = (items: readonly StoredItem[]): readonly StoredItem[] =>
   items.filter(({ json }) => {
     if (json.length > MAX_UNLISTED) return true;
-    const item = parseObject(json);
+    const item = parseObject(String(json));
     return item === null || !(isReference(item) || item.type === COMPACTION_TRIGGER);
   });
 

@@ -2,8 +2,9 @@ import { isCompactionItem } from '@gateway/contracts/openai/responses';
 import type { Dropped } from '../../neutral/losses.ts';
 import { isReference } from '../../stored/response-record.ts';
 import type { StoredItem } from '../../stored/store/conversation-store.ts';
+import { parseItem } from '../../stored/store/item-json.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
 import { isSealedHere } from '../../wire/tokens/compaction-seal.ts';
 import { TOKEN_PREFIX } from '../../wire/tokens/opaque-token.ts';
 import { unreadableCompaction } from './not-found.ts';
@@ -11,7 +12,7 @@ import { unreadableCompaction } from './not-found.ts';
 /** What a request has from earlier responses. */
 export interface EarlierItems {
   /** Come before its own. */
-  readonly window: readonly Pick<StoredItem, 'json' | 'maker'>[];
+  readonly window: readonly StoredItem[];
   /** Those that it names by their ids. */
   readonly named: ReadonlyMap<string, StoredItem>;
   /** The maker whose channel gets it; null where a channel of another protocol does. */
@@ -56,10 +57,10 @@ export const shownCount = ({ window, reader }: Pick<EarlierItems, 'window' | 're
 const COMPACTION = /"type":"compaction(?:_summary)?"/;
 
 export const holdsCompactions = (window: EarlierItems['window']): boolean =>
-  window.some(({ json }) => COMPACTION.test(json));
+  window.some(({ json }) => COMPACTION.test(String(json)));
 
 function shownTo(reader: string | null, { json, maker }: Pick<StoredItem, 'json' | 'maker'>): unknown {
-  const item = parseBody(json);
+  const item = parseItem(json);
   const isForeign = reader !== null && maker !== null && maker !== reader;
   return isForeign && isJsonObject(item) ? foreignItem(item) : item;
 }

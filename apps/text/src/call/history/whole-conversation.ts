@@ -1,6 +1,7 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import { allDropped } from '../../large/dropped.ts';
 import { inThread } from '../../large/in-thread.ts';
+import { columnsOf, namedColumns } from '../../large/item-columns.ts';
 import { bufferOf, isLarge, MAX_ITEMS_HERE, sharedBytes } from '../../large/shared-bytes.ts';
 import type { Dropped } from '../../neutral/losses.ts';
 import { makerAt, makerName } from '../../stored/origins/maker.ts';
@@ -44,14 +45,14 @@ function wholeRequest(request: TextRequest, earlier: EarlierItems): TextRequest 
   };
 }
 
-async function largeWhole(call: TextCall, { window, ...earlier }: EarlierItems): Promise<TextRequest> {
+async function largeWhole(call: TextCall, { window, named, ...earlier }: EarlierItems): Promise<TextRequest> {
   const { request } = call;
   const whole = await inThread(
     'whole',
     {
       bytes: sharedBytes(request.bytes),
-      jsons: window.map(({ json }) => json),
-      makers: window.map(({ maker }) => maker),
+      window: columnsOf(window),
+      named: namedColumns(named),
       earlier,
     },
     waitingFor(call),

@@ -15,6 +15,6 @@ export function contextTokens(response: JsonObject): number {
  */
 export function unsizedHistory({ isWhole, continued, items }: History): number {
   if (!isWhole) return Number.POSITIVE_INFINITY;
-  const named = [...items.values()].map(({ json }) => unsizedTokensOf(json));
+  const named = [...items.values()].map(({ json }) => unsizedTokensOf(String(json)));
   return named.reduce((sum, tokens) => sum + tokens, continued?.tokens ?? 0);
 }

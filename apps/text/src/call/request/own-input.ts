@@ -1,5 +1,5 @@
 import { inThread } from '../../large/in-thread.ts';
-import { itemsIn } from '../../large/input-task.ts';
+import { itemsIn, namedColumns } from '../../large/item-columns.ts';
 import type { MaybePromise } from '../../large/maybe-promise.ts';
 import { isLarge, sharedBytes } from '../../large/shared-bytes.ts';
 import { inputItems } from '../../stored/response-record.ts';
@@ -12,7 +12,7 @@ export function ownInput(call: OpenedCall): MaybePromise<readonly NewItem[]> {
   const { request, history } = call;
   const { bytes, large } = request;
   if (large === null && !isLarge(bytes.length)) return inputItems(parseBody(bytes.toString()), history.items);
-  const task = { bytes: sharedBytes(bytes), referred: history.items };
+  const task = { bytes: sharedBytes(bytes), referred: namedColumns(history.items), owner: history.owner };
   // It is stored although its caller may have left.
   const { owner } = waitingFor(call);
   return inThread('input', task, { owner }).then(itemsIn);

@@ -1,8 +1,8 @@
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import type { NewItem } from '../../stored/store/window-nodes.ts';
+import { type ItemJson, parseItem, typeNamedIn } from '../../stored/store/item-json.ts';
+import { ID_PREFIXES, type NewItem } from '../../stored/store/window-nodes.ts';
 import { type ConversationItem, newItemId, storedConversations } from '../../stored/stored-conversations.ts';
 import { objectOf } from '../../wire/json-object.ts';
-import { parseBody } from '../../wire/raw-json.ts';
 import { spaceOf } from '../history/conversation-space.ts';
 import type { TextCall } from '../request/text-call.ts';
 
@@ -37,7 +37,14 @@ export async function addToConversation(
   return isAdded;
 }
 
+/** A large item is not parsed for it: one whose first type is that of a part of it is a message. */
+function typeOf(json: ItemJson): unknown {
+  if (typeof json === 'string') return objectOf(parseItem(json)).type;
+  const named = typeNamedIn(json) ?? 'message';
+  return ID_PREFIXES.has(named) ? named : 'message';
+}
+
 const withId = (item: NewItem): ConversationItem => ({
   ...item,
-  id: item.id ?? newItemId(objectOf(parseBody(item.json)).type),
+  id: item.id ?? newItemId(typeOf(item.json)),
 });

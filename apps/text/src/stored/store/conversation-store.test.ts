@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createIdOrigins } from '../origins/id-origins.ts';
 import type { ConversationStore, NewRecord, RecordKind } from './conversation-store.ts';
+import { parseItem } from './item-json.ts';
 import { partFilesIn } from './part-files.ts';
 import { createConversationStore } from './redis-conversation-store.ts';
 
@@ -60,7 +61,7 @@ const record = (id: string, rest: Partial<NewRecord> = {}): NewRecord => ({
 const key = (id: string, owner = 'key_one', kind: RecordKind = 'response') => ({ owner, kind, id });
 const contents = async (id: string, items: 'input' | 'output' | 'window', from = store) => {
   const found = await from.read(key(id), { retentionMs: 60_000, items });
-  return found?.items.map(({ json }) => Object(JSON.parse(json)).content);
+  return found?.items.map(({ json }) => Object(parseItem(json)).content);
 };
 
 /** Everything but when something is due. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../wire/json-object.ts';
 import type { IdOrigin, ProviderId } from '../origins/id-origins.ts';
+import type { ItemJson } from './item-json.ts';
 import type { NewItem } from './window-nodes.ts';
 
 /** What has a record: a response, a message of a thread, a conversation. */
@@ -69,7 +70,7 @@ export interface StoredItem {
   /** Its own, or one that the store gives to an item without. */
   readonly id: string;
   /** As it was stored: without an id where it had none. */
-  readonly json: string;
+  readonly json: ItemJson;
   /** The channel that made it; null for what a caller sent. */
   readonly maker: string | null;
 }

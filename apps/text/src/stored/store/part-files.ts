@@ -5,7 +5,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 export interface PartFiles {
   /** The whole or nothing. */
   put(name: string, bytes: Buffer): Promise<void>;
-  /** Null for one that is not there. */
+  /** In memory that threads share; null for one that is not there. */
   get(name: string): Promise<Buffer | null>;
   remove(name: string): Promise<void>;
 }
@@ -20,7 +20,14 @@ export const partFilesIn = (assets: Pick<AssetStore, 'put' | 'open' | 'delete'>)
   },
   get: async (name) => {
     const asset = await assets.open(name);
-    return asset === undefined ? null : asset.bytes();
+    if (asset === undefined) return null;
+    const bytes = Buffer.from(new SharedArrayBuffer(asset.sizeBytes));
+    let at = 0;
+    for await (const chunk of asset.stream()) {
+      bytes.set(chunk, at);
+      at += chunk.length;
+    }
+    return bytes;
   },
   remove: (name) => assets.delete(name),
 });

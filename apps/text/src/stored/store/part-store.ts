@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { ItemJson } from './item-json.ts';
 import { newPartName, type PartFiles } from './part-files.ts';
 import { type StoreScripts, storeNames, unusedFiles } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
@@ -9,10 +10,10 @@ export type Uploads = Readonly<Record<string, { readonly name: string; readonly 
 /** The files of large parts, and Redis' note of those that nothing refers to. */
 export interface PartStore {
   /** Writes parts, each under a name of its own; what no record comes to refer to is swept. */
-  upload(owner: string, parts: ReadonlyMap<string, string>): Promise<Uploads>;
+  upload(owner: string, parts: ReadonlyMap<string, Buffer>): Promise<Uploads>;
   remove(owner: string, names: readonly string[]): Promise<void>;
   /** @throws {GatewayError} `service_unavailable` */
-  text(name: string): Promise<string>;
+  json(name: string): Promise<ItemJson>;
 }
 
 /** Within this time the record follows that refers to a file. */
@@ -26,11 +27,7 @@ export function createPartStore(
   return {
     upload: async (owner, parts) => {
       if (parts.size === 0) return {};
-      const uploads = [...parts].map(([digest, json]) => ({
-        digest,
-        name: newPartName(),
-        bytes: Buffer.from(json),
-      }));
+      const uploads = [...parts].map(([digest, bytes]) => ({ digest, name: newPartName(), bytes }));
       const names = uploads.map(({ name }) => name);
       await announce(storeNames(owner), owner, ANNOUNCED_MS, ...names);
       await inGroups(uploads, ({ name, bytes }) => files.put(name, bytes));
@@ -43,9 +40,9 @@ export function createPartStore(
       await inGroups(names, (name) => files.remove(name));
       await redis.zrem(unusedFiles(owner), ...names);
     },
-    text: async (name) => {
+    json: async (name) => {
       const bytes = await files.get(name).catch(unavailable);
-      return bytes?.toString() ?? unavailable(new Error(`the file ${name} of a conversation is gone`));
+      return bytes ?? unavailable(new Error(`the file ${name} of a conversation is gone`));
     },
   };
 }

@@ -10,6 +10,7 @@ import type {
   StoredItem,
   StoredRecord,
 } from './conversation-store.ts';
+import type { ItemJson } from './item-json.ts';
 import { createKnownDigests } from './known-digests.ts';
 import type { PartFiles } from './part-files.ts';
 import { createPartStore, inGroups } from './part-store.ts';
@@ -70,9 +71,9 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     const isKnown = (digest: string) => trusting && known.has(digest);
     const from = nodes.findLastIndex(({ node }) => isKnown(node)) + 1;
     const sent = nodes.slice(from);
-    const large = new Map<string, string>();
-    for (const { part, json } of sent) if (part !== '' && !isKnown(part)) large.set(part, json);
-    for (const { digest, json } of data.large) if (!isKnown(digest)) large.set(digest, json);
+    const large = new Map<string, Buffer>();
+    for (const part of [...sent.map((node) => node.part), ...data.large])
+      if (part !== null && !isKnown(part.digest)) large.set(part.digest, part.bytes);
     const ids = rememberedIds(received?.ids ?? []);
     const base = from === 0 ? (after?.head ?? '') : nodes[from - 1]?.node;
     const order = {
@@ -107,8 +108,8 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         parent,
         id,
         maker,
-        part,
-        part === '' ? json : '',
+        part?.digest ?? '',
+        json,
       ]),
     );
     if (result === 'stored') {
@@ -128,7 +129,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     json = '',
     file = '',
   ]: readonly string[]): Promise<StoredItem> => {
-    const text = file === '' ? json : await parts.text(file);
+    const text = file === '' ? json : await parts.json(file);
     return { id: id === '' ? itemIdOf(node, text) : id, json: text, maker: maker === '' ? null : maker };
   };
 
@@ -138,10 +139,9 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const { owner, previous, after, input, output } = record;
       if (input.length + output.length > MAX_ITEMS) return 'full';
       const start = { owner, after: after?.head ?? '', previous: previous ?? '' };
-      const prepared = {
-        nodes: windowNodes(start, [...input, ...output]),
-        data: splitData(owner, record.data),
-      };
+      const made = windowNodes(start, [...input, ...output]);
+      const nodes = made instanceof Promise ? await made : made;
+      const prepared = { nodes, data: splitData(owner, record.data) };
       const result = (await tryPut(record, prepared, true)) ?? (await tryPut(record, prepared, false));
       if (result === null) throw new Error('a conversation that a record follows is gone');
       return result;
@@ -161,7 +161,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
         for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
         at = [atRecord, atNode];
         if (atRecord !== '') continue;
-        const record = await recordOf(texts, parts.text);
+        const record = await recordOf(texts, parts.json);
         const isBroken = choice === 'window' ? missing !== '' : missing === keyOf(key);
         const whole = isBroken ? [] : found.reverse();
         return { record, items: await inGroups(whole, itemOf) };
@@ -224,7 +224,7 @@ interface Prepared {
 /** The members of a record, in the order in which its script gives them. */
 async function recordOf(
   values: readonly string[],
-  textIn: (file: string) => Promise<string>,
+  jsonIn: (file: string) => Promise<ItemJson>,
 ): Promise<StoredRecord> {
   const [missing, previous, depth, items, bytes, head = '', next, data = '', large = ''] = values;
   const names = large === '' ? [] : large.split(' ');
@@ -236,7 +236,7 @@ async function recordOf(
     bytes: Number(bytes),
     head,
     continuedBy: idIn(next),
-    data: joinedData(data, await Promise.all(names.map(textIn))),
+    data: joinedData(data, await Promise.all(names.map(jsonIn))),
   };
 }
 

@@ -1,11 +1,24 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { MaybePromise } from '../../large/maybe-promise.ts';
+import { isLarge } from '../../large/shared-bytes.ts';
+import { type ItemJson, typeNamedIn } from './item-json.ts';
 
 /** An item to keep: its JSON, and the id by which a later request may name it. */
 export interface NewItem {
   readonly id: string | null;
-  readonly json: string;
+  readonly json: ItemJson;
+  /** Of bytes: their digest among those of the owner, where it is known. */
+  readonly digest?: string | undefined;
   /** The channel that made it: what its provider sealed returns only there. */
   readonly maker?: string | null;
+}
+
+/** A text that is too large for Redis, such as an item or a list of tools. */
+export interface LargePart {
+  /** Identifies it among its owner's. */
+  readonly digest: string;
+  readonly bytes: Buffer;
 }
 
 /** An item after those before it. Items that begin alike have the same nodes, and are stored once. */
@@ -15,20 +28,29 @@ export interface WindowNode {
   readonly parent: string;
   readonly id: string;
   readonly maker: string;
+  /** Empty where it lies outside of Redis. */
   readonly json: string;
   readonly sizeBytes: number;
-  /** The digest by which it lies outside of Redis; empty for what is small. */
-  readonly part: string;
+  /** What lies outside of Redis; null for what is small. */
+  readonly part: LargePart | null;
 }
 
 /** What is larger lies outside of Redis, in bytes. */
 export const MAX_INLINE_BYTES = 8192;
 
 const DIGEST_CHARACTERS = 32;
-const digestOf = (text: string): string => hash('sha256', text, 'hex').slice(0, DIGEST_CHARACTERS);
+const shortDigest = (digest: string): string => digest.slice(0, DIGEST_CHARACTERS);
+const digestOf = (text: string): string => shortDigest(hash('sha256', text, 'hex'));
 
-/** The digest that identifies one of an owner's large parts. */
-export const partDigest = (owner: string, json: string): string => digestOf(`${owner}\n${json}`);
+/** One of an owner's large parts. */
+export function largePart(owner: string, json: ItemJson): LargePart {
+  const bytes = Buffer.from(json);
+  return { digest: partDigest(owner, bytes), bytes };
+}
+
+/** What identifies a part among its owner's. */
+export const partDigest = (owner: string, bytes: Buffer): string =>
+  shortDigest(createHash('sha256').update(`${owner}\n`).update(bytes).digest('hex'));
 
 interface WindowStart {
   readonly owner: string;
@@ -38,23 +60,54 @@ interface WindowStart {
   readonly previous: string;
 }
 
-/** The nodes of a window's items, in their order. */
-export function windowNodes(
-  { owner, after, previous }: WindowStart,
-  items: readonly NewItem[],
-): WindowNode[] {
-  let parent = after;
-  let seed = after === '' ? previous : after;
-  return items.map(({ id, json, maker }) => {
-    const sizeBytes = Buffer.byteLength(json);
-    const part = sizeBytes > MAX_INLINE_BYTES ? partDigest(owner, json) : '';
-    const node = digestOf(`${owner}\n${seed}\n${part === '' ? json : part}`);
-    const made: WindowNode = { node, parent, id: id ?? '', maker: maker ?? '', json, sizeBytes, part };
-    parent = node;
-    seed = node;
-    return made;
-  });
+/** The nodes of a window's items, in their order; a promise where there is so much of them that they are made in several turns. */
+export function windowNodes(start: WindowStart, items: readonly NewItem[]): MaybePromise<WindowNode[]> {
+  const window = new GrowingWindow(start);
+  // Characters are not more than bytes, and cost nothing to count.
+  const isMuch = isLarge(items.reduce((sum, { json }) => sum + json.length, 0));
+  return isMuch ? inTurns(window, items) : items.map((item) => window.add(item));
 }
+
+async function inTurns(window: GrowingWindow, items: readonly NewItem[]): Promise<WindowNode[]> {
+  const nodes: WindowNode[] = [];
+  let characters = 0;
+  for (const item of items) {
+    nodes.push(window.add(item));
+    characters += item.json.length;
+    if (!isLarge(characters)) continue;
+    characters = 0;
+    await setImmediate();
+  }
+  return nodes;
+}
+
+/** Adds one item after the other. */
+class GrowingWindow {
+  readonly #owner: string;
+  #parent: string;
+  #seed: string;
+
+  constructor({ owner, after, previous }: WindowStart) {
+    this.#owner = owner;
+    this.#parent = after;
+    this.#seed = after === '' ? previous : after;
+  }
+
+  add({ id, json, digest, maker }: NewItem): WindowNode {
+    const owner = this.#owner;
+    const sizeBytes = Buffer.byteLength(json);
+    const part = sizeBytes > MAX_INLINE_BYTES ? partOf(owner, json, digest) : null;
+    const inline = part === null ? String(json) : '';
+    const node = digestOf(`${owner}\n${this.#seed}\n${part?.digest ?? inline}`);
+    const parent = this.#parent;
+    this.#parent = node;
+    this.#seed = node;
+    return { node, parent, id: id ?? '', maker: maker ?? '', json: inline, sizeBytes, part };
+  }
+}
+
+const partOf = (owner: string, json: ItemJson, digest: string | undefined): LargePart =>
+  digest !== undefined && Buffer.isBuffer(json) ? { digest, bytes: json } : largePart(owner, json);
 
 /** How the ids of items begin, by their type. */
 export const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
@@ -66,12 +119,11 @@ export const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
   ['message', 'msg_'],
   ['compaction', 'cmp_'],
 ]);
-const TYPE = /"type":"([a-z_]+)"/;
 const GIVEN_ID = /^[a-z]+_([0-9a-f]{32})$/;
 
 /** The id that an item without one is shown with. */
-export const itemIdOf = (node: string, json: string): string =>
-  (ID_PREFIXES.get(TYPE.exec(json)?.[1] ?? 'message') ?? 'msg_') + node;
+export const itemIdOf = (node: string, json: ItemJson): string =>
+  (ID_PREFIXES.get(typeNamedIn(json) ?? 'message') ?? 'msg_') + node;
 
 /** The node that such an id names; empty for any other id. */
 export const nodeNamedBy = (id: string): string => GIVEN_ID.exec(id)?.[1] ?? '';

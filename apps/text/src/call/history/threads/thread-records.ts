@@ -4,9 +4,9 @@ import { IdOrigin } from '../../../stored/origins/id-origins.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
 import type { Claim, ConversationStore, PutResult } from '../../../stored/store/conversation-store.ts';
 import { holdClaim } from '../../../stored/store/held-claim.ts';
+import { parseItem } from '../../../stored/store/item-json.ts';
 import type { ConversationSpace } from '../../../stored/stored-conversations.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
-import { parseBody } from '../../../wire/raw-json.ts';
 import type { FixedMembers } from './fixed-members.ts';
 import type { ThreadContext } from './whole-request.ts';
 
@@ -70,7 +70,7 @@ export const threadRecords = (
     );
     if (found === null || found.record.missing !== null) return null;
     const { fixed, keeper, servedBy, system, tools } = ThreadData.parse(found.record.data);
-    const messages = found.items.map(({ json }) => parseBody(json));
+    const messages = found.items.map(({ json }) => parseItem(json));
     return {
       fixed,
       keeper,
