@@ -6,6 +6,7 @@ import { type InputTask, inputTask } from './input-task.ts';
 import type { ItemColumns } from './item-columns.ts';
 import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
 import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
+import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
 import {
   type ContinueTask,
   continueTask,
@@ -14,6 +15,15 @@ import {
   translateTask,
   type WrittenTranslation,
 } from './translate-task.ts';
+import {
+  type MessagesTask,
+  messagesTask,
+  type ReadTurn,
+  type ThreadTask,
+  type TurnTask,
+  threadTask,
+  turnTask,
+} from './turn-tasks.ts';
 import { type WholeConversation, type WholeTask, wholeTask } from './whole-task.ts';
 
 /** What the thread does with large bodies. Everything in a task and in a result survives a structured clone. */
@@ -28,6 +38,12 @@ export interface LargeTasks {
   own: { task: OwnTask; result: RewrittenBody };
   whole: { task: WholeTask; result: WholeConversation };
   input: { task: InputTask; result: ItemColumns };
+  turn: { task: TurnTask; result: ReadTurn };
+  thread: { task: ThreadTask; result: Uint8Array };
+  messages: { task: MessagesTask; result: ItemColumns };
+  list: { task: ListTask; result: Uint8Array };
+  item: { task: Pick<ListTask, 'items'>; result: Uint8Array };
+  stored: { task: StoredTask; result: Uint8Array };
 }
 type Name = keyof LargeTasks;
 
@@ -50,6 +66,12 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   own: ownTask,
   whole: wholeTask,
   input: inputTask,
+  turn: turnTask,
+  thread: threadTask,
+  messages: messagesTask,
+  list: listTask,
+  item: itemTask,
+  stored: storedTask,
 };
 
 const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({

@@ -13,9 +13,9 @@ export function parsedQuery({ url = '' }: Pick<IncomingMessage, 'url'>): ParsedU
   return parse(mark < 0 ? '' : url.slice(mark + 1));
 }
 
-/** Answers with JSON, beside the headers that have been set. */
+/** Answers with JSON, which may have been written, beside the headers that have been set. */
 export function sendJson(response: ServerResponse, body: unknown): void {
-  const text = JSON.stringify(body);
+  const text = Buffer.isBuffer(body) ? body : JSON.stringify(body);
   response.setHeader('content-type', 'application/json; charset=utf-8');
   response.setHeader('content-length', Buffer.byteLength(text));
   response.end(text);

@@ -9,8 +9,8 @@ import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
-import { findOwned, readStored, removeStored, startingAfter } from '../stored/read-stored.ts';
+import { findOwned, removeStored, shownStored, startingAfter } from '../stored/read-stored.ts';
+import type { Shown } from '../stored/shown.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
 import { isOwnId, jobIdOf } from './response-id.ts';
@@ -101,7 +101,7 @@ async function show(call: FoundCall, shown: BackgroundResponse, { services }: Sh
   const { id } = call;
   const { response, ending, owner } = shown;
   const stored = response === null ? await findOwned(services, owner, id) : null;
-  const body = stored === null ? response : await readStored(services, stored);
+  const body = stored === null ? response : await shownStored(services, stored);
   if (body === null) throw notFound(id);
   send(call, body, ending?.headers);
 }
@@ -114,9 +114,9 @@ const notFound = (id: string) =>
 
 function send(
   { incoming, response }: FoundCall,
-  body: JsonObject,
+  body: Shown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   response.writeHead(200, { ...headers, ...jsonHead(contextOf(incoming)) });
-  response.end(JSON.stringify(body));
+  response.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
 }

@@ -1,9 +1,11 @@
 import { ConversationItemsRequest } from '@gateway/contracts/openai/conversations';
 import { type Handler, parsedQuery, sendJson } from '@gateway/service-kit/request/handler';
+import { identityOf } from '@gateway/service-kit/request/request-context';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { conversationNotFound, itemNotFound } from '../../stored/conversation-errors.ts';
-import { listedItems, shownItem } from '../../stored/shown-item.ts';
+import { listedItems } from '../../stored/shown-item.ts';
 import { itemPage } from '../stored/item-page.ts';
+import { shownAlone, shownList } from '../stored/shown.ts';
 import {
   addedItems,
   conversationsOf,
@@ -26,14 +28,8 @@ export const addItems =
     } finally {
       await lock.release().catch(() => undefined);
     }
-    const data = added.map(shownItem);
-    sendJson(response, {
-      object: 'list',
-      data,
-      first_id: added.at(0)?.id ?? null,
-      last_id: added.at(-1)?.id ?? null,
-      has_more: false,
-    });
+    const ends = { first_id: added.at(0)?.id ?? null, last_id: added.at(-1)?.id ?? null };
+    sendJson(response, await shownList(added, { ...ends, has_more: false }, identityOf(incoming).keyId));
   };
 
 /** Handles `GET /v1/conversations/{id}/items`. */
@@ -44,7 +40,7 @@ export const listItems =
     const items = await conversationsOf(services, incoming).items(id);
     if (items === null) throw conversationNotFound(id);
     const { page, members } = itemPage(listedItems(items), parsedQuery(incoming));
-    sendJson(response, { object: 'list', data: page.map(shownItem), ...members });
+    sendJson(response, await shownList(page, members, identityOf(incoming).keyId));
   };
 
 /** Handles `GET /v1/conversations/{id}/items/{item_id}`. */
@@ -57,7 +53,7 @@ export const readItem =
     if (items === null) throw conversationNotFound(id);
     const item = items.find((one) => one.id === itemId);
     if (item === undefined) throw itemNotFound(itemId);
-    sendJson(response, shownItem(item));
+    sendJson(response, await shownAlone(item, identityOf(incoming).keyId));
   };
 
 /** Handles `DELETE /v1/conversations/{id}/items/{item_id}`. */

@@ -1,12 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { Caller } from '@gateway/model-service/caller';
-import type { RequestContext } from '@gateway/service-kit/request/request-context';
-import { eventStreamHead } from '../../call/attempts/reply-head.ts';
 import { findResponse } from '../../call/history/continued.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
+import { inThread } from '../../large/in-thread.ts';
+import { columnsOf } from '../../large/item-columns.ts';
+import { bufferOf } from '../../large/shared-bytes.ts';
+import { framesAfter, replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
 import { makerName } from '../../stored/origins/maker.ts';
 import type { PendingResponse } from '../../stored/pending-responses.ts';
 import {
@@ -17,10 +17,11 @@ import {
   type ResponseOrigin,
   responseOf,
 } from '../../stored/response-record.ts';
-import { listedItems, shownItem } from '../../stored/shown-item.ts';
+import { listedItems } from '../../stored/shown-item.ts';
 import type { StoredRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { itemPage } from './item-page.ts';
+import { areLarge, type Shown, shownList } from './shown.ts';
 
 /** A response that the gateway has a record for. */
 export interface StoredResponse {
@@ -58,6 +59,31 @@ const itemsOf = async (services: StoringServices, stored: StoredResponse, items:
 /** The response as its caller got it. */
 export const readStored = async (services: TextServices, stored: StoredResponse): Promise<JsonObject> =>
   responseOf(stored.record.data, await itemsOf(services, stored, 'output'));
+
+/** The same for a caller. */
+export const shownStored = (services: TextServices, stored: StoredResponse): Promise<Shown> =>
+  writtenAs(services, stored, null, (response) => response);
+
+/** The same as the stream that it was, or may have been, from an event on. */
+export const storedFrames = (
+  services: TextServices,
+  stored: StoredResponse,
+  after: number,
+): Promise<readonly string[] | Buffer> =>
+  writtenAs(services, stored, after, (response) => framesAfter(replyFrames(response) ?? [], after));
+
+async function writtenAs<Written>(
+  services: TextServices,
+  stored: StoredResponse,
+  after: number | null,
+  write: (response: JsonObject) => Written,
+): Promise<Written | Buffer> {
+  const output = await itemsOf(services, stored, 'output');
+  const { data } = stored.record;
+  if (!areLarge(output)) return write(responseOf(data, output));
+  const task = { data: JSON.stringify(data), output: columnsOf(output), after };
+  return bufferOf(await inThread('stored', task, { owner: stored.owner }));
+}
 
 /** Forgets the response everywhere, with the ids that it brought. */
 export async function removeStored(services: TextServices, stored: StoredResponse): Promise<void> {
@@ -125,28 +151,13 @@ export function startingAfter(query: URLSearchParams): number {
   });
 }
 
-/** Writes a response as the stream that it was, or may have been, from an event on. */
-export function streamStored(
-  caller: Caller,
-  context: RequestContext,
-  stored: JsonObject,
-  startingAfter: number,
-): void {
-  const shown = (replyFrames(stored) ?? []).filter((frame) => {
-    const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
-    return number === undefined || Number(number) > startingAfter;
-  });
-  caller.begin(200, eventStreamHead(context));
-  caller.end(shown);
-}
-
 /** The page of a response's own input items that a query names. */
 export async function listInput(
   services: TextServices,
   stored: StoredResponse,
   query: unknown,
-): Promise<JsonObject> {
+): Promise<Shown> {
   const input = await itemsOf(services, stored, 'input');
   const { page, members } = itemPage(listedItems(input), query);
-  return { object: 'list', data: page.map(shownItem), ...members };
+  return shownList(page, members, stored.owner);
 }

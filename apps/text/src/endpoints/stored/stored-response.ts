@@ -9,7 +9,7 @@ import { contextOf, identityOf, type RequestContext } from '@gateway/service-kit
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
-import { jsonHead } from '../../call/attempts/reply-head.ts';
+import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
@@ -26,12 +26,13 @@ import {
   completeStored,
   findStored,
   listInput,
-  readStored,
   removeStored,
   type StoredResponse,
+  shownStored,
   startingAfter,
-  streamStored,
+  storedFrames,
 } from './read-stored.ts';
+import type { Shown } from './shown.ts';
 
 interface StoredCall {
   readonly method: UpstreamRequest['method'];
@@ -107,19 +108,21 @@ async function answerStored(request: StoredRequest, stored: StoredResponse): Pro
   } else if (method === 'POST') {
     // A background response that has ended stays as it is.
     if (stored.record.data.background === true)
-      return writeJson(caller, context, await readStored(services, stored));
+      return writeJson(caller, context, await shownStored(services, stored));
     throw new GatewayError('invalid_value', { message: 'Cannot cancel a synchronous response.' });
   } else if (subpath === '/input_items') {
     writeJson(caller, context, await listInput(services, stored, parsedQuery(incoming)));
   } else {
-    const shown = await readStored(services, stored);
-    if (query.get('stream') !== 'true') writeJson(caller, context, shown);
-    else streamStored(caller, context, shown, startingAfter(query));
+    if (query.get('stream') !== 'true')
+      return writeJson(caller, context, await shownStored(services, stored));
+    const frames = await storedFrames(services, stored, startingAfter(query));
+    caller.begin(200, eventStreamHead(context));
+    caller.end(frames);
   }
 }
 
-function writeJson(caller: Caller, context: RequestContext, value: object): void {
-  const body = Buffer.from(JSON.stringify(value));
+function writeJson(caller: Caller, context: RequestContext, shown: Shown): void {
+  const body = Buffer.isBuffer(shown) ? shown : Buffer.from(JSON.stringify(shown));
   caller.begin(200, { ...jsonHead(context), 'content-length': body.length });
   caller.end(body);
 }

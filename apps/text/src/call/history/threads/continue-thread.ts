@@ -1,8 +1,15 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import type { MaybePromise } from '../../../large/maybe-promise.ts';
+import { inThread } from '../../../large/in-thread.ts';
+import { columnsOf, itemsIn } from '../../../large/item-columns.ts';
+import { type MaybePromise, whenDone } from '../../../large/maybe-promise.ts';
+import { bufferOf, isLarge, MAX_ITEMS_HERE, sharedBytes } from '../../../large/shared-bytes.ts';
+import { betasOf } from '../../../protocols/messages/request/betas.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
-import { type JsonObject, objectAt, objectOf, textAt } from '../../../wire/json-object.ts';
+import { parseItem } from '../../../stored/store/item-json.ts';
+import type { NewItem } from '../../../stored/store/window-nodes.ts';
+import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
+import { parseBody } from '../../../wire/raw-json.ts';
 import type { Claimed, Continued, Purpose } from '../../request/history.ts';
 import { describeBody } from '../../request/read-text-request.ts';
 import { waitingFor } from '../../request/text-call.ts';
@@ -10,11 +17,12 @@ import type { TextRequest } from '../../request/text-request.ts';
 import type { ThreadTurn } from '../../request/thread-turn.ts';
 import { spaceOf } from '../conversation-space.ts';
 import type { FindHistory, OpenCall } from '../find-history.ts';
-import { differingMembers, fixedMembersOf } from './fixed-members.ts';
+import { differingMembers } from './fixed-members.ts';
 import { StoredTurn } from './stored-turn.ts';
 import { threadContinued, threadInFlight, threadMismatch, threadUnsupported } from './thread-errors.ts';
 import { type StoredThread, type ThreadRecords, threadRecords } from './thread-records.ts';
-import { wholeRequest, withoutThread } from './whole-request.ts';
+import { type TurnHead, turnHead, turnMessages } from './turn-body.ts';
+import { type ThreadContext, wholeRequest, withoutThread } from './whole-request.ts';
 
 /**
  * A turn of a message thread. What the gateway has of the thread shows when it is claimed: then the request becomes the whole
@@ -56,10 +64,11 @@ async function claimThread(
   context.line.thread = request.thread;
   const records = recordsFor(call);
   if (records === null) throw threadUnsupported();
-  const body = objectOf(request.content.take());
-  const previous = textAt(objectAt(body, 'thread') ?? {}, 'previous_message_id');
+  const read = readTurn(call);
+  const turn = read instanceof Promise ? await read : read;
+  const { previous } = turn;
   const claim = (thread: StoredThread | null) =>
-    claimedTurn(call, { body, purpose, previous, records, thread, findHistory });
+    claimedTurn(call, { turn, purpose, records, thread, findHistory });
   if (previous === null) return claim(null);
   const held =
     purpose === 'generating' ? await records.claim(previous, deliveryOf(call.caller)?.id ?? null) : null;
@@ -84,10 +93,32 @@ const recordsFor = ({ services, identity, request }: OpenCall): ThreadRecords | 
   return space && threadRecords(services.conversations, space);
 };
 
+/** A turn that has been read. */
+interface Turn extends TurnHead {
+  readonly system: unknown;
+  readonly tools: unknown;
+  /** Null where it is large: then the thread alone has it. */
+  readonly body: JsonObject | null;
+}
+
+function readTurn({ request, caller, ...call }: OpenCall): MaybePromise<Turn> {
+  if (request.large === null) {
+    const body = objectOf(request.content.take());
+    return { ...turnHead(body, caller.headers), system: body.system, tools: body.tools, body };
+  }
+  const betas = betasOf(caller.headers).join(',');
+  const task = { bytes: request.large.bytes, headers: { 'anthropic-beta': betas } };
+  return inThread('turn', task, waitingFor(call)).then(({ system, tools, ...head }) => ({
+    ...head,
+    system: parseBody(system) ?? undefined,
+    tools: parseBody(tools) ?? undefined,
+    body: null,
+  }));
+}
+
 interface Opening {
   readonly purpose: Purpose;
-  readonly body: JsonObject;
-  readonly previous: string | null;
+  readonly turn: Turn;
   readonly records: ThreadRecords;
   /** Null for the first turn. */
   readonly thread: StoredThread | null;
@@ -103,25 +134,25 @@ const COUNTED: Omit<ThreadTurn, 'sent'> = {
 
 async function claimedTurn(
   call: OpenCall,
-  { body, purpose, previous, records, thread, findHistory }: Opening,
+  { turn, purpose, records, thread, findHistory }: Opening,
 ): Promise<Claimed> {
-  const { request, caller, services, context } = call;
-  const fixed = fixedMembersOf(body, caller.headers);
+  const { request, services, context } = call;
+  const { previous, fixed, system, tools, body } = turn;
   const differing = thread === null ? [] : differingMembers(fixed, thread.fixed);
   if (differing.length > 0) throw threadMismatch(differing);
-  const whole = await wholeOf(call, thread === null ? withoutThread(body) : wholeRequest(body, thread));
+  const whole = await whenDone(writeWhole(call, body, thread), (bytes) => describeWhole(call, bytes));
   const found = await findHistory({ ...call, request: whole });
-  const claimed = (turn: ThreadTurn, servedBy: Maker | null): Claimed => ({
+  const claimed = (kept: ThreadTurn, servedBy: Maker | null): Claimed => ({
     request: whole,
-    history: { ...found, continued: { ...TURN, id: previous ?? '', servedBy, turn } },
+    history: { ...found, continued: { ...TURN, id: previous ?? '', servedBy, turn: kept } },
   });
   if (purpose === 'counting') return claimed({ ...COUNTED, sent: whole }, null);
-  const stored = thread ?? { fixed, keeper: null, servedBy: null, system: body.system, tools: body.tools };
-  const turn = new StoredTurn({
+  const stored = thread ?? { fixed, keeper: null, servedBy: null, system, tools };
+  const kept = new StoredTurn({
     records,
     previous,
     stored,
-    messages: Array.isArray(body.messages) ? body.messages : [],
+    messages: () => (body === null ? largeMessages(call, records.owner) : turnMessages(body)),
     sent: { ...request, inputLength: whole.inputLength },
     line: context.line,
     count: (result) => {
@@ -132,13 +163,49 @@ async function claimedTurn(
       );
     },
   });
-  return claimed(turn, stored.servedBy);
+  return claimed(kept, stored.servedBy);
+}
+
+/** A turn as the request that it would be without a thread. */
+function writeWhole(
+  call: OpenCall,
+  body: JsonObject | null,
+  thread: StoredThread | null,
+): MaybePromise<Buffer> {
+  const { bytes, length } = sizeOf(call, thread);
+  if (body !== null && !isLarge(bytes) && length <= MAX_ITEMS_HERE) {
+    const whole = thread === null ? withoutThread(body) : wholeRequest(body, parsedThread(thread));
+    return Buffer.from(JSON.stringify(whole));
+  }
+  const before = thread && {
+    messages: columnsOf(thread.messages),
+    system: JSON.stringify(thread.system ?? null),
+    tools: JSON.stringify(thread.tools ?? null),
+  };
+  const task = { bytes: sharedBytes(call.request.bytes), thread: before };
+  return inThread('thread', task, waitingFor(call)).then(bufferOf);
+}
+
+const sizeOf = ({ request }: OpenCall, thread: StoredThread | null) => ({
+  bytes: request.bytes.length + (thread?.sizeBytes ?? 0),
+  length: thread?.messages.length ?? 0,
+});
+
+const parsedThread = ({ messages, system, tools }: StoredThread): ThreadContext => ({
+  messages: messages.map(({ json }) => parseItem(json)),
+  system,
+  tools,
+});
+
+function largeMessages(call: OpenCall, owner: string): Promise<readonly NewItem[]> {
+  // They are stored although the caller may have left.
+  const waiting = { owner: waitingFor(call).owner };
+  return inThread('messages', { bytes: sharedBytes(call.request.bytes), owner }, waiting).then(itemsIn);
 }
 
 /** @throws {GatewayError} as for a request that is sent whole */
-function wholeOf(call: OpenCall, body: JsonObject): MaybePromise<TextRequest> {
+function describeWhole(call: OpenCall, bytes: Buffer): MaybePromise<TextRequest> {
   const { endpoint, services } = call;
-  const bytes = Buffer.from(JSON.stringify(body));
   if (bytes.length > services.maxBodyBytes)
     throw new GatewayError(
       'request_too_large',

@@ -1,8 +1,10 @@
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { MaybePromise } from '../../../large/maybe-promise.ts';
 import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
 import { isMadeAt, makerAt } from '../../../stored/origins/maker.ts';
 import type { PutResult } from '../../../stored/store/conversation-store.ts';
+import type { NewItem } from '../../../stored/store/window-nodes.ts';
 import type { TextRequest } from '../../request/text-request.ts';
 import type { AnsweredTurn, ThreadTurn } from '../../request/thread-turn.ts';
 import type { NewTurn, ThreadRecords } from './thread-records.ts';
@@ -13,7 +15,7 @@ interface StoredTurnOptions {
   /** The thread as it was before the turn. */
   readonly stored: NewTurn['thread'];
   /** Those that the turn adds. */
-  readonly messages: readonly unknown[];
+  readonly messages: () => MaybePromise<readonly NewItem[]>;
   readonly sent: TextRequest;
   readonly line: RequestContext['line'];
   /** Gets what became of the record; null: there was nothing to keep. */
@@ -47,8 +49,10 @@ export class StoredTurn implements ThreadTurn {
     const { records, previous, stored, messages, line, count } = this.#options;
     const servedBy = makerAt(candidate);
     const keeper = request === this.sent ? { ...servedBy, model: candidate.model } : null;
-    const turn = message && { previous, messages, reply: message, thread: { ...stored, keeper, servedBy } };
-    const result = turn && (await records.put(turn).catch(() => 'failed' as const));
+    const thread = { ...stored, keeper, servedBy };
+    const put = async (reply: RecordedMessage) =>
+      records.put({ previous, messages: await messages(), reply, thread });
+    const result = message && (await put(message).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';
     count(result);
   }

@@ -2,12 +2,18 @@ import { z } from 'zod';
 import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
 import { IdOrigin } from '../../../stored/origins/id-origins.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
-import type { Claim, ConversationStore, PutResult } from '../../../stored/store/conversation-store.ts';
+import type {
+  Claim,
+  ConversationStore,
+  PutResult,
+  StoredItem,
+} from '../../../stored/store/conversation-store.ts';
 import { holdClaim } from '../../../stored/store/held-claim.ts';
-import { parseItem } from '../../../stored/store/item-json.ts';
+import type { NewItem } from '../../../stored/store/window-nodes.ts';
 import type { ConversationSpace } from '../../../stored/stored-conversations.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
 import type { FixedMembers } from './fixed-members.ts';
+import { messageItem } from './turn-body.ts';
 import type { ThreadContext } from './whole-request.ts';
 
 /** A thread is kept for an hour after its last turn, in milliseconds. */
@@ -29,8 +35,12 @@ const ThreadData = z.object({
 });
 
 /** A thread as it is after one of its replies. */
-export interface StoredThread extends ThreadContext {
+export interface StoredThread extends Pick<ThreadContext, 'system' | 'tools'> {
   readonly fixed: FixedMembers;
+  /** The messages so far, with the reply that is continued as the last of them. */
+  readonly messages: readonly StoredItem[];
+  /** Of the messages, in bytes. */
+  readonly sizeBytes: number;
   /** Null where only the gateway keeps it. */
   readonly keeper: Keeper | null;
   /** Who gave its last reply. */
@@ -41,13 +51,14 @@ export interface StoredThread extends ThreadContext {
 export interface NewTurn {
   /** The reply that it continues; null for the first turn. */
   readonly previous: string | null;
-  readonly messages: readonly unknown[];
+  readonly messages: readonly NewItem[];
   readonly reply: RecordedMessage;
   readonly thread: Pick<StoredThread, 'fixed' | 'keeper' | 'servedBy' | 'system' | 'tools'>;
 }
 
 /** An owner's threads. */
 export interface ThreadRecords {
+  readonly owner: string;
   /** Null where the thread is unknown, has expired, or is another owner's. */
   find(messageId: string): Promise<StoredThread | null>;
   /** The right to continue a reply, until it is released; null where another request has it. */
@@ -62,6 +73,7 @@ export const threadRecords = (
   store: ConversationStore,
   { owner, maxBytes }: ConversationSpace,
 ): ThreadRecords => ({
+  owner,
   find: async (id) => {
     if (!isId(id)) return null;
     const found = await store.read(
@@ -70,14 +82,14 @@ export const threadRecords = (
     );
     if (found === null || found.record.missing !== null) return null;
     const { fixed, keeper, servedBy, system, tools } = ThreadData.parse(found.record.data);
-    const messages = found.items.map(({ json }) => parseItem(json));
     return {
       fixed,
       keeper,
       servedBy,
       system,
       tools,
-      messages,
+      messages: found.items,
+      sizeBytes: found.record.bytes,
       isContinued: found.record.continuedBy !== null,
     };
   },
@@ -90,8 +102,8 @@ export const threadRecords = (
       kind: 'message',
       id: reply.id,
       ...(previous !== null && { previous, once: true }),
-      input: messages.map(asItem),
-      output: [asItem({ role: 'assistant', content: reply.content })],
+      input: messages,
+      output: [messageItem({ role: 'assistant', content: reply.content })],
       data,
       retentionMs: RETENTION_MS,
       maxBytes,
@@ -101,5 +113,3 @@ export const threadRecords = (
 
 /** What is no id names nothing. */
 const isId = (id: string): boolean => id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
-
-const asItem = (message: unknown) => ({ id: null, json: JSON.stringify(message) });

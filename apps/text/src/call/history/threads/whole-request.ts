@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../wire/json-object.ts';
 
-/** What of a thread is put before a later turn. */
+/** What of a thread is put before a later turn, parsed. */
 export interface ThreadContext {
   /** The messages so far, with the reply that is continued as the last of them. */
   readonly messages: readonly unknown[];

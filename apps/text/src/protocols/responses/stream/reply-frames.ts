@@ -47,6 +47,13 @@ export function replyFrames(response: JsonObject): readonly string[] | null {
   return [...frames, DONE_FRAME];
 }
 
+/** The frames after the event of a number: -1 for all. */
+export const framesAfter = (frames: readonly string[], after: number): readonly string[] =>
+  frames.filter((frame) => {
+    const number = /"sequence_number":(\d+)/.exec(frame)?.[1];
+    return number === undefined || Number(number) > after;
+  });
+
 function emitItem(item: JsonObject, index: number, emit: Emit): void {
   const at = { item_id: item.id, output_index: index };
   const content = Array.isArray(item.content) ? item.content.filter(isObject) : [];
