@@ -29,8 +29,8 @@ export const itemsIn = ({ ids, jsons, makers, digests }: ItemColumns): readonly 
 
 const jsonOf = (json: string | Uint8Array): ItemJson => (typeof json === 'string' ? json : bufferOf(json));
 
-export const storedItemsIn = (columns: ItemColumns): readonly StoredItem[] =>
-  itemsIn(columns).map(({ id, json, maker = null }) => ({ id: id ?? '', json, maker }));
+export const storedItemsIn = (columns: ItemColumns): readonly (StoredItem & NewItem)[] =>
+  itemsIn(columns).map(({ id, maker = null, ...item }) => ({ ...item, id: id ?? '', maker }));
 
 /** Stored items by the ids that a request names them with. */
 export interface NamedColumns {

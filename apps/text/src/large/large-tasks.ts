@@ -1,4 +1,5 @@
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
+import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
 import { type CountTask, countTask } from './count-task.ts';
 import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
 import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
@@ -41,6 +42,7 @@ export interface LargeTasks {
   turn: { task: TurnTask; result: ReadTurn };
   thread: { task: ThreadTask; result: Uint8Array };
   messages: { task: MessagesTask; result: ItemColumns };
+  additions: { task: AdditionsTask; result: ReadAdditions };
   list: { task: ListTask; result: Uint8Array };
   item: { task: Pick<ListTask, 'items'>; result: Uint8Array };
   stored: { task: StoredTask; result: Uint8Array };
@@ -69,6 +71,7 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   turn: turnTask,
   thread: threadTask,
   messages: messagesTask,
+  additions: additionsTask,
   list: listTask,
   item: itemTask,
   stored: storedTask,

@@ -18,6 +18,7 @@ import type {
   WindowEnd,
 } from './store/conversation-store.ts';
 import { holdClaim } from './store/held-claim.ts';
+import { type ItemJson, parseItem, typeNamedIn } from './store/item-json.ts';
 import { ID_PREFIXES, type NewItem } from './store/window-nodes.ts';
 
 /** The conversations that one caller may see, and their bounds. */
@@ -59,6 +60,8 @@ export interface ConversationHead extends WindowEnd {
 
 /** The conversations that one caller may see. All throw `service_unavailable` where the store cannot be reached. */
 export interface StoredConversations {
+  /** Of its new records. */
+  readonly owner: string;
   create(
     items: readonly ConversationItem[],
     metadata: ConversationData['metadata'],
@@ -79,7 +82,7 @@ export interface StoredConversations {
    *
    * @throws {GatewayError} `object_not_found`, `storage_full`
    */
-  add(id: string, items: readonly ConversationItem[], delivery?: string | null): Promise<void>;
+  add(id: string, items: readonly NewItem[], delivery?: string | null): Promise<void>;
   /** @throws {GatewayError} `object_not_found`, `storage_full` */
   describe(id: string, metadata: ConversationData['metadata']): Promise<StoredConversation>;
   /** @throws {GatewayError} `object_not_found`, for an item too */
@@ -148,17 +151,18 @@ export const storedConversations = (
     return conversation;
   };
 
-  const goOn = async (id: string, items: readonly ConversationItem[], changed: Partial<ConversationData>) => {
+  const goOn = async (id: string, items: readonly NewItem[], changed: Partial<ConversationData>) => {
     const { owner, record, ...before } = await found(id, false);
     const { delivery } = changed;
     if (delivery !== undefined && delivery === before.data.delivery) return { id, ...before.data };
     const data = { ...before.data, ...changed };
     checkSize(record, items, maxConversationBytes);
-    await put({ owner, id, after: record, expects: record.head, input: items }, data);
+    await put({ owner, id, after: record, expects: record.head, input: items.map(withId) }, data);
     return { id, ...data };
   };
 
   return {
+    owner: newOwner,
     create: async (items, metadata) => {
       checkSize(NO_ITEMS, items, maxConversationBytes);
       const id = newId('conv_');
@@ -228,7 +232,7 @@ export async function unlockConversation(
 const NO_ITEMS: WindowEnd = { head: '', items: 0, bytes: 0 };
 
 /** Whatever is done with a conversation reads all of it. */
-function checkSize(before: WindowEnd, added: readonly ConversationItem[], maxBytes: number): void {
+function checkSize(before: WindowEnd, added: readonly NewItem[], maxBytes: number): void {
   const count = before.items + added.length;
   const bytes = added.reduce((sum, { json }) => sum + Buffer.byteLength(json), before.bytes);
   if (added.length > 0 && (count > MAX_ITEMS || bytes > maxBytes))
@@ -247,6 +251,18 @@ export function storedItem(value: unknown): ConversationItem {
   const item = objectOf(value);
   return { id: textAt(item, 'id') || newItemId(item.type), json: JSON.stringify(value) };
 }
+
+/** A large item is not parsed for it: one whose first type is that of a part of it is a message. */
+function typeOf(json: ItemJson): unknown {
+  if (typeof json === 'string') return objectOf(parseItem(json)).type;
+  const named = typeNamedIn(json) ?? 'message';
+  return ID_PREFIXES.has(named) ? named : 'message';
+}
+
+const withId = (item: NewItem): ConversationItem => ({
+  ...item,
+  id: item.id ?? newItemId(typeOf(item.json)),
+});
 
 /** A new id for an item of this type. An item without a type is a message. */
 export const newItemId = (type: unknown): string =>

@@ -1,8 +1,6 @@
 import { deliveryOf } from '@gateway/service-kit/delivery';
-import { type ItemJson, parseItem, typeNamedIn } from '../../stored/store/item-json.ts';
-import { ID_PREFIXES, type NewItem } from '../../stored/store/window-nodes.ts';
-import { type ConversationItem, newItemId, storedConversations } from '../../stored/stored-conversations.ts';
-import { objectOf } from '../../wire/json-object.ts';
+import type { NewItem } from '../../stored/store/window-nodes.ts';
+import { storedConversations } from '../../stored/stored-conversations.ts';
 import { spaceOf } from '../history/conversation-space.ts';
 import type { TextCall } from '../request/text-call.ts';
 
@@ -23,7 +21,7 @@ export async function addToConversation(
   if (items !== null && space !== null) {
     const adding = storedConversations(services.conversations, space).add(
       id,
-      items.map(withId),
+      items,
       deliveryOf(call.caller)?.id ?? null,
     );
     isAdded = await adding.then(
@@ -36,15 +34,3 @@ export async function addToConversation(
   await release?.();
   return isAdded;
 }
-
-/** A large item is not parsed for it: one whose first type is that of a part of it is a message. */
-function typeOf(json: ItemJson): unknown {
-  if (typeof json === 'string') return objectOf(parseItem(json)).type;
-  const named = typeNamedIn(json) ?? 'message';
-  return ID_PREFIXES.has(named) ? named : 'message';
-}
-
-const withId = (item: NewItem): ConversationItem => ({
-  ...item,
-  id: item.id ?? newItemId(typeOf(item.json)),
-});

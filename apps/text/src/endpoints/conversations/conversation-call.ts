@@ -1,21 +1,24 @@
 import type { IncomingMessage } from 'node:http';
+import { outlineOf } from '@gateway/contracts/json/json-depth';
 import { hasBody } from '@gateway/service-kit/request/check-request';
 import type { PathParams } from '@gateway/service-kit/request/handler';
-import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { parseJson, readJsonBody, readJsonBytes } from '@gateway/service-kit/request/json-body';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { z } from 'zod';
 import { spaceOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
+import { inThread, type Waiting } from '../../large/in-thread.ts';
+import { storedItemsIn } from '../../large/item-columns.ts';
+import { isLarge, MAX_VALUES_HERE, sharedBytes } from '../../large/shared-bytes.ts';
 import { conversationsOff, itemNotFound } from '../../stored/conversation-errors.ts';
-import { isReference } from '../../stored/response-record.ts';
 import {
   type ConversationItem,
   type StoredConversation,
   type StoredConversations,
   storedConversations,
-  storedItem,
 } from '../../stored/stored-conversations.ts';
+import { type Adding, type Additions, additionsIn } from './additions.ts';
 
 /** What a request may read and change. @throws {GatewayError} where nothing is kept for its caller */
 export function conversationsOf(
@@ -35,6 +38,32 @@ export function namedConversation(incoming: IncomingMessage, params: PathParams)
 }
 
 /**
+ * What a request puts into a conversation.
+ *
+ * @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes
+ */
+export async function readAdditions(
+  adding: Adding,
+  incoming: IncomingMessage,
+  { maxBodyBytes, maxJsonDepth: maxDepth }: TextServices,
+  { owner }: Pick<StoredConversations, 'owner'>,
+): Promise<Additions> {
+  if (!hasBody(incoming.headers)) return additionsIn(adding, {});
+  const bytes = await readJsonBytes(incoming, maxBodyBytes);
+  const outline = isLarge(bytes.length) ? null : outlineOf(bytes, maxDepth);
+  if (outline !== null && outline.valueCount <= MAX_VALUES_HERE)
+    return additionsIn(adding, parseJson(bytes, maxDepth, outline));
+  const task = { adding, bytes: sharedBytes(bytes), maxDepth, owner };
+  const { items, ...others } = await inThread('additions', task, waitingFor(incoming));
+  return { ...others, items: storedItemsIn(items) };
+}
+
+const waitingFor = (incoming: IncomingMessage): Waiting => ({
+  owner: identityOf(incoming).keyId,
+  signal: contextOf(incoming).signal,
+});
+
+/**
  * The request's body. None at all is an empty object, as clients send none where every member may be left out.
  *
  * @throws {GatewayError} for a body that cannot be read, or that is not what the endpoint takes
@@ -48,20 +77,22 @@ export async function readBody<Schema extends z.ZodType>(
   return validate(schema, hasBody(incoming.headers) ? (await readJsonBody(incoming, bounds)).value : {});
 }
 
-/** Items that a request adds; what it names by an id alone is what its owner has under that id. */
+/** The items of a request, with those that its owner has under an id instead of what names them by the id alone. */
 export async function addedItems(
   conversations: StoredConversations,
-  items: readonly unknown[],
+  { items }: Additions,
 ): Promise<readonly ConversationItem[]> {
-  const ids = items.filter(isReference).map(({ id }) => id);
+  const ids = items.filter(isNamed).map(({ id }) => id);
   const found = new Map((await conversations.named(ids)).map((item, index) => [ids[index], item]));
   return items.map((item) => {
-    if (!isReference(item)) return storedItem(item);
+    if (!isNamed(item)) return item;
     const named = found.get(item.id);
     if (!named) throw itemNotFound(item.id, 'items');
     return named;
   });
 }
+
+const isNamed = ({ json }: ConversationItem): boolean => json === '';
 
 /** A conversation as callers see it. */
 export const shownConversation = ({ id, createdAt, metadata }: StoredConversation) => ({

@@ -1,4 +1,4 @@
-import { ConversationRequest, ConversationUpdate } from '@gateway/contracts/openai/conversations';
+import { ConversationUpdate } from '@gateway/contracts/openai/conversations';
 import { type Handler, sendJson } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import type { TextServices } from '../../call/request/text-call.ts';
@@ -7,6 +7,7 @@ import {
   addedItems,
   conversationsOf,
   namedConversation,
+  readAdditions,
   readBody,
   shownConversation,
 } from './conversation-call.ts';
@@ -16,8 +17,8 @@ export const createConversation =
   (services: TextServices): Handler =>
   async (incoming, response) => {
     const conversations = conversationsOf(services, incoming);
-    const { items, metadata } = await readBody(ConversationRequest, incoming, services);
-    const made = await conversations.create(await addedItems(conversations, items ?? []), metadata ?? {});
+    const additions = await readAdditions('create', incoming, services, conversations);
+    const made = await conversations.create(await addedItems(conversations, additions), additions.metadata);
     contextOf(incoming).line.conversationId = made.id;
     sendJson(response, shownConversation(made));
   };

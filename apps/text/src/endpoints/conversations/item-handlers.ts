@@ -1,4 +1,3 @@
-import { ConversationItemsRequest } from '@gateway/contracts/openai/conversations';
 import { type Handler, parsedQuery, sendJson } from '@gateway/service-kit/request/handler';
 import { identityOf } from '@gateway/service-kit/request/request-context';
 import type { TextServices } from '../../call/request/text-call.ts';
@@ -10,7 +9,7 @@ import {
   addedItems,
   conversationsOf,
   namedConversation,
-  readBody,
+  readAdditions,
   shownConversation,
 } from './conversation-call.ts';
 
@@ -20,8 +19,10 @@ export const addItems =
   async (incoming, response, params) => {
     const id = namedConversation(incoming, params);
     const conversations = conversationsOf(services, incoming);
-    const body = await readBody(ConversationItemsRequest, incoming, services);
-    const added = await addedItems(conversations, body.items);
+    const added = await addedItems(
+      conversations,
+      await readAdditions('add', incoming, services, conversations),
+    );
     const lock = await conversations.lock(id);
     try {
       await conversations.add(id, added);
