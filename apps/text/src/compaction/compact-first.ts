@@ -3,10 +3,12 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import { unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
+import { tokensOf } from '../call/history/conversation-space.ts';
 import { wholeCall } from '../call/history/whole-conversation.ts';
 import { namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import { type TextCall, waitingFor } from '../call/request/text-call.ts';
+import { inThread } from '../large/in-thread.ts';
 import { whenDone } from '../large/maybe-promise.ts';
 import { estimateTokens } from '../neutral/estimate-tokens.ts';
 import { refuseParameter } from '../neutral/losses.ts';
@@ -72,21 +74,31 @@ async function dueConversation(
   best: Candidate,
   order: CompactionOrder,
 ): Promise<OpenedConversation | null> {
-  const { history, model } = call;
+  const { history } = call;
   if (!history.isWhole) return isForced(order) ? refuseUnseen(call) : null;
   const whole = namesStored(call) ? await wholeCall(call, best) : call;
   const opened = await unlessRefusedLater(() =>
-    whenDone(openCompactions({ ...whole, compacted: null }, best), openedConversation),
+    whenDone(openCompactions({ ...whole, compacted: null }, best), (ready) => openedIfDue(ready, order)),
   );
   // Every candidate refuses it in its own terms.
   if (opened instanceof GatewayError) {
     if (isForced(order)) throw opened;
     return null;
   }
-  if (isForced(order)) return opened;
+  return opened;
+}
+
+/** Null where it is short enough. A large one is counted in the thread, and opened here only where it has to be. */
+async function openedIfDue(call: TextCall, order: CompactionOrder): Promise<OpenedConversation | null> {
+  if (isForced(order)) return openedConversation(call);
+  const { request, endpoint, model } = call;
   const bound = order.aboveTokens ?? defaultThreshold(model.contextWindow);
-  const tokens = await estimateTokens(opened.conversation);
-  return tokens > bound ? opened : null;
+  if (request.large !== null) {
+    const task = { caller: endpoint.protocol, bytes: request.large.bytes, tokens: tokensOf(call).key };
+    return (await inThread('count', task, waitingFor(call))) > bound ? openedConversation(call) : null;
+  }
+  const opened = openedConversation(call);
+  return (await estimateTokens(opened.conversation)) > bound ? opened : null;
 }
 
 /** A conversation is compacted before its model's context is full, where the request names no threshold. */

@@ -82,15 +82,23 @@ const WRITTEN = Object.fromEntries(
 
 /** What the providers got, as it was sent. */
 const sent: string[] = [];
+/** The bytes of bodies in memory when a provider had got its request. */
+let bytesInFlight = 0;
 /** The longest JSON that was parsed or written here. */
 let longest = 0;
 
 let stack: Stack;
+const readBytesInFlight = async (): Promise<number> => {
+  const page = await stack.text.metrics.registry.metrics();
+  return Number(/^gateway_body_bytes_in_flight\S* (\d+)$/m.exec(page)?.[1]);
+};
+
 beforeAll(async () => {
   const provider = createServer((request, reply) => {
     const chunks: Buffer[] = [];
     request.on('data', (bytes: Buffer) => chunks.push(bytes));
-    request.on('end', () => {
+    request.on('end', async () => {
+      bytesInFlight = await readBytesInFlight();
       const body = Buffer.concat(chunks).toString();
       sent.push(body);
       const { whole, stream } = WRITTEN[request.url ?? ''] ?? { whole: '{"input_tokens":9}', stream: '' };
@@ -133,12 +141,24 @@ beforeEach(() => {
 
 const LAST = 'the last words';
 const text = (content: string) => `{"role":"user","content":${content}}`;
-const many = (count: number) => Array.from({ length: count }, (_, at) => text(`"text ${at}"`)).join(',');
+const list = (count: number, one: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => one(at)).join(',');
+const LONG = text(`"${'lorem ipsum '.repeat(50_000)}"`);
+const partType = (caller: TextProtocol) => (caller === 'responses' ? 'input_text' : 'text');
 /** Conversations that are large in one way each, as JSON. */
-const SHAPES: Readonly<Record<string, string>> = {
-  bytes: text(`"${'lorem ipsum '.repeat(50_000)}"`),
-  escapes: text(`"${'\\"'.repeat(300_000)}"`),
-  values: many(4000),
+const SHAPES: Readonly<Record<string, (caller: TextProtocol) => string>> = {
+  bytes: () => LONG,
+  escapes: () => text(`"${'\\"'.repeat(300_000)}"`),
+  items: () => list(4000, (at) => text(`"text ${at}"`)),
+  parts: (caller) => text(`[${list(6000, (at) => `{"type":"${partType(caller)}","text":"part ${at}"}`)}]`),
+};
+/** Of objects within each other. */
+const nested = (depth: number): string =>
+  `{"type":"object","properties":${'{"a":{"type":"object","properties":'.repeat(depth)}{}${'}}'.repeat(depth)}}`;
+const TOOLS: Readonly<Record<TextProtocol, (schema: string) => string>> = {
+  responses: (schema) => `[{"type":"function","name":"f","strict":false,"parameters":${schema}}]`,
+  messages: (schema) => `[{"name":"f","input_schema":${schema}}]`,
+  chat: (schema) => `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`,
 };
 const turns = (shape = '') => `[${shape},${text(`"${LAST}"`)}]`;
 const bodyOf = (caller: TextProtocol, model: string, shape: string, members = '') =>
@@ -155,7 +175,7 @@ const CASES = CALLERS.flatMap((caller) =>
 );
 
 test.for(CASES)('%s over %s, large by its %s, streamed %s', async ([caller, upstream, shape, streamed]) => {
-  const body = bodyOf(caller, upstream, SHAPES[shape] ?? '', `,"stream":${streamed}`);
+  const body = bodyOf(caller, upstream, SHAPES[shape]?.(caller) ?? '', `,"stream":${streamed}`);
   const reply = await stack.text.fetch(PATHS[caller], { body });
   expect(await reply.text()).toContain('yes');
   expect(reply.status).toBe(200);
@@ -164,29 +184,94 @@ test.for(CASES)('%s over %s, large by its %s, streamed %s', async ([caller, upst
   expect(sent[0]).toContain(LAST);
   expect(sent[0]).toContain('"model":"another"');
   expect(sent[0]?.length).toBeGreaterThan(body.length / 2);
+  // What the thread has written counts beside what came.
+  expect(bytesInFlight).toBe(body.length + (sent[0]?.length ?? 0));
 });
 
-test.for(['chat', 'messages', 'responses'])('stored and continued over %s', async (upstream) => {
-  const ask = async (body: string): Promise<string> => {
-    const reply = await stack.text.fetch('/v1/responses', { body });
-    const answer = await reply.text();
-    expect(answer).toContain('yes');
-    return /"id": ?"(resp_[^"]+)"/.exec(answer)?.[1] ?? '';
+const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => [caller, upstream] as const));
+
+test.for(PAIRS)('%s over %s, large and nested', async ([caller, upstream]) => {
+  const ask = (depth: number) => {
+    const tools = TOOLS[caller](nested(depth));
+    return stack.text.fetch(PATHS[caller], { body: bodyOf(caller, upstream, LONG, `,"tools":${tools}`) });
   };
-  const first = await ask(bodyOf('responses', upstream, SHAPES.bytes ?? ''));
+  expect((await ask(50)).status).toBe(200);
+  expect(sent[0]).toContain(nested(50));
+  expect((await ask(100)).status).toBe(400);
+  expect(sent).toHaveLength(1);
   expect(longest).toBeLessThan(MAX_CHARACTERS);
-  await ask(`{"model":"${upstream}","input":"and?","previous_response_id":"${first}"}`);
+});
+
+/** The id of an answer or of a conversation. */
+const made = async (path: string, body: string): Promise<string> => {
+  const reply = await stack.text.fetch(path, { body, headers: { 'anthropic-beta': THREADS } });
+  const answer = await reply.text();
+  expect(reply.status, answer).toBe(200);
+  return /"id": ?"([a-z]+_[^"]+)"/.exec(answer)?.[1] ?? '';
+};
+const THREADS = 'message-threads-2026-08-12';
+const shown = async (path: string): Promise<string> => {
+  const reply = await stack.text.fetch(path);
+  expect(reply.status).toBe(200);
+  return reply.text();
+};
+/** What is continued is known by its bytes and its items: less than half a megabyte of small values is read at once. */
+const CONTINUED = Object.keys(SHAPES).filter((shape) => shape !== 'parts');
+const SHAPES_OVER = CALLERS.flatMap((upstream) => CONTINUED.map((shape) => [shape, upstream] as const));
+
+test.for(SHAPES_OVER)('stored, listed and continued, large by its %s, over %s', async ([shape, upstream]) => {
+  const large = SHAPES[shape]?.('responses') ?? '';
+  const first = await made('/v1/responses', bodyOf('responses', upstream, large));
+  const page = await shown(`/v1/responses/${first}/input_items?order=asc&limit=2`);
+  expect(page).toMatch(shape === 'items' ? /text 1/ : new RegExp(LAST));
+  await made('/v1/responses', `{"model":"${upstream}","input":"and?","previous_response_id":"${first}"}`);
   expect(longest).toBeLessThan(MAX_CHARACTERS);
-  for (const said of [LAST, 'lorem', 'yes', 'and?']) expect(sent[1]).toContain(said);
+  for (const said of [LAST, 'yes', 'and?']) expect(sent[1]).toContain(said);
+  expect(sent[1]?.length).toBeGreaterThan(large.length / 2);
+});
+
+test.for(SHAPES_OVER)('as a thread, large by its %s, over %s', async ([shape, upstream]) => {
+  const large = SHAPES[shape]?.('messages') ?? '';
+  const begin = bodyOf('messages', upstream, large, ',"thread":{"type":"create"}');
+  const goOn = (id: string) => `,"thread":{"type":"continue","previous_message_id":"${id}"}`;
+  const first = await made('/v1/messages', begin);
+  const second = await made('/v1/messages', bodyOf('messages', upstream, text('"and?"'), goOn(first)));
+  await made('/v1/messages', bodyOf('messages', upstream, large, goOn(second)));
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  // Its channel has the thread, and gets the turn alone.
+  const earlier = upstream === 'messages' ? [] : ['yes', 'and?'];
+  for (const said of [LAST, ...earlier]) expect(sent[2]).toContain(said);
+  expect(sent[2]?.length).toBeGreaterThan(large.length);
+});
+
+test('as a conversation, filled by requests of its own and by a response', async () => {
+  const item = `{"type":"message","role":"user","content":"${'lorem ipsum '.repeat(50_000)}"}`;
+  const id = await made('/v1/conversations', `{"items":[${item}],"metadata":{"of":"a test"}}`);
+  const added = await stack.text.fetch(`/v1/conversations/${id}/items`, { body: `{"items":[${item}]}` });
+  expect(added.status).toBe(200);
+  const [itemId] = /msg_[0-9a-zA-Z]+/.exec(await added.text()) ?? [];
+  await made('/v1/responses', bodyOf('responses', 'chat', LONG, `,"conversation":"${id}"`));
+  expect((await shown(`/v1/conversations/${id}/items`)).match(/lorem ipsum lorem/g)?.length).toBeGreaterThan(
+    2,
+  );
+  expect(await shown(`/v1/conversations/${id}/items/${itemId}`)).toContain('lorem ipsum');
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  const refused = await stack.text.fetch('/v1/conversations', { body: `{"items":[${item}],"metadata":7}` });
+  expect(refused.status).toBe(400);
 });
 
 test.for(['chat', 'messages', 'responses'])(
   'over a WebSocket, continued there, over %s',
   async (upstream) => {
     using socket: TestSocket = await stack.text.webSocket();
-    for (const shape of Object.values(SHAPES)) {
+    for (const shape of CONTINUED.flatMap((name) => SHAPES[name] ?? [])) {
       sent.length = 0;
-      const body = bodyOf('responses', upstream, shape, ',"type":"response.create","store":false');
+      const body = bodyOf(
+        'responses',
+        upstream,
+        shape('responses'),
+        ',"type":"response.create","store":false',
+      );
       socket.send(body);
       const first = (await socket.answer()).at(-1);
       expect(first).toMatchObject({ type: 'response.completed' });

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RequestLoad } from '@gateway/service-kit/load/load-guard';
 import { endedRequest } from '@gateway/service-kit/request/request-context';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import { z } from 'zod';
@@ -20,6 +21,8 @@ export interface Waiting {
   readonly owner?: string | undefined;
   /** Aborted when nobody waits any longer. */
   readonly signal?: AbortSignal | undefined;
+  /** Counts what the thread writes of the request's body, which is held as long as the body. */
+  readonly load?: Pick<RequestLoad, 'add'> | undefined;
 }
 
 /** The other side is our own module. */
@@ -33,12 +36,20 @@ const isResultOf = <Name extends keyof LargeTasks>() => z.custom<LargeTasks[Name
 export async function inThread<Name extends keyof LargeTasks>(
   name: Name,
   task: LargeTasks[Name]['task'],
-  { owner, signal }: Waiting,
+  { owner, signal, load }: Waiting,
 ): Promise<LargeTasks[Name]['result']> {
   const options = { ...(owner !== undefined && { owner }), ...(signal !== undefined && { signal }) };
   try {
-    return isResultOf<Name>().parse(await thread.run({ name, task }, options));
+    const result = isResultOf<Name>().parse(await thread.run({ name, task }, options));
+    load?.add(bytesIn(result));
+    return result;
   } catch (error) {
     throw (signal && endedRequest({ signal })) ?? error;
   }
+}
+
+/** The bytes of a body in what the thread has made. */
+function bytesIn(result: LargeTasks[keyof LargeTasks]['result']): number {
+  const body = typeof result === 'object' && result !== null && 'bytes' in result ? result.bytes : result;
+  return body instanceof Uint8Array ? body.length : 0;
 }

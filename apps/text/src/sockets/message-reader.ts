@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { inThread } from '../large/in-thread.ts';
@@ -46,6 +47,8 @@ export function createMessageReader(options: ReaderOptions): MessageReader {
 
   const readLarge = async (frame: Buffer, isBinary: boolean): Promise<ReadMessage> => {
     leaving ??= new AbortController();
+    // The turn in which a message has come is long already: it was put together and its mask undone.
+    await setImmediate();
     const task = { frame: sharedBytes(frame), isBinary, bounds };
     const read = await inThread('event', task, { owner, signal: leaving.signal });
     if (read.kind === 'refused') return { ...read, error: GatewayError.deserialize(read.error) };

@@ -7,7 +7,7 @@ import { createMetrics } from '../metrics.ts';
 import type { Handler } from '../request/handler.ts';
 import { readJsonBody } from '../request/json-body.ts';
 import { createLoadGuard } from './load-guard.ts';
-import type { ProcessLoad } from './process-load.ts';
+import { createProcessLoad, type ProcessLoad } from './process-load.ts';
 
 afterEach(closeServers);
 
@@ -145,4 +145,25 @@ test('a late event loop refuses new work by priority, but not where few requests
   admit('high');
   loads[0]?.end();
   admit('low');
+});
+
+test('bytes that were made of a body refuse others as long as its request is there, and never itself', () => {
+  const process = { ...createProcessLoad() };
+  const guard = createLoadGuard({
+    settings: { ...parseConfig(LoadSettings, {}), MAX_BODY_BYTES_IN_FLIGHT: 1000 },
+    process,
+    metrics: createMetrics('text'),
+    onShed: () => undefined,
+  });
+  const [endpoint] = ENDPOINTS.filter(isForWork);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  const [first, second] = [guard.begin(endpoint, identity), guard.begin(endpoint, identity)];
+  first.hold(500);
+  first.add(5000);
+  expect(() => second.hold(1)).toThrow('overloaded at the moment');
+  first.end();
+  first.add(5000);
+  second.hold(900);
+  second.end();
+  expect(process.bodyBytes).toBe(0);
 });

@@ -36,6 +36,8 @@ export interface RequestLoad {
   admit(bodyBytes: number): void;
   /** Call it when bytes of a body have arrived whose length was not announced. @throws {GatewayError} `overloaded` */
   hold(bodyBytes: number): void;
+  /** Counts bytes that were made of its body. They refuse others, not the request, which has begun. */
+  add(bodyBytes: number): void;
   /** Call it when the body is no longer in memory. */
   dropBody(): void;
   end(): void;
@@ -147,6 +149,7 @@ class CountedLoad implements RequestLoad {
   readonly #checks: Checks;
   readonly #arrival: Arrival;
   #bodyBytes = 0;
+  #hasEnded = false;
 
   constructor(state: GuardState, checks: Checks, arrival: Arrival) {
     this.#arrival = arrival;
@@ -165,8 +168,13 @@ class CountedLoad implements RequestLoad {
     const { process } = this.#state;
     const wholeBytes = this.#bodyBytes + bodyBytes;
     this.#checks.checkBody(wholeBytes, process.bodyBytes - this.#bodyBytes, this.#arrival);
-    process.bodyBytes += bodyBytes;
-    this.#bodyBytes = wholeBytes;
+    this.add(bodyBytes);
+  }
+
+  add(bodyBytes: number): void {
+    if (this.#hasEnded) return;
+    this.#state.process.bodyBytes += bodyBytes;
+    this.#bodyBytes += bodyBytes;
   }
 
   dropBody(): void {
@@ -178,6 +186,7 @@ class CountedLoad implements RequestLoad {
     this.#state.requests -= 1;
     this.#state.process.requests -= 1;
     this.dropBody();
+    this.#hasEnded = true;
   }
 }
 

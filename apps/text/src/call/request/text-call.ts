@@ -72,6 +72,7 @@ export interface HeldCall extends OpenedCall {
 export const waitingFor = ({ identity, context }: Pick<OpenedCall, 'identity' | 'context'>): Waiting => ({
   owner: identity.keyId,
   signal: context.signal,
+  load: context.load,
 });
 
 export const NOTHING_HELD = { release: null } as const;

@@ -61,6 +61,7 @@ export async function readAdditions(
 const waitingFor = (incoming: IncomingMessage): Waiting => ({
   owner: identityOf(incoming).keyId,
   signal: contextOf(incoming).signal,
+  load: contextOf(incoming).load,
 });
 
 /**
