@@ -1,8 +1,7 @@
 import { parseBody } from '../../wire/raw-json.ts';
 
 /**
- * An item's JSON: its text, or its bytes in memory that threads share. Bytes are decoded by who needs the item itself, which for
- * large ones is a thread.
+ * An item's JSON: its text, or its bytes. Bytes are decoded by who needs the item itself, which for large ones is a thread.
  */
 export type ItemJson = string | Buffer;
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { isLarge } from '../../large/shared-bytes.ts';
 
 /** The storage of what is too large for Redis; every replica reaches it. */
 export interface PartFiles {
   /** The whole or nothing. */
   put(name: string, bytes: Buffer): Promise<void>;
-  /** In memory that threads share; null for one that is not there. */
+  /** Null for one that is not there. A large one is in memory that threads share. */
   get(name: string): Promise<Buffer | null>;
   remove(name: string): Promise<void>;
 }
@@ -21,6 +22,8 @@ export const partFilesIn = (assets: Pick<AssetStore, 'put' | 'open' | 'delete'>)
   get: async (name) => {
     const asset = await assets.open(name);
     if (asset === undefined) return null;
+    // The garbage collector does not count shared memory, so only what goes to a thread anyway lies there.
+    if (!isLarge(asset.sizeBytes)) return asset.bytes();
     const bytes = Buffer.from(new SharedArrayBuffer(asset.sizeBytes));
     let at = 0;
     for await (const chunk of asset.stream()) {

@@ -44,7 +44,7 @@ const digestOf = (text: string): string => shortDigest(hash('sha256', text, 'hex
 
 /** One of an owner's large parts. */
 export function largePart(owner: string, json: ItemJson): LargePart {
-  const bytes = Buffer.from(json);
+  const bytes = typeof json === 'string' ? Buffer.from(json) : json;
   return { digest: partDigest(owner, bytes), bytes };
 }
 
