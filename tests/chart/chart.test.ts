@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
@@ -39,10 +40,10 @@ const SETTINGS: Readonly<Record<string, z.ZodObject>> = {
   gateway: GatewayConfig,
   workers: WorkersConfig,
 };
-/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens Redis and the database. */
+/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens the database and Redis. */
 const BESIDE_SETTINGS = [
   ...['SIMULATOR_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'REDIS_PASSWORD'],
-  ...['DATABASE_URL', 'REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE', 'REDIS_PASSWORD_FILE'],
+  ...['DATABASE_URL', ...Object.keys(NO_REDIS_FILES)],
 ];
 const SECRETS: readonly string[] = [
   ...SECRET_VARIABLES,
