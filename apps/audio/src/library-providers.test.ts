@@ -1,6 +1,7 @@
 import { collectSse } from '@gateway/testkit/collect-sse';
+import { startSquid } from '@gateway/testkit/start-squid';
 import { replay } from '@gateway/upstream/libraries/replay-for-tests';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silence } from './testing/audio-files.ts';
 import { startAudio, type TestAudio } from './testing/start-audio.ts';
 
@@ -19,19 +20,23 @@ async function provider(exchange: string, options: Parameters<typeof replay>[1] 
   return replayed;
 }
 
-function transcribe(parts: Readonly<Record<string, string>>, headers: Record<string, string> = {}) {
+function transcribe(
+  parts: Readonly<Record<string, string>>,
+  headers: Record<string, string> = {},
+  service = audio,
+) {
   const form = new FormData();
   for (const [name, value] of Object.entries(parts)) form.append(name, value);
   form.append('file', silence(2));
-  const path = `${audio.url}/v1/audio/transcriptions`;
-  return fetch(path, { method: 'POST', body: form, headers: { ...audio.headersFor(), ...headers } });
+  const path = `${service.url}/v1/audio/transcriptions`;
+  return fetch(path, { method: 'POST', body: form, headers: { ...service.headersFor(), ...headers } });
 }
 
-const speak = (body: object, headers: Record<string, string> = {}) =>
-  fetch(`${audio.url}/v1/audio/speech`, {
+const speak = (body: object, headers: Record<string, string> = {}, service = audio) =>
+  fetch(`${service.url}/v1/audio/speech`, {
     method: 'POST',
     body: JSON.stringify({ input: 'Good morning.', voice: 'JBFqnCBsd6RMkjVDRZzb', ...body }),
-    headers: { 'content-type': 'application/json', ...audio.headersFor(), ...headers },
+    headers: { 'content-type': 'application/json', ...service.headersFor(), ...headers },
   });
 
 test('subtitles are made of the times of the words, and the seconds are those that the provider bills', async () => {
@@ -119,4 +124,34 @@ test('a format that no route has is refused before any upstream is called', asyn
     error: { code: 'unsupported_value', param: 'response_format', message: expect.stringContaining("'mp3'") },
   });
   expect(recorded.requests).toEqual([]);
+});
+
+test("behind a company's proxy speech, transcripts and streams of both go by it", async () => {
+  await using squid = await startSquid(['provider.test']);
+  const provider = (url: string) => url.replace('127.0.0.1', 'provider.test');
+  const behind = await startAudio({
+    configuration: (url) => `
+channels:
+  one: { provider: simulator, baseUrl: "${provider(url)}", apiKey: sk-one, proxy: "${squid.url}" }
+models:
+  tts-1: { kind: speech, routes: [{ channel: one }] }
+  gpt-4o-transcribe: { kind: transcription, routes: [{ channel: one }] }
+`,
+  });
+  onTestFinished(() => behind.close());
+  await behind.startWorker();
+  const speech = await speak({ model: 'tts-1', voice: 'alloy' }, {}, behind);
+  expect([speech.status, (await speech.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+  const whole = await transcribe({ model: 'gpt-4o-transcribe' }, {}, behind);
+  expect(Object(await whole.json()).text).not.toBe('');
+  const streamed = await transcribe({ model: 'gpt-4o-transcribe', stream: 'true' }, {}, behind);
+  expect((await collectSse(streamed)).map(({ json }) => Object(json ?? {}).type)).toContain(
+    'transcript.text.done',
+  );
+  const at = provider(behind.simulator.url);
+  expect((await squid.served()).filter((line) => line.includes('.test'))).toEqual([
+    `POST 200 ${at}/v1/audio/speech`,
+    `POST 200 ${at}/v1/audio/transcriptions`,
+    `POST 200 ${at}/v1/audio/transcriptions`,
+  ]);
 });

@@ -47,6 +47,8 @@ interface StartOptions {
   readonly maxWaiting?: number;
   readonly keepAliveMs?: number;
   readonly longAudio?: LongAudio;
+  /** By the address of the stand-in provider. */
+  readonly configuration?: (url: string) => string;
 }
 
 export const LONG_AUDIO: LongAudio = {
@@ -63,13 +65,14 @@ export async function startAudio({
   maxWaiting = 1000,
   keepAliveMs = 0,
   longAudio = LONG_AUDIO,
+  configuration = CONFIGURATION,
 }: StartOptions = {}) {
   const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes, keepAliveMs };
   const media = await startMedia({
     name: 'audio',
     kinds: ['audio.transcription', 'audio.speech', 'audio.batch'],
     maxWaiting,
-    configuration: CONFIGURATION,
+    configuration,
     service: (parts) => createAudioService({ ...parts, ...settings }),
     batchProcessors: (parts) => batchProcessors(audioBatches({ ...parts, ...settings })),
     processors: (parts) => audioProcessors({ ...parts, longAudio }),
