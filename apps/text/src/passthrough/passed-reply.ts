@@ -1,7 +1,7 @@
 import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
-import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
-import { quoted, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
+import { dataFrame, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { quoted, responseEndAfter, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
@@ -18,7 +18,9 @@ import {
   storesResponses,
 } from '../call/storing/store-response.ts';
 import { knownUsage } from '../metering/consumption.ts';
+import { withSpokenChoices } from '../protocols/chat/reply/spoken-choices.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
+import { textBlocks } from '../protocols/messages/reply/text-blocks.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
@@ -122,11 +124,26 @@ function storeMessage(
   remembering: Promise<boolean> | undefined,
 ): Promise<Amendment> | undefined {
   const { candidate } = reply;
-  const renamed = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
+  const protocols = isGenerated(call.endpoint) ? ownMembers(call.endpoint, whole, parsed) : null;
+  const ids = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
+  const renamed = protocols === null ? ids : { ...protocols, ...ids };
   const message = () => recordedMessage({ ...parsed(), ...renamed });
   const storing = turnIn(call.history)?.store(message(), { request: call.request, candidate });
   if (renamed === null && remembering === undefined && storing === undefined) return undefined;
   return Promise.all([remembering, storing]).then(() => renamed);
+}
+
+/** The members of a whole reply as its protocol has them, where its server writes its text in another form; null for none. */
+function ownMembers(
+  { protocol }: TextEndpoint,
+  whole: JsonObject,
+  parsed: () => JsonObject,
+): JsonObject | null {
+  if (protocol === 'messages')
+    return typeof whole.content === 'string' ? { content: textBlocks(whole.content) } : null;
+  if (withSpokenChoices(whole, 'message') === whole) return null;
+  const { choices } = withSpokenChoices(parsed(), 'message');
+  return { choices };
 }
 
 export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
@@ -163,7 +180,7 @@ export function storeStreamId(
 
 /** What is known of a stream that passes. */
 interface StoredStream {
-  readonly reader: Pick<StreamReader, 'missingMembers'>;
+  readonly reader: Pick<StreamReader, 'missingMembers' | 'shown'>;
   readonly ids: RepeatedCallIds;
   readonly given: GivenIds | null;
 }
@@ -183,16 +200,18 @@ export function storeEvent(
   if (!isStorable(endpoint)) {
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
-    return ids.frame(frame);
+    return ids.frame(frame) ?? (protocol === 'chat' ? chunkFrame(frame) : null);
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
   if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type))))
     return given?.frame(frame) ?? null;
   const event = eventIn(frame);
-  const response = event && objectAt(event, 'response');
+  const type = (event && textAt(event, 'type')) ?? '';
+  const shown = event && objectAt(event, 'response');
+  const isAbsent = shown === null && responseEndAfter(type) !== undefined;
+  const response = isAbsent ? (reader.shown?.() ?? null) : shown;
   if (event === null || response === null) return null;
-  const type = textAt(event, 'type') ?? '';
   const amended = (amendment: Amendment) =>
     namedFrame({ ...event, type, response: { ...response, ...amendment } });
   const early = (own: Amendment) => amended({ ...continued, ...own });
@@ -200,11 +219,19 @@ export function storeEvent(
   const missing = withIds(reader.missingMembers?.(response, type) ?? null);
   const stored = (own: Amendment) =>
     storeResponse(call, reply.candidate, { ...response, ...missing, ...own }).then((amendment) =>
-      amendment === null && missing === null && own === null
+      amendment === null && missing === null && own === null && !isAbsent
         ? frame
         : amended({ ...missing, ...own, ...amendment }),
     );
   return given === null ? stored(null) : given.response({ ...response, ...missing }).then(stored);
+}
+
+/** A chunk that has its text beside its delta, as completions have; null for any other. */
+function chunkFrame(frame: Frame): string | null {
+  if (!frame.includes('"text"') || frame.includes('"delta"')) return null;
+  const chunk = eventIn(frame);
+  const spoken = chunk && withSpokenChoices(chunk, 'delta');
+  return spoken === chunk || spoken === null ? null : dataFrame(spoken);
 }
 
 /** Clients and lists name items by their ids. */

@@ -1,5 +1,6 @@
 import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
-import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { typedData } from '@gateway/contracts/event-stream/frame-data';
+import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
@@ -63,12 +64,18 @@ class PassedEvents implements EventMapper {
       this.#isBrokenOff = true;
       return this.fail(this.#explain(frame.data ?? ''));
     }
-    const replaced = kind === 'delta' ? (this.#onDelta?.(frame) ?? null) : this.#onFrame(frame);
+    const replaced = kind === 'delta' ? (this.#onDelta?.(frame) ?? null) : this.#event(frame);
     if (kind === 'hidden') return [];
     if (this.#held.length === 0 && !(replaced instanceof Promise))
       return replaced === null ? PASS : [replaced];
     this.#held.push(replaced ?? frame);
     return [];
+  }
+
+  /** Clients go by the types of events: they get one where the server gives none. */
+  #event(frame: Frame): EventFrame | Promise<EventFrame> | null {
+    const typed = typedFrame(frame);
+    return this.#onFrame(typed ?? frame) ?? typed;
   }
 
   takeHeld(): Promise<Frames> | null {
@@ -112,6 +119,15 @@ class PassedEvents implements EventMapper {
   keepAlive(): string | null {
     return this.#reader.keepAlive();
   }
+}
+
+/** An event as its protocol writes it, where its server does not; null for any other. */
+function typedFrame(frame: Frame): Frame | null {
+  const data = typedData(frame);
+  if (data === null) return null;
+  const name = /^\{"type":"([\w.]+)"/.exec(data)?.[1] ?? '';
+  const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+  return reader.push(Buffer.from(`event: ${name}\ndata: ${data}\n\n`))[0] ?? null;
 }
 
 /** The provider itself reported a failure within a reply that passes as it is. */

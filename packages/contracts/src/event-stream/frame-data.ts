@@ -1,5 +1,5 @@
 import type { Frame } from './frame-reader.ts';
-import { END_MARK } from './stream-events.ts';
+import { END_MARK, STREAM_EVENTS } from './stream-events.ts';
 
 /** Names under which a protocol says something: what cannot be read there has been lost. */
 const PROTOCOL_EVENT = /^(?:message|error|response|content_block|chat)/;
@@ -12,7 +12,42 @@ export const eventNameOf = ({ latin1 }: Frame): string | null => EVENT_LINE.exec
 /** What a frame says; null where it says nothing of an answer. */
 export function dataOf(frame: Frame): string | null {
   const { data } = frame;
-  return data === null || data.startsWith('{') || !isAside(frame, data) ? data : null;
+  if (data === null || (!data.startsWith('{') && isAside(frame, data))) return null;
+  return typedData(frame, data) ?? data;
+}
+
+/** How an event begins as its provider writes it. */
+const TYPED = '{"type"';
+/** Events whose data has their name as well. */
+const TYPED_EVENT = /^(?:id:[^\n]*\n)?event: ?((?:response\.|message_|content_block_)[\w.]+)/;
+const OPENING = /^\s*\{\s*/;
+/** Some servers end every response with it; how it has ended is in the response. */
+const DONE = /^\{"type" ?: ?"response\.done"/;
+
+/** The data of an event whose server names it in a way of its own, or gives it no type; null for any other. */
+export function typedData(frame: Frame, data = frame.data): string | null {
+  if (data === null) return null;
+  if (data.startsWith(TYPED)) return DONE.test(data) ? data.replace(DONE, `${TYPED}:"${endOf(data)}"`) : null;
+  const name = OPENING.test(data) ? TYPED_EVENT.exec(frame.latin1)?.[1] : undefined;
+  if (name === undefined || data.includes(`"${name}"`)) return null;
+  const rest = data.replace(OPENING, '');
+  const typed = `${TYPED}:"${name}"${rest.startsWith('}') ? '' : ','}${rest}`;
+  return typedData(frame, typed) ?? typed;
+}
+
+const STATUS_END: ReadonlyMap<unknown, string> = new Map(
+  Object.entries(STREAM_EVENTS.responses.end).map(([event, status]) => [status, event]),
+);
+
+/** The event that ends a response of this status. */
+function endOf(data: string): string {
+  try {
+    const { response } = Object(JSON.parse(data));
+    const status = Object(response).status === 'cancelled' ? 'failed' : Object(response).status;
+    return STATUS_END.get(status) ?? 'response.completed';
+  } catch {
+    return 'response.completed';
+  }
 }
 
 /** Blanks, `null`, and what servers and proxies send under a name of their own to keep a connection open (`event: ping`, `data: pong`). */

@@ -28,6 +28,7 @@ const EmptyChunk = z.looseObject({
     .array(
       z.looseObject({
         delta: z.object({ role: z.string().nullish() }).catchall(Nothing).nullish(),
+        text: Nothing.optional(),
         finish_reason: z
           .unknown()
           .refine((word) => !endsAnswer(word))

@@ -3,18 +3,20 @@ import type { ReplyPart } from '../../../neutral/parts.ts';
 import type { Reply } from '../../../neutral/reply/reply.ts';
 import { isCut } from '../../../neutral/reply/whole-arguments.ts';
 import type { Target } from '../../../neutral/target.ts';
+import { isObject } from '../../../wire/json-object.ts';
 import { decodeServerError } from '../../../wire/openai-errors.ts';
 import { readUpstream, upstreamNonsense } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeFinish } from './finish-reason.ts';
 import { argumentsOf, callsOf, contentPieces, nameOf, reasoningOf } from './output.ts';
+import { withSpokenChoices } from './spoken-choices.ts';
 import { ThinkTags } from './think-tags.ts';
 import { readUsage } from './usage.ts';
 
 /** A finished completion from an upstream. @throws GatewayError for an error in its body, or where it is no completion */
 export function decodeChatReply(body: unknown, target: Target, clean: (text: string) => string): Reply {
-  const reply = readUpstream(ChatReply, body);
+  const reply = readUpstream(ChatReply, isObject(body) ? withSpokenChoices(body, 'message') : body);
   if (reply.error) throw decodeServerError(reply.error, clean);
   const failed = reply.choices?.find(({ error }) => error)?.error;
   if (failed) throw decodeServerError(failed, clean);

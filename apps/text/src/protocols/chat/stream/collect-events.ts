@@ -3,6 +3,7 @@ import { isObject, type JsonObject, objectAt, objectOf } from '../../../wire/jso
 import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { readUpstream } from '../../../wire/read-upstream.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
+import { withSpokenChoices } from '../reply/spoken-choices.ts';
 import { begunBy, CallFragments, type FollowedCall } from './call-fragments.ts';
 
 /** Members of a delta that come whole, however often. */
@@ -26,7 +27,8 @@ export function createCompletionCollector(): EventCollector {
   let members: JsonObject | null = null;
   const choices = new Map<unknown, Choice>();
   return {
-    take: ({ choices: pieces, ...chunk }) => {
+    take: (event) => {
+      const { choices: pieces, ...chunk } = withSpokenChoices(event, 'delta');
       const { usage } = chunk;
       members = {
         ...members,

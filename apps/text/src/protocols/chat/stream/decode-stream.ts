@@ -9,6 +9,7 @@ import type { Finish } from '../../../neutral/reply/reply.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import { isCut } from '../../../neutral/reply/whole-arguments.ts';
 import type { Target } from '../../../neutral/target.ts';
+import { isObject } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
@@ -17,6 +18,7 @@ import { NO_USAGE, type Usage } from '../../../wire/usage.ts';
 import { decodeAnnotation } from '../reply/annotations.ts';
 import { decodeFinish } from '../reply/finish-reason.ts';
 import { callsOf, contentPieces, exactCalls, reasoningOf } from '../reply/output.ts';
+import { withSpokenChoices } from '../reply/spoken-choices.ts';
 import { ThinkTags, type ThoughtPiece, type UntaggedHead } from '../reply/think-tags.ts';
 import { createUsageReport, isUsageChunk } from '../reply/usage.ts';
 import { CallStream } from './call-stream.ts';
@@ -61,7 +63,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
       return;
     }
     const parsed: unknown = JSON.parse(data);
-    const chunk = readUpstream(ChatChunk, parsed);
+    const chunk = readUpstream(ChatChunk, isObject(parsed) ? withSpokenChoices(parsed, 'delta') : parsed);
     if (chunk.service_tier) this.#tier = chunk.service_tier;
     this.#report.add(chunk);
     const choice = chunk.choices?.find(isFirst);

@@ -93,6 +93,7 @@ export function createChatStreamReader({
       if (!isObject(choice)) continue;
       outputLength += writtenIn(choice.delta);
       wholeLength += writtenIn(choice.message);
+      if (choice.delta === undefined && typeof choice.text === 'string') outputLength += choice.text.length;
     }
     if (reportsFailure(chunk) || isErrorEvent(frame)) {
       reportedFailure = failureWordOf(data);

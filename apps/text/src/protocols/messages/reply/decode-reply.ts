@@ -7,11 +7,12 @@ import { readUpstream } from '../../../wire/read-upstream.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeCitation } from './citations.ts';
 import { decodeFinish } from './finish-reason.ts';
+import { withBlocks } from './text-blocks.ts';
 import { decodeTier, readUsage } from './usage.ts';
 
 /** A finished message from an upstream. @throws GatewayError `upstream_failed` where it is not one */
 export function decodeMessagesReply(body: unknown, target: Target): Reply {
-  const reply = readUpstream(MessagesReply, body);
+  const reply = readUpstream(MessagesReply, withBlocks(body));
   const searches = new Map<string, readonly string[]>();
   const tier = isJsonObject(reply.usage) ? decodeTier(reply.usage.service_tier) : undefined;
   return {

@@ -1,3 +1,4 @@
+import { responseEndAfter } from '@gateway/contracts/event-stream/stream-events';
 import { type JsonObject, objectAt, textAt } from '../../../wire/json-object.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
 import { missingMembers } from '../reply/whole-output.ts';
@@ -12,8 +13,9 @@ export function createResponseCollector(): EventCollector {
     take: (event, data) => {
       const shown = objectAt(event, 'response');
       const type = textAt(event, 'type') ?? '';
-      if (shown === null) output.event(type, event, data);
-      else [response, lastEvent] = [shown, type];
+      if (shown !== null) [response, lastEvent] = [shown, type];
+      else if (responseEndAfter(type) === undefined) output.event(type, event, data);
+      else [response, lastEvent] = [response ?? { object: 'response', output: [] }, type];
     },
     body: () => response && { ...response, ...missingMembers(response, lastEvent, output) },
   };

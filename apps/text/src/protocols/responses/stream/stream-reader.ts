@@ -54,6 +54,14 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     reportedFailure = (error && textAt(error, 'code')) ?? 'failed';
   };
 
+  /** A last event that does not show the response. */
+  const onEndAlone = (type: string, event: JsonObject) => {
+    ended = true;
+    const error = objectAt(event, 'error');
+    if (type === 'response.failed' || error !== null)
+      reportedFailure = (error && textAt(error, 'code')) ?? 'failed';
+  };
+
   /** A last event whose name says that all went well; clients know that it has not by the one for failures. */
   const hasFailedOtherwise = (type: string, response: JsonObject | null): boolean =>
     reportedFailure !== null && type !== 'response.failed' && (response !== null || type === '');
@@ -93,6 +101,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       const type = textAt(event, 'type') ?? '';
       const response = objectAt(event, 'response');
       if (response !== null) onResponse(type, response, data);
+      else if (responseEndAfter(type) !== undefined) onEndAlone(type, event);
       else if (type === 'error') {
         reported = objectAt(event, 'error') ?? event;
         reportedFailure = textAt(reported, 'code') ?? 'error';
@@ -139,6 +148,10 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
         { type: 'response.failed', response: failedResponse(error) },
       ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
       return [...frames, DONE_FRAME];
+    },
+    shown: () => {
+      const known = lifecycle === null ? null : parseObject(lifecycle);
+      return (known && objectAt(known, 'response')) ?? { object: 'response', output: [] };
     },
     missingMembers: (response, type) => missingMembers(response, type, output),
     // A comment: every client's parser skips it, and it takes no sequence number.

@@ -1,0 +1,169 @@
+import { collectSse } from '@gateway/testkit/collect-sse';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Stack, startStack } from '../testing/start-stack.ts';
+import { PATHS, requestOf, TEXT_PROTOCOLS, type TextProtocolName } from '../testing/text-pairs.ts';
+
+/** Answers of nearly right servers whose words stand in another form: every caller gets them in its own protocol's. */
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    configuration: (first) => `
+channels:
+${TEXT_PROTOCOLS.map((name) => `  ${name}: { provider: openai-compatible, baseUrl: "${first}/v1", apiKey: k, speaks: [${name}], cooldown: off }`).join('\n')}
+models:
+${TEXT_PROTOCOLS.map((name) => `  over-${name}: { kind: text, routes: [{ channel: ${name} }] }`).join('\n')}
+`,
+  });
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+beforeEach(() => stack.first.reset());
+
+type Event = { readonly type?: string; readonly [member: string]: unknown };
+
+const sse = (events: readonly Event[], isTyped = true): string =>
+  events
+    .map(({ type, ...rest }) => {
+      const data = isTyped && type !== undefined ? { type, ...rest } : rest;
+      return `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(data)}\n\n`;
+    })
+    .join('');
+
+const WORDS = 'Hello there.';
+const USAGE = { input_tokens: 5, output_tokens: 3, total_tokens: 8 };
+const part = { type: 'output_text', text: WORDS, annotations: [] };
+const item = {
+  id: 'msg_a1b2c3d4e5f6',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [part],
+};
+const response = (status: string, output: object[]) => ({
+  id: 'resp_a1b2c3d4e5f6',
+  object: 'response',
+  created_at: 1,
+  model: 'm',
+  status,
+  output,
+  ...(status === 'completed' && { usage: USAGE }),
+});
+const RESPONSES = (last: Event): readonly Event[] => [
+  { type: 'response.created', response: response('in_progress', []) },
+  {
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: { ...item, status: 'in_progress', content: [] },
+  },
+  { type: 'response.output_text.delta', item_id: item.id, output_index: 0, content_index: 0, delta: WORDS },
+  { type: 'response.output_item.done', output_index: 0, item },
+  last,
+];
+const COMPLETED = { type: 'response.completed', response: response('completed', [item]) };
+const MESSAGES: readonly Event[] = [
+  {
+    type: 'message_start',
+    message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], usage: USAGE },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: WORDS } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } },
+  { type: 'message_stop' },
+];
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  stop_reason: 'end_turn',
+  usage: USAGE,
+};
+const choice = { index: 0, logprobs: null, finish_reason: null };
+const completion = { id: 'cmpl-1', object: 'text_completion', created: 1, model: 'm' };
+const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
+
+const SHAPES: readonly (readonly [string, TextProtocolName, object])[] = [
+  [
+    'response.done as the last event',
+    'responses',
+    { sse: sse(RESPONSES({ ...COMPLETED, type: 'response.done' })) },
+  ],
+  ['names of events and no types', 'responses', { sse: sse(RESPONSES(COMPLETED), false) }],
+  ['a last event without a response', 'responses', { sse: sse(RESPONSES({ type: 'response.completed' })) }],
+  [
+    'response.done without type or response',
+    'responses',
+    { sse: sse(RESPONSES({ type: 'response.done' }), false) },
+  ],
+  ['names of events and no types', 'messages', { sse: sse(MESSAGES, false) }],
+  ['content that is a text', 'messages', { json: { ...MESSAGE, content: WORDS } }],
+  [
+    'chunks with text and no delta',
+    'chat',
+    {
+      sse: `${sse([
+        { ...completion, choices: [{ ...choice, text: 'Hello ' }] },
+        { ...completion, choices: [{ ...choice, text: 'there.' }] },
+        { ...completion, choices: [{ ...choice, text: '', finish_reason: 'stop' }], usage },
+      ])}data: [DONE]\n\n`,
+    },
+  ],
+  [
+    'a choice with text and no message',
+    'chat',
+    { json: { ...completion, choices: [{ ...choice, text: WORDS, finish_reason: 'stop' }], usage } },
+  ],
+];
+
+type Shown = Readonly<Record<string, unknown>>;
+const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
+  path.reduce((inner, step) => Object(inner ?? {})[step], value);
+
+/** What the clients of each protocol show of a whole answer, and of a stream: by the types of its events alone. */
+const WHOLE: Readonly<Record<TextProtocolName, (body: Shown) => unknown>> = {
+  responses: (body) => at(body, 'output', 0, 'content', 0, 'text'),
+  messages: (body) => at(body, 'content', 0, 'text'),
+  chat: (body) => at(body, 'choices', 0, 'message', 'content'),
+};
+const STREAMED: Readonly<Record<TextProtocolName, (events: readonly Shown[]) => unknown>> = {
+  responses: (events) => at(events.at(-1), 'response', 'output', 0, 'content', 0, 'text'),
+  messages: (events) =>
+    events
+      .filter(({ type }) => type === 'content_block_delta')
+      .map((event) => at(event, 'delta', 'text'))
+      .join(''),
+  chat: (events) => events.map((event) => at(event, 'choices', 0, 'delta', 'content') ?? '').join(''),
+};
+const LAST: Readonly<Record<TextProtocolName, Shown>> = {
+  responses: { type: 'response.completed', response: { status: 'completed' } },
+  messages: { type: 'message_stop' },
+  chat: { object: 'chat.completion.chunk' },
+};
+
+test.for(
+  SHAPES.flatMap(([shape, upstream, script]) =>
+    TEXT_PROTOCOLS.flatMap((caller) =>
+      [true, false].map((stream) => ({ shape, upstream, script, caller, stream })),
+    ),
+  ),
+)('$caller over $upstream (stream: $stream): $shape', async ({ upstream, script, caller, stream }) => {
+  stack.first.script(script);
+  const body = requestOf(caller, `over-${upstream}`, 'hi', { stream });
+  const reply = await stack.text.fetch(PATHS[caller], { body });
+  expect(reply.status).toBe(200);
+  if (!stream) return expect(WHOLE[caller](Object(await reply.json()))).toBe(WORDS);
+  const events = (await collectSse(reply)).flatMap(({ json }) => (json === undefined ? [] : [Object(json)]));
+  expect(STREAMED[caller](events)).toBe(WORDS);
+  if (caller !== 'chat') expect(events.at(-1)).toMatchObject(LAST[caller]);
+});
+
+test('a response whose last event has another name, or does not show it, is stored', async () => {
+  for (const last of [{ ...COMPLETED, type: 'response.done' }, { type: 'response.completed' }]) {
+    stack.first.script({ sse: sse(RESPONSES(last)) });
+    const body = requestOf('responses', 'over-responses', 'hi', { stream: true });
+    const events = await collectSse(await stack.text.fetch(PATHS.responses, { body }));
+    const id = at(events.findLast(({ json }) => json !== undefined)?.json, 'response', 'id');
+    const stored = Object(await (await stack.text.fetch(`/v1/responses/${id}`)).json());
+    expect([stored.status, WHOLE.responses(stored)]).toEqual(['completed', WORDS]);
+  }
+});
