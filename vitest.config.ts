@@ -42,6 +42,7 @@ export default defineConfig({
         'upstream',
         'metering',
         'redis',
+        'records',
         'assets',
         'jobs',
         'forms',

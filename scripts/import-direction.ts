@@ -30,6 +30,9 @@ const MIDDLE = [
 /** The layer above the middle packages, for model services; only apps may use it. */
 const MODEL_SERVICE = 'packages/model-service';
 
+/** What lasts, in a database: above the package that writes the streams that it reads. */
+const RECORDS = 'packages/records';
+
 /** The workspace packages that each folder may use when it runs. A folder that is not named here may use no workspace package at all. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': [REDIS, 'packages/contracts'],
@@ -48,18 +51,20 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     REDIS,
     'packages/contracts',
   ],
+  [RECORDS]: ['packages/metering', 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': [
     'packages/service-kit',
     'packages/upstream',
     REDIS,
     'packages/redis-server',
+    RECORDS,
     'packages/contracts',
   ],
   bench: ['packages/jobs', 'packages/redis-server', 'packages/stack'],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [MODEL_SERVICE, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
+const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';
@@ -73,6 +78,7 @@ function usableBy(folder: string): readonly string[] {
 /** What anybody may use in tests only. */
 const TESTS_MAY_USE = [
   ...MIDDLE,
+  RECORDS,
   ASSETS,
   REDIS,
   'simulator',

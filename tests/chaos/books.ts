@@ -61,7 +61,6 @@ export async function settleAll({ stack, dataFolder }: World): Promise<number> {
       redis,
       now: Date.now,
       keepRecordsDays: 90,
-      keepSumsDays: 400,
       clock: () => laterUs,
     });
     const folder = join(dataFolder, 'usage-spool');

@@ -9,6 +9,7 @@ import type { Passes } from '@gateway/metering/keys/pass';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
+import type { Usage } from '@gateway/records/open-usage';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
@@ -59,6 +60,7 @@ export interface AdminRoutesOptions {
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
   readonly onBroken: ReportBroken;
+  readonly usage: Usage;
   readonly jobs: JobList;
   /** Aborted when the service begins to stop: streams end. */
   readonly stopping: AbortSignal;
@@ -88,6 +90,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     logger,
     metrics,
     onBroken,
+    usage,
     jobs,
     sessions,
     cookies,
@@ -111,7 +114,6 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     redis,
     now,
     keepRecordsDays: config.USAGE_RECORDS_DAYS,
-    keepSumsDays: config.USAGE_SUMS_DAYS,
   });
   const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
   return withOpenapi([
@@ -147,11 +149,10 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, readBalances }),
-    ...usageRoutes({ redis, now, onBroken }),
+    ...usageRoutes({ usage, now }),
     ...requestRoutes({
-      redis,
+      usage,
       now,
-      onBroken,
       tail: createRequestTail({
         openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
         stopping: options.stopping,
@@ -173,7 +174,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...attentionRoutes({
       readAttention: createAttention({
-        redis,
+        usage,
         now,
         keys,
         teams,
@@ -181,7 +182,6 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         rests,
         jobs,
         readConfigurationState,
-        onBroken,
       }),
     }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),

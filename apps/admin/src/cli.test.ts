@@ -200,7 +200,7 @@ test('a team is made, changed, listed and deleted from the command line', async 
 test('usage, its records, channels and changes are shown', async () => {
   const client = createRedis(admin.server.url, 'request');
   await client.connect();
-  const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const ledger = createLedger({ redis: client, now: Date.now, keepRecordsDays: 1 });
   const subject = { id: 'req_1', keyId: 'key_a', team: null, endpoint: 'responses', model: 'gpt-5' };
   await ledger.settle(
     { ...subject, startedAtMs: Date.now() },

@@ -12,7 +12,10 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** From which keys' webhook secrets are derived. Absent: there are none. */
   WEBHOOK_SECRET: setting.secret().optional(),
-  /** For what is reserved for jobs that are queued again. */
+  /** Its file `gateway.db` is the database, unless `DATABASE_URL` names one. */
+  GATEWAY_DATA_DIR: z.string().default('.data'),
+  /** A PostgreSQL. */
+  DATABASE_URL: setting.databaseUrl().optional(),
   USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /** The bearer token of this service. It lets its owner make keys. */

@@ -5,6 +5,7 @@ import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
+import { openUsage } from '@gateway/records/open-usage';
 import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
@@ -46,6 +47,16 @@ export async function openAdmin({
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
+  const usage = life.own(
+    await openUsage({
+      redis,
+      settings: config,
+      now,
+      onBroken,
+      report: (event) => logger.info(event, 'usage'),
+    }),
+    (owned) => owned[Symbol.asyncDispose](),
+  );
   const onQueueError = (error: unknown) => logger.warn({ err: error }, 'the queues');
   const jobs = createJobList(redis, onQueueError);
   createQueueMetrics(metrics, { jobs, now, onError: onQueueError });
@@ -77,6 +88,7 @@ export async function openAdmin({
       logger,
       metrics,
       onBroken,
+      usage,
       jobs,
       stopping: life.stopping,
       sessions,

@@ -23,6 +23,9 @@ if (file === undefined) throw new Error('Usage: node src/write-openapi.ts FILE')
 const config = parseConfig(AdminConfig, { REDIS_URL, GATEWAY_SECRET: NOTHING, GATEWAY_ADMIN_TOKEN: NOTHING });
 const redis = createRedis(REDIS_URL, 'request');
 const now = Date.now;
+const never = (): never => {
+  throw new Error('no call is answered here');
+};
 const routes = adminRoutes({
   config,
   env: {},
@@ -31,6 +34,7 @@ const routes = adminRoutes({
   logger: await createLogger({ level: 'silent', pretty: false }),
   metrics: createPartMetrics('admin'),
   onBroken: () => undefined,
+  usage: { sums: never, newest: never, find: never, all: never, trouble: () => null },
   jobs: createJobList(redis, () => undefined),
   stopping: new AbortController().signal,
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),

@@ -17,7 +17,7 @@ export async function seedMany(
 ): Promise<void> {
   const redis = createRedis(stack.redisUrl, 'request');
   await redis.connect();
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   const beganMs = Date.now();
   const ids: string[] = [];
   for (let from = 0; from < count; from += AT_ONCE)

@@ -1,5 +1,5 @@
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
-import { createLedger } from '@gateway/metering/ledger/ledger';
+import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { dayOf, redisNames } from '@gateway/metering/redis-names';
 import { createRedis } from '@gateway/redis/open-redis';
 
 const HOUR_MS = 3_600_000;
@@ -62,30 +62,32 @@ export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
   const beganMs = Date.now();
   for (let hour = HOURS; hour > 0; hour -= 1) {
     const atMs = beganMs - hour * HOUR_MS;
-    const ledger = createLedger({ redis, now: () => atMs, keepRecordsDays: 30, keepSumsDays: 400 });
     const busy =
       Math.sin(((new Date(atMs).getUTCHours() - 8) / 24) * 2 * Math.PI) + 1.3 + 0.2 * Math.sin(hour);
-    await Promise.all(
-      TRAFFIC.flatMap(({ ms, most, microUsd, channel, ...subject }, kind) =>
-        Array.from({ length: Math.round((busy / MAX_BUSY) * most) }, (_, at) => {
-          const isOutage = channel === 'claude' && hour > 40 && hour < 46;
-          const durationMs = Math.round(ms * (1 + 0.4 * Math.sin(hour / 5 + at)));
-          return ledger.settle(
-            { ...subject, id: `past-${hour}-${kind}-${at}`, keyId, startedAtMs: atMs - durationMs },
-            {
-              outcome: isOutage ? 'failed' : 'ok',
-              channel,
-              attempts: 1,
-              durationMs,
-              firstByteMs: isOutage ? null : Math.round(durationMs / 4),
-              consumption: { ...NOTHING_CONSUMED, inputTokens: 18_000 + 900 * at, outputTokens: 1_420 },
-              estimated: false,
-              costMicroUsd: microUsd + 400 * at,
-            },
-          );
-        }),
-      ),
+    const entries = TRAFFIC.flatMap(({ ms, most, microUsd, channel, ...subject }, kind) =>
+      Array.from({ length: Math.round((busy / MAX_BUSY) * most) }, (_, at) => {
+        const isOutage = channel === 'claude' && hour > 40 && hour < 46;
+        const durationMs = Math.round(ms * (1 + 0.4 * Math.sin(hour / 5 + at)));
+        const record: UsageRecord = {
+          ...subject,
+          id: `past-${hour}-${kind}-${at}`,
+          keyId,
+          startedAtMs: atMs - durationMs,
+          outcome: isOutage ? 'failed' : 'ok',
+          channel,
+          attempts: 1,
+          durationMs,
+          firstByteMs: isOutage ? null : Math.round(durationMs / 4),
+          consumption: { ...NOTHING_CONSUMED, inputTokens: 18_000 + 900 * at, outputTokens: 1_420 },
+          estimated: false,
+          costMicroUsd: microUsd + 400 * at,
+        };
+        const entryId = `${atMs}-${kind * 100 + at + 1}`;
+        return { entryId, record };
+      }),
     );
+    for (const { entryId, record } of entries)
+      await redis.xadd(redisNames.records(dayOf(atMs)), entryId, 'record', JSON.stringify(record));
   }
   await redis.quit();
 }

@@ -22,11 +22,12 @@ export const redisNames = {
   slots: (owner: string) => `${METER}:places:${owner}`,
   /** What an owner has spent and reserved in a period. */
   account: (owner: string, period: string) => `${METER}:account:${owner}:${period}`,
-  /** One day's usage records, in UTC. */
+  /** One day's usage records, in UTC: they stay until they are in the database. */
   records: (day: string) => `${METER}:records:${day}`,
-  /** One hour's sums, in UTC: `2026-11-20T11`. */
+  /** One day's counts of refused requests, until they are in the database. */
+  refusals: (day: string) => `${METER}:refusals:${day}`,
+  /** One hour's sums, in UTC: `2026-11-20T11`. Gateways of before December 2026 kept them, and the latencies. */
   sums: (hour: string) => `${METER}:sums:${hour}`,
-  /** How many requests of one hour took how long. */
   latencies: (hour: string) => `${METER}:latencies:${hour}`,
 };
 

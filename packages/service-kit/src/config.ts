@@ -100,6 +100,17 @@ export const setting = {
       const problem = problemOf(() => openRedisSecrets(parseRedisUrl(url)));
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     }),
+  databaseUrl: () =>
+    z
+      .url({
+        protocol: /^postgres(ql)?$/,
+        error: 'must be a postgres:// URL, such as postgres://user:password@host:5432/gateway',
+      })
+      .refine((text) => URL.parse(text)?.hash === '', 'must have its password percent-encoded: "#" as %23')
+      .refine(
+        (text) => (URL.parse(text)?.pathname ?? '').length > 1,
+        'must end with the name of the database, such as /gateway',
+      ),
   /** The time zone of budget periods, which begin at its midnight; the same for all processes. */
   timeZone: () =>
     z

@@ -249,6 +249,17 @@ test('a Redis that does not answer is reported in one clear sentence without its
   );
 });
 
+test('a database that does not answer, or is none, is reported in one clear sentence without its password', async () => {
+  const port = await freePort();
+  const starting = start({ env: { DATABASE_URL: `postgres://gateway:hush@127.0.0.1:${port}/gateway` } });
+  await expect(starting).rejects.toThrow(
+    /^The PostgreSQL at 127\.0\.0\.1:\d+\/gateway \(DATABASE_URL\) does not answer: .*ECONNREFUSED.* Start it, or correct the URL\.$/,
+  );
+  await expect(start({ env: { DATABASE_URL: 'mysql://gateway:hush@127.0.0.1/gateway' } })).rejects.toThrow(
+    /^DATABASE_URL is not a postgres:\/\/ URL, such as [^ ]+$/,
+  );
+});
+
 test('a mistake in the configuration ends the start with its own message', async () => {
   const configurationPath = join(folder.path, 'missing.yaml');
   await expect(start({ configurationPath })).rejects.toThrow('missing.yaml has one mistake');

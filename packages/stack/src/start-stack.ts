@@ -119,6 +119,10 @@ async function start(options: StackOptions, fleet: Fleet): Promise<Stack> {
     const { checkRedis } = await import('./redis/check-redis.ts');
     await checkRedis(givenUrl, report);
   }
+  if (env.DATABASE_URL) {
+    const { checkDatabaseUrl } = await import('./check-database.ts');
+    await checkDatabaseUrl(env.DATABASE_URL);
+  }
   const redis =
     givenUrl !== undefined
       ? null

@@ -27,8 +27,12 @@ async function lookFor(name: string): Promise<string | undefined> {
  * @throws {Error} with what to install
  */
 export async function findProgram(name: string): Promise<string> {
-  const found = await lookFor(name);
-  if (found !== undefined) return found;
+  const look = () => lookFor(name);
+  return (await look()) ?? installProgram(name, look);
+}
+
+/** Installs Debian's package, and looks for its program again. @throws {Error} with what to install */
+export async function installProgram(name: string, look: () => Promise<string | undefined>): Promise<string> {
   const advice = `Install ${name} (Debian and Ubuntu: apt-get install ${name}).`;
   if (process.getuid?.() !== 0) throw new Error(`${name} is missing. ${advice}`);
   const options = { timeout: INSTALL_TIMEOUT_MS };
@@ -40,7 +44,7 @@ export async function findProgram(name: string): Promise<string> {
   } catch (cause) {
     throw new Error(`Installing ${name} with apt-get failed. ${advice}`, { cause });
   }
-  const installed = await lookFor(name);
+  const installed = await look();
   if (installed === undefined) throw new Error(`${name} is missing. ${advice}`);
   return installed;
 }

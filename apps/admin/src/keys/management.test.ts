@@ -284,7 +284,7 @@ async function use(
   outcome: UsageOutcome = 'ok',
   counts: Partial<Consumption> = {},
 ) {
-  const ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 1 });
   const subject = { id, keyId, team: null, endpoint: 'responses', model, startedAtMs: Date.now() };
   await ledger.settle(subject, {
     outcome,

@@ -69,7 +69,7 @@ test('what needs a person is told, the urgent first', async () => {
   await keys.createKey({ name: 'fresh', budget }, by);
   await keys.revokeKey(revoked.id, by);
   await teams.createTeam({ name: 'search', budget }, by);
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   const spend = async (owner: string, microUsd: number | null, model = 'gpt-5') => {
     const subject = {
       ...{ id: `req_${owner}_${model}`, keyId: owner, team: null, endpoint: 'responses', model },

@@ -1,12 +1,10 @@
 import type { Account } from '@gateway/contracts/identity';
 import type { JobList } from '@gateway/jobs/records/job-list';
-import type { ReportBroken } from '@gateway/metering/broken-records';
 import { accountOfKey, type KeyRecord } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { accountOfTeam } from '@gateway/metering/teams/team-record';
 import type { TeamStore } from '@gateway/metering/teams/team-store';
-import { queryUsage } from '@gateway/metering/usage/usage-query';
-import type { Redis } from 'ioredis';
+import type { Usage } from '@gateway/records/open-usage';
 import { z } from 'zod';
 import { instant } from '../api/schemas/page.ts';
 import type { ReadState } from '../configuration/configuration-state.ts';
@@ -23,6 +21,7 @@ export const AttentionItem = z.strictObject({
     'queue_waiting',
     'configuration_invalid',
     'unpriced_model',
+    'usage_waiting',
   ]),
   /** The channel's, team's, queue's or model's name, the key's id, or the file's path. */
   subject: z.string(),
@@ -44,7 +43,7 @@ interface Found {
 }
 
 interface AttentionOptions {
-  readonly redis: Redis;
+  readonly usage: Pick<Usage, 'sums' | 'trouble'>;
   readonly now: () => number;
   readonly keys: Pick<KeyStore, 'listKeys'>;
   readonly teams: Pick<TeamStore, 'listTeams'>;
@@ -52,7 +51,6 @@ interface AttentionOptions {
   readonly rests: Pick<ChannelRests, 'list'>;
   readonly jobs: Pick<JobList, 'counts'>;
   readonly readConfigurationState: ReadState;
-  readonly onBroken: ReportBroken;
 }
 
 /** What needs a person now, as far as the person sees it, the most urgent first. */
@@ -93,7 +91,7 @@ export function createAttention(options: AttentionOptions): ReadAttention {
 }
 
 async function findAll(options: AttentionOptions): Promise<readonly Found[]> {
-  const sources = [failedReload, restingChannels, waitingQueues, unpricedModels];
+  const sources = [failedReload, restingChannels, waitingQueues, waitingUsage];
   const items = (await Promise.all(sources.map((source) => source(options)))).flat();
   const found = [...items.map((item) => ({ item, whose: null })), ...(await budgets(options))];
   return found.toSorted((a, b) => Number(b.item.isUrgent) - Number(a.item.isUrgent));
@@ -225,9 +223,25 @@ async function waitingQueues({ jobs, now }: AttentionOptions): Promise<Item[]> {
   );
 }
 
-async function unpricedModels({ redis, now, onBroken }: AttentionOptions): Promise<Item[]> {
+async function waitingUsage(options: AttentionOptions): Promise<Item[]> {
+  const trouble = options.usage.trouble();
+  // What the database does not answer cannot be looked at.
+  if (trouble === null) return unpricedModels(options);
+  return [
+    {
+      kind: 'usage_waiting',
+      subject: 'database',
+      sentence: `Usage waits in Redis because the database does not take it (${trouble.reason}). Nothing is lost, and no request is affected. Check the database.`,
+      since: instantOf(trouble.sinceMs),
+      until: null,
+      isUrgent: true,
+    },
+  ];
+}
+
+async function unpricedModels({ usage, now }: AttentionOptions): Promise<Item[]> {
   const range = { fromMs: now() - DAY_MS, toMs: now() };
-  const rows = await queryUsage(redis, { ...range, groupBy: ['model'], only: {}, onBroken });
+  const rows = await usage.sums({ ...range, groupBy: ['model'], only: {} });
   return rows.flatMap(({ group: { model = '' }, sums: { unpricedRequests } }) =>
     unpricedRequests === 0
       ? []

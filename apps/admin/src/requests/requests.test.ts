@@ -18,7 +18,7 @@ let ledger: Ledger;
 
 const admin = useAdmin();
 beforeAll(() => {
-  ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 30 });
 });
 
 const get = (path: string, signal?: AbortSignal) =>

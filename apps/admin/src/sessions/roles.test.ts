@@ -45,7 +45,7 @@ beforeAll(async () => {
   redis = createRedis(stage.redis.url, 'request');
   await redis.connect();
   keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
-  ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   const path = join(stage.dataDir, 'gateway.yaml');
   await writeFile(path, CONFIGURATION);
   admin = await runAdmin(stage.redis.url, {

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { z } from 'zod';
 
 export const GATEWAY_SECRET = 'a gateway secret of more than 32 characters';
@@ -16,8 +17,9 @@ export interface RunningAdmin {
   stop(): Promise<void>;
 }
 
-/** The admin service as a process of its own. */
+/** The admin service as a process of its own; with a data folder of its own, where `env` names none. */
 export async function runAdmin(redisUrl: string, env: Record<string, string> = {}): Promise<RunningAdmin> {
+  const folder = await temporaryFolder();
   const child = fork(new URL('../main.ts', import.meta.url), {
     silent: true,
     env: {
@@ -26,6 +28,7 @@ export async function runAdmin(redisUrl: string, env: Record<string, string> = {
       REDIS_URL: redisUrl,
       GATEWAY_SECRET,
       GATEWAY_ADMIN_TOKEN: TOKEN,
+      GATEWAY_DATA_DIR: folder.path,
       ...env,
     },
   });
@@ -42,6 +45,7 @@ export async function runAdmin(redisUrl: string, env: Record<string, string> = {
     stop: async () => {
       child.kill('SIGTERM');
       await exited;
+      await folder.close();
     },
   };
 }

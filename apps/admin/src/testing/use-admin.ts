@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { emptyDatabase } from '@gateway/records/testing/empty-database';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -13,7 +14,7 @@ interface UseAdminOptions {
   /** The text of its `gateway.yaml`; absent: it has none. */
   readonly configuration?: string;
   readonly env?: Record<string, string>;
-  /** Tests build on what was there before them; absent: each begins with an empty Redis. */
+  /** Tests build on what was there before them; absent: each begins with an empty Redis and an empty database. */
   readonly keepsData?: true;
 }
 
@@ -29,6 +30,7 @@ export interface UsedAdmin extends Pick<RunningAdmin, 'url' | 'output'> {
 export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions = {}): UsedAdmin {
   const resources = new AsyncDisposableStack();
   let used: UsedAdmin | undefined;
+  let dataFolder = '';
   const now = (): UsedAdmin => {
     if (used === undefined) throw new Error('the admin service is not started yet');
     return used;
@@ -41,12 +43,21 @@ export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions
     const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
     const configurationPath = join(folder.path, 'gateway.yaml');
     if (configuration !== undefined) await writeFile(configurationPath, configuration);
-    const own = configuration === undefined ? env : { GATEWAY_CONFIG: configurationPath, ...env };
+    dataFolder = folder.path;
+    const own = {
+      GATEWAY_DATA_DIR: dataFolder,
+      ...(configuration !== undefined && { GATEWAY_CONFIG: configurationPath }),
+      ...env,
+    };
     const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
     used = { url, output, server, redis, configurationPath };
   });
   afterAll(() => resources.disposeAsync());
-  if (!keepsData) beforeEach(() => now().redis.flushall());
+  if (!keepsData)
+    beforeEach(async () => {
+      await now().redis.flushall();
+      await emptyDatabase(dataFolder);
+    });
 
   return {
     get url() {

@@ -1,7 +1,7 @@
 import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
 import type { KeySettings } from '@gateway/metering/keys/settings';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
-import { queryUsage } from '@gateway/metering/usage/usage-query';
+import { unrecordedUsage } from '@gateway/metering/usage/unrecorded-usage';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -85,7 +85,7 @@ const slots = (owner: string) => redis.zcard(`gateway:{meter}:places:${owner}`);
 
 async function refusedInUsage(keyId: string): Promise<number> {
   const range = { fromMs: Date.now() - 3_600_000, toMs: Date.now() + 3_600_000 };
-  const rows = await queryUsage(redis, { ...range, groupBy: ['endpoint'], only: { keyId } });
+  const rows = await unrecordedUsage(redis, { ...range, groupBy: ['endpoint'], only: { keyId } });
   return rows.reduce((sum, { sums }) => sum + sums.refused, 0);
 }
 

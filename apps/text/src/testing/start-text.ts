@@ -146,7 +146,6 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       GATEWAY_DATA_DIR: dataDir,
       GATEWAY_TIME_ZONE: 'UTC',
       USAGE_RECORDS_DAYS: 1,
-      USAGE_SUMS_DAYS: 1,
     },
     metrics,
     refusals: counts,

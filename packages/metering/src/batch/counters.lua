@@ -66,29 +66,6 @@ local function change_account(key, reserved, spent)
   changed_accounts[key] = account
 end
 
--- The hours' sums, by key and field.
-local sums, changed_sums, sums_ttl_s = {}, {}, {}
-
--- Reads the fields that have not been read yet.
-local function read_sums(key, fields)
-  local known, unknown = sums[key] or {}, {}
-  for _, field in ipairs(fields) do
-    if not known[field] then unknown[#unknown + 1] = field end
-  end
-  if #unknown > 0 then
-    local found = call('HMGET', key, unpack(unknown))
-    for i, field in ipairs(unknown) do known[field] = counter(found[i], 'sum') end
-  end
-  sums[key] = known
-end
-
-local function add_to_sum(key, field, added, keep_s)
-  sums_ttl_s[key] = keep_s
-  sums[key][field] = sums[key][field] + added
-  changed_sums[key] = changed_sums[key] or {}
-  changed_sums[key][field] = sums[key][field]
-end
-
 local checked = {}
 -- Ends the operation here if the key holds another type than `command` reads. Nothing in a batch changes a type.
 local function check_type(command, key, ...)
@@ -121,14 +98,5 @@ local function write_counters()
       call('HSET', key, 'reserved', whole(account.reserved))
     end
     keep(key, ACCOUNT_TTL_S)
-  end
-  for key, fields in pairs(changed_sums) do
-    local values = {}
-    for field, sum in pairs(fields) do
-      values[#values + 1] = field
-      values[#values + 1] = whole(sum)
-    end
-    call('HSET', key, unpack(values))
-    keep(key, sums_ttl_s[key])
   end
 end

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisNames } from '../redis-names.ts';
-import { parseSumField } from '../usage/sums.ts';
+import { unrecordedUsage } from '../usage/unrecorded-usage.ts';
 import type { Charge } from './charge.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   otherRedis = new Redis(server.url);
-  const options = { now: Date.now, keepRecordsDays: 30, keepSumsDays: 400, clock: () => clockUs };
+  const options = { now: Date.now, keepRecordsDays: 30, clock: () => clockUs };
   ledger = createLedger({ redis, ...options });
   otherLedger = createLedger({ redis: otherRedis, ...options });
 });
@@ -243,7 +243,6 @@ test('a reservation that cannot be read is reported, given back, and holds up no
     redis,
     now: Date.now,
     keepRecordsDays: 1,
-    keepSumsDays: 1,
     clock: () => clockUs,
     onBroken: (record) => broken.push(record),
   });
@@ -321,24 +320,29 @@ test("an hour's sums are the sums of its records", async () => {
     await ledger.reserve({ subject: about, estimate: result(1000), charges: [], leaseMs: LEASE_MS });
     await ledger.settle(about, result(cost, tokens));
   }
-  const sums = await redis.hgetall(redisNames.sums(new Date().toISOString().slice(0, 13)));
-  const groups = {
+  const hour = Date.now();
+  const [row, ...others] = await unrecordedUsage(redis, {
+    ...{ fromMs: hour - 3_600_000, toMs: hour + 1, only: {} },
+    groupBy: ['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'],
+  });
+  expect(others).toEqual([]);
+  expect(row?.group).toEqual({
     keyId: 'key_1',
     team: 'search',
     model: 'gpt-5',
     channel: 'openai',
     endpoint: 'responses',
     outcome: 'ok',
-  };
-  const parsed = Object.entries(sums).map(([field, value]) => ({
-    ...parseSumField(field),
-    value: Number(value),
-  }));
-  expect(parsed.toSorted((a, b) => String(a.measure).localeCompare(String(b.measure)))).toEqual([
-    { groups, measure: 'costMicroUsd', value: 350 },
-    { groups, measure: 'outputTokens', value: 35 },
-    { groups, measure: 'requests', value: 3 },
-    { groups, measure: 'unpricedRequests', value: 1 },
+  });
+  expect(
+    Object.entries(row?.sums ?? {})
+      .filter(([, value]) => value > 0)
+      .toSorted(),
+  ).toEqual([
+    ['costMicroUsd', 350],
+    ['outputTokens', 35],
+    ['requests', 3],
+    ['unpricedRequests', 1],
   ]);
 });
 

@@ -5,16 +5,13 @@ import { createOperationBatch, type OperationBatch } from '../batch/operation-ba
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import type { Admitted, PendingAdmission } from '../limits/admission.ts';
 import { type LimitClock, redisClock } from '../load-script.ts';
-import { hourOf, redisNames } from '../redis-names.ts';
-import { latencyBuckets } from '../usage/latency.ts';
-import { groupsOf, sumPrefix, sumsOf } from '../usage/sums.ts';
+import { dayOf, redisNames } from '../redis-names.ts';
 import { type Amounts, type Charge, chargeKey } from './charge.ts';
 
 export interface LedgerOptions {
   readonly redis: Redis;
   readonly now: () => number;
   readonly keepRecordsDays: number;
-  readonly keepSumsDays: number;
   readonly clock?: LimitClock;
   /** Over the same connection. */
   readonly batch?: OperationBatch;
@@ -107,11 +104,11 @@ function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
 
 /** Reserves, settles and records what requests consume. Exact on any number of replicas. */
 export function createLedger(options: LedgerOptions): Ledger {
-  const { redis, now, keepRecordsDays, keepSumsDays } = options;
+  const { redis, now, keepRecordsDays } = options;
   const { clock = redisClock, batch = createOperationBatch({ redis, clock }) } = options;
   const { onBroken = () => undefined, onRecorded = () => undefined } = options;
 
-  const [hourOf, beginningHourOf] = [createHourNames(), createHourNames()];
+  const [today, beginningDay] = [createDayNames(), createDayNames()];
 
   // Leases are compared with Redis' clock only, so that a process with a wrong clock settles nothing too early.
   const redisNow = async (): Promise<number> => {
@@ -126,16 +123,13 @@ export function createLedger(options: LedgerOptions): Ledger {
     mode: 'ended' | 'abandoned' | 'released',
     args: readonly (string | number)[],
   ): Promise<boolean> => {
-    const hour = hourOf(now());
     const settled = await batch.runSoon({
       name: 'settle',
       keys: [
         redisNames.reservation(id),
         redisNames.openReservations,
-        redisNames.settledIds(dayIn(beginningHourOf(startedAtMs))),
-        redisNames.records(dayIn(hour)),
-        redisNames.sums(hour),
-        redisNames.latencies(hour),
+        redisNames.settledIds(beginningDay(startedAtMs)),
+        redisNames.records(today(now())),
       ],
       args: [id, mode, ...args],
     });
@@ -145,17 +139,12 @@ export function createLedger(options: LedgerOptions): Ledger {
   const append = async (subject: UsageSubject, result: UsageResult, mode: 'ended' | 'abandoned') => {
     checkAmounts(result);
     const record: UsageRecord = { ...subject, ...result };
-    const buckets = latencyBuckets(record);
     const { tokens = 0, images = 0, audioMs = 0, microUsd = 0 } = amountsOf(result);
     const text = JSON.stringify(record);
     const isSettled = await runSettle(subject, mode, [
       ...[tokens, images, audioMs, microUsd],
       text,
       keepRecordsDays * SECONDS_PER_DAY,
-      keepSumsDays * SECONDS_PER_DAY,
-      sumPrefix(groupsOf(record)),
-      ...[buckets.length, ...buckets],
-      ...sumsOf(record),
     ]);
     if (isSettled) onRecorded(text);
     return isSettled;
@@ -251,20 +240,18 @@ function reservedBy(charges: readonly Charge[], [failed = 0, ...rest]: readonly 
   return { ok: false, charge, waitMs: waitMs < 0 ? null : waitMs, remaining };
 }
 
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
-/** Names of hours, such as `2026-11-25T08` (UTC). Most calls are for the hour of the call before. */
-function createHourNames(): (atMs: number) => string {
-  let hour = Number.NaN;
+/** Names of days (UTC). Most calls are for the day of the call before. */
+function createDayNames(): (atMs: number) => string {
+  let day = Number.NaN;
   let name = '';
   return (atMs) => {
-    const hourNow = Math.floor(atMs / HOUR_MS);
-    if (hourNow !== hour) {
-      hour = hourNow;
-      name = hourOf(hourNow * HOUR_MS);
+    const dayNow = Math.floor(atMs / DAY_MS);
+    if (dayNow !== day) {
+      day = dayNow;
+      name = dayOf(dayNow * DAY_MS);
     }
     return name;
   };
 }
-
-const dayIn = (hourName: string): string => hourName.slice(0, 'YYYY-MM-DD'.length);

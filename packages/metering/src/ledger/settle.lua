@@ -1,13 +1,11 @@
 -- settle: turns a request into its usage record, once for each id: gives back what was reserved too much, takes what was
--- too little, counts, appends the record. A missing reservation is not an error: Redis may have lost it.
+-- too little, appends the record. A missing reservation is not an error: Redis may have lost it.
 --
 -- Key 1  the reservation (hash), 2  the open reservations (sorted set), 3  ids that have their record, of the day on which
--- this request began (set), 4  the day's records (stream), 5  the hour's sums (hash), 6  the hour's latencies (hash)
+-- this request began (set), 4  the day's records (stream)
 -- Argument 1   reservation id, 2  who settles
 -- Argument 3…6  tokens, images, milliseconds of audio, micro-dollars, 7  the record (JSON)
--- Argument 8, 9  how long records and sums are kept, in seconds, 10  the prefix of the fields
--- Argument 11  how many buckets of latencies it counts in; then the rest of each one's field
--- …            the rest of a sum's field, and what is added to it, for each sum
+-- Argument 8   how long records may wait for the database, in seconds
 --
 -- Who settles: "ended", the request itself, with or without a reservation; "abandoned", another process for one that is
 -- gone; "released", a request that was not let in although it may have reserved: it leaves no record, and has no
@@ -35,26 +33,7 @@ local function changes_of(reserved, used)
   return changes
 end
 
--- The fields of the latencies that the request counts in.
-local function buckets_of(key, a, count)
-  local fields = {}
-  for i = 1, count do fields[i] = ARGV[a + 10] .. ARGV[a + 11 + i] end
-  if count > 0 then read_sums(key, fields) end
-  return fields
-end
-
--- What is added to the hour's sums: fields, and how much.
-local function additions_of(key, a, first, arg_count)
-  local prefix, fields, added = ARGV[a + 10], {}, {}
-  for i = first, arg_count, 2 do
-    fields[#fields + 1] = prefix .. ARGV[a + i]
-    added[#fields] = amount(ARGV[a + i + 1], 'sum')
-  end
-  read_sums(key, fields)
-  return fields, added
-end
-
-function operations.settle(k, a, _, arg_count)
+function operations.settle(k, a)
   local reservation, open, settled = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
   local id, mode = ARGV[a + 1], ARGV[a + 2]
   local reserved = call('HGET', reservation, 'charges')
@@ -77,21 +56,14 @@ function operations.settle(k, a, _, arg_count)
   local changes = changes_of(reserved or '[]', used)
 
   if leaves_record then
-    local records, sums_key, latencies_key = KEYS[k + 4], KEYS[k + 5], KEYS[k + 6]
-    local keep_records_s, keep_sums_s = amount(ARGV[a + 8], 'seconds'), amount(ARGV[a + 9], 'seconds')
+    local records = KEYS[k + 4]
+    local keep_records_s = amount(ARGV[a + 8], 'seconds')
     check_type('XLEN', records)
-    local bucket_count = amount(ARGV[a + 11], 'buckets')
-    if bucket_count > arg_count then error('invalid amount: buckets') end
-    local buckets = buckets_of(latencies_key, a, bucket_count)
-    local fields, added = additions_of(sums_key, a, 12 + bucket_count, arg_count)
     -- The first write, because a stream can refuse an entry for its own reasons.
     call('XADD', records, '*', 'record', ARGV[a + 7])
     keep(records, keep_records_s)
     call('SADD', settled, id)
     keep(settled, SETTLED_TTL_S)
-    for i, field in ipairs(fields) do add_to_sum(sums_key, field, added[i], keep_sums_s) end
-    -- As long as the records: they take more room than the sums.
-    for _, field in ipairs(buckets) do add_to_sum(latencies_key, field, 1, keep_records_s) end
   end
   call('DEL', reservation)
   call('ZREM', open, id)

@@ -64,7 +64,7 @@ test('what is left is what admission and reservation leave', async () => {
   await admission.admit('req_2', checks);
   admission.release('req_1', checks);
   await waitFor(async () => (await redis.zcard(redisNames.slots(accounts[0]?.owner ?? ''))) === 1);
-  const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 1, keepSumsDays: 1, clock });
+  const ledger = createLedger({ redis, now: () => nowMs, keepRecordsDays: 1, clock });
   const subject = { id: 'req_1', keyId: 'key_1', team: 'a', endpoint: 'x', model: 'm', startedAtMs: nowMs };
   const estimate = {
     ...{ outcome: 'ok' as const, channel: null, attempts: 1, durationMs: 1, firstByteMs: null },

@@ -51,7 +51,6 @@ async function startReplica(): Promise<Replica> {
       redis: connection,
       now: Date.now,
       keepRecordsDays: 1,
-      keepSumsDays: 1,
       clock,
       batch,
     }),

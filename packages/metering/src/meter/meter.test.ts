@@ -72,7 +72,6 @@ async function meterOver(
     redis: connection,
     now: Date.now,
     keepRecordsDays: 30,
-    keepSumsDays: 400,
     clock: () => clockUs,
   });
   const meter = createMeter({
@@ -200,7 +199,7 @@ test('with Redis away a key with limits is refused with 503, one without is serv
 test('spooled usage is accounted once, also when any process replays it twice', async () => {
   const spool = await openUsageSpool(folder.path, 'gone', Date.now);
   const reserved = subject();
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   await ledger.reserve({ subject: reserved, estimate: result(50), charges: [], leaseMs: 60_000 });
   const unknown = subject();
   const all = [{ record: { ...reserved, ...result(10) } }, { record: { ...unknown, ...result(20) } }];
@@ -269,7 +268,7 @@ test('when Redis loses its data during ten requests, each is recorded once, also
   await Promise.all(begun.map((metered) => metered.settle(result(150))));
   const spool = await openUsageSpool(folder.path, 'after a flush', Date.now);
   for (const about of abouts) await spool.add({ record: { ...about, ...result(150) } });
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, keepSumsDays: 400 });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   await spool.replay(async ({ record: { id, keyId, team, endpoint, model, startedAtMs, ...rest } }) => {
     await ledger.settle({ id, keyId, team, endpoint, model, startedAtMs }, rest);
   });
@@ -339,7 +338,7 @@ test('a kept reservation outlives its process, and any process settles it once',
 });
 
 test('upkeep never shortens a lease that was extended meanwhile', async () => {
-  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1 });
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 1 });
   const about = subject();
   await ledger.reserve({ subject: about, estimate: result(1), charges: [], leaseMs: 1000 });
   await ledger.renew([about.id], 3_600_000);

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await Promise.all(connections.map((redis) => redis.connect()));
   meters = connections.map((redis) =>
     createMeter({
-      ledger: createLedger({ redis, now: Date.now, keepRecordsDays: 1, keepSumsDays: 1, clock }),
+      ledger: createLedger({ redis, now: Date.now, keepRecordsDays: 1, clock }),
       spool: { add: async () => undefined, replay: async () => undefined },
       now: Date.now,
       timeZone: 'UTC',

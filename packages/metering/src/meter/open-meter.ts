@@ -19,7 +19,6 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
     readonly GATEWAY_DATA_DIR: string;
     readonly GATEWAY_TIME_ZONE: string;
     readonly USAGE_RECORDS_DAYS: number;
-    readonly USAGE_SUMS_DAYS: number;
   };
   readonly metrics: {
     refused(reason: RefusedFor): void;
@@ -44,7 +43,7 @@ export async function openMeter({
   now,
   report,
 }: OpenMeterOptions): Promise<Meter> {
-  const { USAGE_RECORDS_DAYS: keepRecordsDays, USAGE_SUMS_DAYS: keepSumsDays } = settings;
+  const { USAGE_RECORDS_DAYS: keepRecordsDays } = settings;
   const onBroken = reportOnce(({ kind, id }) => {
     report({ what: 'broken record', reason: `${kind} ${id}` });
     metrics.brokenRecord(kind);
@@ -56,7 +55,6 @@ export async function openMeter({
       batch,
       now,
       keepRecordsDays,
-      keepSumsDays,
       onBroken,
       onRecorded: recent.add,
     }),

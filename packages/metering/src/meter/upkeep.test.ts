@@ -45,7 +45,6 @@ async function startProcess(name: string): Promise<Process> {
     redis,
     now: () => nowMs,
     keepRecordsDays: 1,
-    keepSumsDays: 1,
     clock: () => nowMs * 1000,
   });
   const spool = await openUsageSpool(folder.path, name, () => nowMs);

@@ -2,7 +2,7 @@ import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { type ReportBroken, readStored } from '../broken-records.ts';
 import { dayOf, redisNames } from '../redis-names.ts';
-import { parseRecord } from './newest-records.ts';
+import { parseRecord } from './outbox.ts';
 
 /** What has been appended since the last look. */
 export interface NewRecords {

@@ -4,7 +4,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRefusalCounts } from './refusal-counts.ts';
-import { queryUsage } from './usage-query.ts';
+import { unrecordedUsage } from './unrecorded-usage.ts';
 
 let server: TestRedis;
 let redis: Redis;
@@ -25,12 +25,12 @@ const counts = () => createRefusalCounts({ redis, now: () => nowMs, keepSumsDays
 const refusal = { keyId: 'key_1', team: 'platform', endpoint: 'images', model: null };
 const range = { fromMs: Date.parse('2026-11-20T00:00:00Z'), toMs: Date.parse('2026-11-21T00:00:00Z') };
 const refusedBy = async (...groupBy: ('hour' | 'keyId' | 'team')[]) =>
-  (await queryUsage(redis, { ...range, groupBy, only: {} })).map(({ group, sums }) => ({
+  (await unrecordedUsage(redis, { ...range, groupBy, only: {} })).map(({ group, sums }) => ({
     ...group,
     refused: sums.refused,
   }));
 
-test('refusals of several processes are added up, each in its hour, and sums expire', async () => {
+test('refusals of several processes are added up, each in its hour, and do not wait for ever', async () => {
   const [one, other] = [counts(), counts()];
   one.add(refusal);
   other.add(refusal);
@@ -41,7 +41,7 @@ test('refusals of several processes are added up, each in its hour, and sums exp
     { hour: '2026-11-20T12', keyId: 'key_1', team: 'platform', refused: 2 },
     { hour: '2026-11-20T13', keyId: 'key_2', team: '', refused: 1 },
   ]);
-  expect(await redis.ttl('gateway:{meter}:sums:2026-11-20T13')).toBeGreaterThan(86_000);
+  expect(await redis.ttl('gateway:{meter}:refusals:2026-11-20')).toBeGreaterThan(86_000);
 });
 
 test('no refusals, no Redis calls', async () => {

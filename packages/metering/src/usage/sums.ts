@@ -21,18 +21,30 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Separates the parts of a field; no id, name or model may hold it. */
-const SEPARATOR = '\u001f';
+export const NO_SUMS: Readonly<Record<Measure, number>> = {
+  requests: 0,
+  failed: 0,
+  refused: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  images: 0,
+  characters: 0,
+  audioMs: 0,
+  costMicroUsd: 0,
+  unpricedRequests: 0,
+};
 
 export type Groups = Record<Group, string>;
 
-/** The prefix of all fields of the same groups; the measure follows it. */
-export const sumPrefix = (groups: Groups): string =>
-  `${GROUPS.map((group) => groups[group].replaceAll(SEPARATOR, ' ')).join(SEPARATOR)}${SEPARATOR}`;
+/**
+ * Separates the parts of a field of the hours' sums, and of their latencies, that gateways kept in Redis before December 2026: the
+ * groups in their order, then the measure or the bucket.
+ */
+const SEPARATOR = '\u001f';
 
-export const sumField = (groups: Groups, measure: Measure): string => sumPrefix(groups) + measure;
-
-/** The parts of a field that `sumField` made; undefined for anything else. */
+/** The parts of a field of sums; undefined for anything else. */
 export function parseSumField(field: string): { groups: Groups; measure: Measure } | undefined {
   const parsed = parseField(field);
   const measure = MEASURES.find((name) => name === parsed?.rest);
@@ -60,13 +72,13 @@ export const groupsOf = (record: UsageRecord): Groups => ({
   outcome: record.outcome,
 });
 
-/** What a record adds to its hour's sums: pairs of measure and increment, without zeros. */
-export function sumsOf(record: UsageRecord): (string | number)[] {
+/** What a record adds to its hour's sums, without zeros. */
+export function sumsOf(record: UsageRecord): readonly (readonly [Measure, number])[] {
   const { consumption } = record;
   const amounts: Record<Measure, number> = {
+    ...NO_SUMS,
     requests: 1,
     failed: record.outcome === SUCCEEDED ? 0 : 1,
-    refused: 0,
     inputTokens: consumption.inputTokens,
     cachedInputTokens: consumption.cachedInputTokens,
     outputTokens: consumption.outputTokens,
@@ -77,5 +89,5 @@ export function sumsOf(record: UsageRecord): (string | number)[] {
     costMicroUsd: record.costMicroUsd ?? 0,
     unpricedRequests: record.costMicroUsd === null ? 1 : 0,
   };
-  return MEASURES.flatMap((measure) => (amounts[measure] === 0 ? [] : [measure, amounts[measure]]));
+  return MEASURES.map((measure) => [measure, amounts[measure]] as const).filter(([, amount]) => amount > 0);
 }

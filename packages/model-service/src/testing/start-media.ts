@@ -4,7 +4,6 @@ import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
 import type { SettleJob } from '@gateway/jobs/job-metering';
 import { createJobQueue, type JobQueue } from '@gateway/jobs/queue/job-queue';
@@ -14,7 +13,7 @@ import { createJobWorker, type JobWorkerOptions } from '@gateway/jobs/worker/job
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
-import { usageRecords } from '@gateway/metering/usage/usage-records';
+import { unrecordedRecords } from '@gateway/metering/usage/unrecorded-usage';
 import { createRedis } from '@gateway/redis/open-redis';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
@@ -87,7 +86,6 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         GATEWAY_DATA_DIR: folder.path,
         GATEWAY_TIME_ZONE: 'UTC',
         USAGE_RECORDS_DAYS: 1,
-        USAGE_SUMS_DAYS: 1,
       },
       metrics,
       refusals,
@@ -235,10 +233,8 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     /** What has been accounted for a key, once there are so many records. */
     accounted: (keyId: string, count: number) =>
       waitFor(async () => {
-        const records: UsageRecord[] = [];
-        const nowMs = Date.now();
-        for await (const record of usageRecords(meterRedis, { fromMs: startedAtMs, toMs: nowMs + 60_000 }))
-          if (record.keyId === keyId) records.push(record);
+        const range = { fromMs: startedAtMs, toMs: Date.now() + 60_000 };
+        const records = (await unrecordedRecords(meterRedis, range)).filter((one) => one.keyId === keyId);
         return records.length >= count && records;
       }),
     startWorker,

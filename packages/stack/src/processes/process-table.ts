@@ -38,6 +38,8 @@ export const SECRET_VARIABLES = [
   'ADMIN_INSTANCE_KEY',
   'WEBHOOK_SECRET',
   'OIDC_CLIENT_SECRET',
+  // Its password stands in it.
+  'DATABASE_URL',
 ] as const;
 type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
@@ -121,6 +123,7 @@ const EACH = [
       'ADMIN_INSTANCE_KEY',
       'WEBHOOK_SECRET',
       'OIDC_CLIENT_SECRET',
+      'DATABASE_URL',
     ],
   },
   {

@@ -1,6 +1,6 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { GROUPS, type Group, MEASURES } from '@gateway/metering/usage/sums';
-import { GROUP_BY } from '@gateway/metering/usage/usage-query';
+import { GROUP_BY } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { page } from './page.ts';
 

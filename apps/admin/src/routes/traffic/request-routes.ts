@@ -1,11 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
-import type { ReportBroken } from '@gateway/metering/broken-records';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import { firstRecordWithId, newestRecords, RECORD_CURSOR } from '@gateway/metering/usage/newest-records';
 import type { Group } from '@gateway/metering/usage/sums';
+import { RECORD_CURSOR, type UsageStore } from '@gateway/records/usage/usage-store';
 import { timeOfRequestId } from '@gateway/service-kit/request/request-id';
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
@@ -16,19 +14,10 @@ import { type Scope, seesUsage } from '../../sessions/scope.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 interface RequestRoutesOptions {
-  readonly redis: Redis;
+  readonly usage: Pick<UsageStore, 'newest' | 'find'>;
   readonly now: () => number;
-  readonly onBroken: ReportBroken;
   readonly tail: RequestTail;
 }
-
-/** Records that one call reads: some 20 MB on their way from Redis. */
-const MAX_READ = 30_000;
-/** Records that are searched for one id. */
-const MAX_SEARCHED = 200_000;
-/** How far the clocks of the edge and of Redis may be apart. */
-const CLOCK_TOLERANCE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 const filters = {
   ...usageFilters,
@@ -49,24 +38,10 @@ const isWantedBy =
     (id === undefined || record.id.includes(id) || (record.requestId?.includes(id) ?? false));
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
-export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptions): AdminRoute[] {
-  const find = async (id: string, scope: Scope): Promise<UsageRecord | undefined> => {
-    const isSeen = seesUsage(scope);
-    const madeMs = timeOfRequestId(id);
-    if (madeMs !== null) {
-      const fromMs = madeMs - CLOCK_TOLERANCE_MS;
-      const range = { fromMs, toMs: now() + CLOCK_TOLERANCE_MS, maxRead: MAX_SEARCHED, onBroken };
-      const found = fromMs < 0 || fromMs > now() ? null : await firstRecordWithId(redis, id, range);
-      if (found !== null && isSeen(found)) return found;
-    }
-    // One that its caller chose, or a job's.
-    const { records } = await newestRecords(redis, {
-      ...{ fromMs: now() - 90 * DAY_MS, toMs: now() + CLOCK_TOLERANCE_MS, after: undefined, limit: 1 },
-      ...{ maxRead: MAX_SEARCHED, text: id, onBroken },
-      isWanted: (record) => isSeen(record) && (record.id === id || record.requestId === id),
-    });
-    return records[0];
-  };
+export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): AdminRoute[] {
+  const find = (id: string, scope: Scope): Promise<UsageRecord | null> =>
+    // Of several with an id that a caller chose, the newest.
+    usage.find(id, { of: timeOfRequestId(id) === null ? 'last' : 'first', isSeen: seesUsage(scope) });
 
   return [
     adminRoute({
@@ -77,12 +52,12 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...filters }),
       body: NO_BODY,
       reply: RequestPage,
-      handle: async ({ query: { limit, cursor, from, to, ...wanted }, principal }) => {
+      handle: async ({ query: { limit, cursor, from, to, id, ...only }, principal: { scope } }) => {
         const { records, next } = await awaitRedis(
-          newestRecords(redis, {
+          usage.newest({
             ...rangeOf({ from, to }, now() + 1),
-            ...{ after: cursor, limit, maxRead: MAX_READ, text: wanted.id, onBroken },
-            isWanted: isWantedBy(wanted, principal.scope),
+            ...{ after: cursor, limit, idPart: id, only },
+            ...(scope.kind !== 'all' && { whose: seesUsage(scope) }),
           }),
         );
         return { data: records.map(shownRequest), next };
@@ -110,7 +85,7 @@ export function requestRoutes({ redis, now, onBroken, tail }: RequestRoutesOptio
       reply: RequestReply,
       handle: async ({ parameter: id, principal }) => {
         const record = await awaitRedis(find(id, principal.scope));
-        if (record !== undefined) return shownRequest(record);
+        if (record !== null) return shownRequest(record);
         throw new GatewayError(
           'object_not_found',
           `There is no record of the request '${id}'. It may still be running, may have been refused before it was recorded, or may be too old.`,

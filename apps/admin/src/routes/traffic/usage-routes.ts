@@ -1,10 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { ReportBroken } from '@gateway/metering/broken-records';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Histogram } from '@gateway/metering/usage/latency';
-import { GROUP_BY, type GroupBy, queryUsage, type UsageRow } from '@gateway/metering/usage/usage-query';
-import { usageRecords } from '@gateway/metering/usage/usage-records';
-import type { Redis } from 'ioredis';
+import { GROUP_BY, type GroupBy, type UsageRow } from '@gateway/metering/usage/usage-rows';
+import type { UsageStore } from '@gateway/records/usage/usage-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../../api/admin-route.ts';
 import { hasValues, UsagePage, usageFilters } from '../../api/schemas/traffic.ts';
@@ -25,13 +23,12 @@ const RecordsQuery = z.strictObject({
 });
 
 interface UsageRoutesOptions {
-  readonly redis: Redis;
+  readonly usage: Pick<UsageStore, 'sums' | 'all'>;
   readonly now: () => number;
-  readonly onBroken: ReportBroken;
 }
 
 /** What was used: sums by group, and every single record. */
-export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): AdminRoute[] {
+export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
@@ -46,9 +43,8 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
           groupBy: groupsOf(groupBy),
           only,
           whose: seesUsage(principal.scope),
-          onBroken,
         };
-        const rows = await awaitRedis(queryUsage(redis, query));
+        const rows = await awaitRedis(usage.sums(query));
         return { data: rows.map(shownRow), next: null };
       },
     }),
@@ -62,7 +58,7 @@ export function usageRoutes({ redis, now, onBroken }: UsageRoutesOptions): Admin
       handle: ({ query: { from, to, format, ...only }, principal: { scope } }) => ({
         contentType: EXPORT_FORMATS[format].contentType,
         stream: exportRecords(
-          usageRecords(redis, { ...rangeOf({ from, to }, now()), onBroken }),
+          usage.all(rangeOf({ from, to }, now())),
           (record) => seesUsage(scope)(record) && hasValues(record, only),
           format,
         ),

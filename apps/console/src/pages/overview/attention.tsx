@@ -3,6 +3,7 @@ import {
   IconAlertTriangle,
   IconCheck,
   IconCoin,
+  IconDatabaseOff,
   IconFileAlert,
   IconHourglass,
   IconMoon,
@@ -41,6 +42,7 @@ const KINDS: Readonly<Record<AttentionItem['kind'], Kind>> = {
   budget_near: { icon: IconCoin, link: budget },
   budget_spent: { icon: IconCoin, link: budget },
   queue_waiting: { icon: IconHourglass, link: () => null },
+  usage_waiting: { icon: IconDatabaseOff, link: () => null },
   configuration_invalid: { icon: IconFileAlert, link: () => null },
   unpriced_model: {
     icon: IconTag,

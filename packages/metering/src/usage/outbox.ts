@@ -1,0 +1,87 @@
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { dayOf, redisNames } from '../redis-names.ts';
+
+// Usage on its way into the database: what settled requests append to a stream of Redis, and what is counted of refused ones.
+
+/** The streams of one day (UTC) each. */
+export const OUTBOX = ['records', 'refusals'] as const;
+export type OutboxKind = (typeof OUTBOX)[number];
+
+export interface OutboxStream {
+  readonly kind: OutboxKind;
+  readonly day: string;
+  readonly name: string;
+}
+
+/** The id of an entry: Redis' clock in milliseconds, and a number among those of the same millisecond. */
+export interface EntryId {
+  readonly ms: number;
+  readonly seq: number;
+}
+
+export interface OutboxEntry {
+  readonly id: EntryId;
+  readonly text: string;
+}
+
+export const FIRST_ID: EntryId = { ms: 0, seq: 0 };
+const DAY_MS = 86_400_000;
+const ID = /^(\d{1,15})-(\d{1,15})$/;
+
+export const entryIdText = ({ ms, seq }: EntryId): string => `${ms}-${seq}`;
+
+export function parseEntryId(text: string): EntryId {
+  const [, ms = '0', seq = '0'] = ID.exec(text) ?? [];
+  return { ms: Number(ms), seq: Number(seq) };
+}
+
+export const isAfter = (one: EntryId, other: EntryId): boolean =>
+  one.ms > other.ms || (one.ms === other.ms && one.seq > other.seq);
+
+/** The streams of the days from one moment to another, both included, the earlier days first. */
+export function outboxStreams(fromMs: number, toMs: number): OutboxStream[] {
+  const streams: OutboxStream[] = [];
+  for (let day = dayOf(fromMs); day <= dayOf(toMs); day = dayOf(Date.parse(day) + DAY_MS))
+    streams.push(...OUTBOX.map((kind) => ({ kind, day, name: redisNames[kind](day) })));
+  return streams;
+}
+
+interface Section {
+  /** Entries after this one. */
+  readonly after: EntryId;
+  readonly count: number;
+}
+
+/** The next entries of a stream, as they were appended. */
+export async function readOutbox(
+  redis: Redis,
+  { name }: Pick<OutboxStream, 'name'>,
+  { after, count }: Section,
+): Promise<OutboxEntry[]> {
+  const entries = await redis.xrange(name, `(${entryIdText(after)}`, '+', 'COUNT', count);
+  return entries.map(([id, [, text = '']]) => ({ id: parseEntryId(id), text }));
+}
+
+export const parseRecord = (text: string): UsageRecord => UsageRecord.parse(JSON.parse(text));
+
+/** A process's refused requests of some seconds; `id` is its own. */
+const RefusalCounts = z.object({
+  id: z.string().min(1),
+  counts: z.array(
+    z.object({
+      /** `2026-11-20T11` (UTC) */
+      hour: z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}$/),
+      keyId: z.string(),
+      team: z.string().nullable(),
+      endpoint: z.string(),
+      /** Null if the body was not read. */
+      model: z.string().nullable(),
+      count: z.int().min(1),
+    }),
+  ),
+});
+export type RefusalCounts = z.infer<typeof RefusalCounts>;
+
+export const parseRefusals = (text: string): RefusalCounts => RefusalCounts.parse(JSON.parse(text));

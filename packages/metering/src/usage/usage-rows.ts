@@ -1,0 +1,100 @@
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { hourOf } from '../redis-names.ts';
+import { Histogram, type Latency, latencyBuckets, parseBucket } from './latency.ts';
+import { GROUPS, type Group, type Groups, groupsOf, type Measure, NO_SUMS, sumsOf } from './sums.ts';
+
+/** What rows can be grouped by: a sum's groups, and its hour or day (UTC). */
+export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
+export type GroupBy = (typeof GROUP_BY)[number];
+
+export interface UsageQuery {
+  /** Unix milliseconds, rounded down to the hour. */
+  readonly fromMs: number;
+  /** Unix milliseconds, exclusive, rounded up to the hour. */
+  readonly toMs: number;
+  readonly groupBy: readonly GroupBy[];
+  /** Only what has exactly these values. */
+  readonly only: Partial<Record<Group, string | undefined>>;
+  /** Whose usage counts, beside `only`; `team` is empty where there is none. Absent: everybody's. */
+  readonly whose?: (groups: Pick<Groups, 'keyId' | 'team'>) => boolean;
+}
+
+/** A row's groups and its sums. */
+export interface UsageRow {
+  readonly group: Partial<Record<GroupBy, string>>;
+  readonly sums: Record<Measure, number>;
+  /** Of requests that ended well. */
+  readonly latencies: Readonly<Record<Latency, Histogram>>;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
+/** The hours of a query: from the first to before the last, as numbers since 1970. */
+export const hoursOf = ({ fromMs, toMs }: Pick<UsageQuery, 'fromMs' | 'toMs'>): readonly [number, number] => [
+  Math.floor(fromMs / HOUR_MS),
+  Math.ceil(toMs / HOUR_MS),
+];
+
+/** `2026-11-20T11`, of its number since 1970. */
+export const hourName = (hour: number): string => hourOf(hour * HOUR_MS);
+export const hourNumber = (atMs: number): number => Math.floor(atMs / HOUR_MS);
+
+/** Whether these groups are among those that a query wants. */
+export const isWanted = (groups: Groups, { only, whose }: Pick<UsageQuery, 'only' | 'whose'>): boolean =>
+  GROUPS.every((name) => only[name] === undefined || only[name] === groups[name]) &&
+  (whose === undefined || whose(groups));
+
+/** Counts so many requests in a bucket, such as `f13`. False for text that is no bucket. */
+export function addLatency(
+  { latencies }: Pick<UsageRow, 'latencies'>,
+  bucket: string,
+  count: number,
+): boolean {
+  const parsed = parseBucket(bucket);
+  if (parsed !== undefined) latencies[parsed.latency].add(parsed.bucket, count);
+  return parsed !== undefined;
+}
+
+/** Rows that are added up from records and sums of any source. */
+export interface UsageRows {
+  /** The row that usage of these groups in this hour counts in; undefined where the query does not want it. */
+  rowOf(hour: number, groups: Groups): UsageRow | undefined;
+  /** Counts a request by the hour in which it ended. */
+  addRecord(endedAtMs: number, record: UsageRecord): void;
+  /** In the order of their groups. */
+  rows(): readonly UsageRow[];
+}
+
+export function createUsageRows(query: UsageQuery): UsageRows {
+  const { groupBy } = query;
+  const rows = new Map<string, UsageRow>();
+  const [firstHour, endHour] = hoursOf(query);
+
+  const rowOf = (hour: number, groups: Groups): UsageRow | undefined => {
+    if (hour < firstHour || hour >= endHour || !isWanted(groups, query)) return undefined;
+    const name = hourName(hour);
+    const values = { ...groups, hour: name, day: name.slice(0, DAY_LENGTH) };
+    const key = JSON.stringify(groupBy.map((by) => values[by]));
+    const known = rows.get(key);
+    if (known !== undefined) return known;
+    const row = {
+      group: Object.fromEntries(groupBy.map((by) => [by, values[by]])),
+      sums: { ...NO_SUMS },
+      latencies: { firstOutputMs: new Histogram(), totalMs: new Histogram() },
+    };
+    rows.set(key, row);
+    return row;
+  };
+
+  return {
+    rowOf,
+    addRecord: (endedAtMs, record) => {
+      const row = rowOf(hourNumber(endedAtMs), groupsOf(record));
+      if (row === undefined) return;
+      for (const [measure, amount] of sumsOf(record)) row.sums[measure] += amount;
+      for (const bucket of latencyBuckets(record)) addLatency(row, bucket, 1);
+    },
+    rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
+  };
+}

@@ -1,0 +1,87 @@
+import { MEASURES, type Measure } from '@gateway/metering/usage/sums';
+import type { Dialect } from './database.ts';
+
+/** A column for each measure of the sums, such as `input_tokens`. */
+export const columnOf = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const sumColumns = (measures: readonly Measure[]): string =>
+  measures.map((measure) => `${columnOf(measure)} bigint not null`).join(',\n      ');
+
+/**
+ * How the schema came about: each step is run once, in a transaction, on both databases. Steps that have been released are never
+ * changed; a new one only adds, so that the version before still runs beside it.
+ */
+export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
+  (dialect) => [
+    // Who brings the streams into the database. `term` grows with each recorder: what an earlier one still writes is refused.
+    'create table recorder (term bigint not null, holder text not null, lease_until bigint not null)',
+    "insert into recorder (term, holder, lease_until) values (0, '', 0)",
+    // How far each stream of Redis has been read: the id of its last entry.
+    'create table stream_cursors (stream text primary key, entry_ms bigint not null, entry_seq bigint not null)',
+    // Facts about the source, by name.
+    'create table recorder_facts (name text primary key, value text not null)',
+    'create table broken_records (stream text not null, entry text not null, content text not null, primary key (stream, entry))',
+    // Refusals have no id of their own: each process's counts of a second do.
+    'create table refusal_counts (id text primary key, ended_at bigint not null)',
+    `create table usage_groups (
+      id bigint primary key,
+      digest text not null unique,
+      key_id text not null,
+      team text not null,
+      model text not null,
+      channel text not null,
+      endpoint text not null,
+      outcome text not null
+    )`,
+    `create table usage_records (
+      ended_at bigint not null,
+      ended_seq bigint not null,
+      id text not null,
+      request_id text,
+      started_at double precision not null,
+      group_id bigint not null,
+      has_team smallint not null,
+      has_channel smallint not null,
+      attempts bigint not null,
+      duration_ms double precision not null,
+      first_byte_ms double precision,
+      input_tokens bigint not null,
+      cached_input_tokens bigint not null,
+      cache_write_tokens bigint not null,
+      cache_write1h_tokens bigint,
+      output_tokens bigint not null,
+      reasoning_tokens bigint not null,
+      images bigint not null,
+      characters bigint not null,
+      audio_ms bigint not null,
+      further_consumption text,
+      estimated smallint not null,
+      cost_micro_usd bigint,
+      detail text
+    )${dialect === 'postgres' ? ' partition by range (started_at)' : ''}`,
+    ...(dialect === 'postgres'
+      ? ['create table usage_records_other partition of usage_records default']
+      : []),
+    // A record's start never changes; PostgreSQL wants the partition's column in it.
+    'create unique index usage_records_id on usage_records (id, started_at)',
+    'create index usage_records_request_id on usage_records (request_id)',
+    'create index usage_records_ended on usage_records (ended_at, ended_seq)',
+    // Of each hour and of each day (UTC): `start` is the number of hours, or of days, since 1970.
+    `create table usage_sums (
+      grain smallint not null,
+      start bigint not null,
+      group_id bigint not null,
+      ${sumColumns(MEASURES)},
+      primary key (grain, start, group_id)
+    )${dialect === 'sqlite' ? ' without rowid' : ''}`,
+    `create table usage_latencies (
+      grain smallint not null,
+      start bigint not null,
+      group_id bigint not null,
+      bucket text not null,
+      count bigint not null,
+      primary key (grain, start, group_id, bucket)
+    )${dialect === 'sqlite' ? ' without rowid' : ''}`,
+  ],
+];

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { mkdir, open, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { ConfigError } from '@gateway/contracts/config-error';
+import { z } from 'zod';
+import { type Database, type Queries, QueryError } from './database.ts';
+import type { SqliteAnswer, SqliteFile, SqliteQuery } from './sqlite-messages.ts';
+
+/** Of the thread: queries of ours return pages, never whole tables. */
+const MAX_HEAP_MB = 128;
+const OWNER_ONLY = 0o600;
+const THREAD = new URL('./sqlite-thread.mjs', import.meta.url);
+
+/** The types of network file systems, of `statfs`: NFS, SMB (three of them) and Ceph. */
+const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400]);
+
+/** SQLite's primary codes for values that it will never take: CONSTRAINT, TOOBIG, MISMATCH, RANGE. */
+const DATA_CODES = new Set([19, 18, 20, 25]);
+/** And for a file that it may not use, or that is none of its own: PERM, READONLY, CANTOPEN, NOTADB. */
+const ACCESS_CODES = new Set([3, 8, 14, 26]);
+
+/** The other side is our own module. */
+const Answer = z.custom<SqliteAnswer>((value) => typeof value === 'object');
+
+/**
+ * Opens a file as a SQLite database in a thread of its own, and makes it if it is missing.
+ *
+ * @throws {ConfigError} where the file cannot be used
+ */
+export async function openSqlite(path: string): Promise<Database> {
+  await prepareFile(path);
+  let worker: Worker | null = await startThread(path);
+  /** Queries wait for those before them; a transaction for the whole of the one before it. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const run = async (query: SqliteQuery): Promise<readonly object[]> => {
+    // A thread that has ended, such as for want of memory, is started again.
+    worker ??= await startThread(path);
+    const running = worker;
+    running.postMessage(query);
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    running.once('exit', end);
+    try {
+      const [message]: unknown[] = await once(running, 'message', { signal: ended.signal });
+      const answer = Answer.parse(message);
+      if ('rows' in answer) return answer.rows;
+      const { message: text, code } = answer.error;
+      throw new QueryError(kindOf(code), text);
+    } catch (error) {
+      if (error instanceof QueryError) throw error;
+      if (worker === running) worker = null;
+      await running.terminate();
+      throw new QueryError('away', 'the thread of the database has ended', error);
+    } finally {
+      running.off('exit', end);
+    }
+  };
+  const queries: Queries = {
+    query: async (sql, values = []) => (await run({ sql, values })).map((row) => ({ ...row })),
+  };
+  const transaction = <T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+    const done = last.then(async () => {
+      await queries.query(begin);
+      try {
+        const result = await work(queries);
+        await queries.query('commit');
+        return result;
+      } catch (error) {
+        await queries.query('rollback').catch(() => undefined);
+        throw error;
+      }
+    });
+    last = done.catch(() => undefined);
+    return done;
+  };
+
+  return {
+    dialect: 'sqlite',
+    read: (work) => transaction('begin', work),
+    write: (work) => transaction('begin immediate', work),
+    [Symbol.asyncDispose]: async () => {
+      await last;
+      if (worker === null) return;
+      const exited = once(worker, 'exit');
+      worker.postMessage('close');
+      await exited;
+    },
+  };
+}
+
+async function prepareFile(path: string): Promise<void> {
+  const folder = dirname(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    const { type } = await statfs(folder);
+    if (NETWORK_FILE_SYSTEMS.has(type))
+      throw new ConfigError(
+        `The data folder ${folder} is on a network file system, where a SQLite database breaks. Set DATABASE_URL to a PostgreSQL, or GATEWAY_DATA_DIR to a folder on a disk of this machine.`,
+      );
+    // SQLite gives the files that it makes beside it the same mode.
+    await (await open(path, 'a', OWNER_ONLY)).close();
+  } catch (error) {
+    throw error instanceof ConfigError ? error : unusable(path, error);
+  }
+}
+
+async function startThread(path: string): Promise<Worker> {
+  const workerData: SqliteFile = { path };
+  const worker = new Worker(THREAD, {
+    workerData,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 2 },
+    execArgv: [],
+    // Nothing of this process's secrets is there to be found.
+    env: {},
+  });
+  try {
+    const exited = once(worker, 'exit').then(() => {
+      throw new Error('its thread has ended');
+    });
+    await Promise.race([once(worker, 'message'), exited]);
+    exited.catch(() => undefined);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+  // What ends it is seen by the query that waits, or the next one.
+  worker.on('error', () => undefined);
+  worker.unref();
+  return worker;
+}
+
+function unusable(path: string, error: unknown): ConfigError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ConfigError(
+    `The database ${path} cannot be used (${reason}). Make its folder writable, set GATEWAY_DATA_DIR to another one, or set DATABASE_URL to a PostgreSQL.`,
+  );
+}
+
+function kindOf(code: number): QueryError['kind'] {
+  const primary = code & 0xff;
+  if (DATA_CODES.has(primary)) return 'data';
+  return ACCESS_CODES.has(primary) ? 'access' : 'away';
+}

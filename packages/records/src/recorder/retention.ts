@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { Database } from '../database/database.ts';
+import { GRAINS, HOURS_PER_DAY } from '../usage/add-sums.ts';
+import type { Lease } from './lease.ts';
+import { dropPartitions } from './partitions.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Rows that one transaction deletes: readers wait for it. */
+const SLICE = 2000;
+/** Slices of one round; the next round goes on. */
+const MAX_SLICES = 50;
+/** A Redis that was set back returns nothing older. */
+const REFUSALS_DAYS = 8;
+/** Pages that one call gives back to the file system. */
+const FREED_PAGES = 2000;
+
+const Deleted = z.array(z.object({}));
+
+interface RetentionOptions {
+  readonly database: Database;
+  readonly lease: Pick<Lease, 'write'>;
+  readonly now: () => number;
+  readonly keepRecordsDays: number;
+  readonly keepSumsDays: number;
+}
+
+/** Deletes what is older than it is kept: in PostgreSQL whole months of records, else row by row, in slices. */
+export async function deleteOld({
+  database,
+  lease,
+  now,
+  keepRecordsDays,
+  keepSumsDays,
+}: RetentionOptions): Promise<void> {
+  const recordsBeforeMs = now() - keepRecordsDays * DAY_MS;
+  const sumsBeforeMs = now() - keepSumsDays * DAY_MS;
+  const hourNumber = (ms: number) => Math.floor(ms / HOUR_MS);
+  if (database.dialect === 'postgres')
+    await lease.write((queries) => dropPartitions(queries, recordsBeforeMs));
+
+  const slices: readonly [table: string, where: string, before: number][] = [
+    // Of PostgreSQL's only the partition of the rest is left: a month's goes as a whole.
+    [
+      database.dialect === 'postgres' ? 'usage_records_other' : 'usage_records',
+      'ended_at < $1',
+      recordsBeforeMs,
+    ],
+    ['usage_sums', `grain = ${GRAINS.hour} and start < $1`, hourNumber(sumsBeforeMs)],
+    ['usage_sums', `grain = ${GRAINS.day} and start < $1`, Math.floor(hourNumber(sumsBeforeMs) / HOURS_PER_DAY)],
+    // As long as the records: they take more room than the sums.
+    ['usage_latencies', `grain = ${GRAINS.hour} and start < $1`, hourNumber(recordsBeforeMs)],
+    [
+      'usage_latencies',
+      `grain = ${GRAINS.day} and start < $1`,
+      Math.floor(hourNumber(recordsBeforeMs) / HOURS_PER_DAY),
+    ],
+    ['refusal_counts', 'ended_at < $1', now() - REFUSALS_DAYS * DAY_MS],
+  ];
+  for (const [table, where, before] of slices) await deleteSlices({ database, lease }, table, where, before);
+  if (database.dialect === 'sqlite')
+    await lease.write(({ query }) => query(`pragma incremental_vacuum(${FREED_PAGES})`));
+}
+
+/** The columns that a table's rows are found by. */
+const KEYS: Readonly<Record<string, string>> = {
+  usage_sums: 'grain, start, group_id',
+  usage_latencies: 'grain, start, group_id, bucket',
+  refusal_counts: 'id',
+};
+
+async function deleteSlices(
+  { database, lease }: Pick<RetentionOptions, 'database' | 'lease'>,
+  table: string,
+  where: string,
+  before: number,
+): Promise<void> {
+  const place = KEYS[table] ?? (database.dialect === 'postgres' ? 'ctid' : 'rowid');
+  for (let slice = 0; slice < MAX_SLICES; slice += 1) {
+    const rows = await lease.write(({ query }) =>
+      query(
+        `delete from ${table} where (${place}) in (select ${place} from ${table} where ${where} limit ${SLICE}) returning 1 as one`,
+        [before],
+      ),
+    );
+    if (Deleted.parse(rows).length < SLICE) return;
+  }
+}

@@ -1,0 +1,161 @@
+import { type BrokenRecord, readStored } from '@gateway/metering/broken-records';
+import {
+  entryIdText,
+  type OutboxEntry,
+  type OutboxStream,
+  parseRecord,
+  parseRefusals,
+} from '@gateway/metering/usage/outbox';
+import { refusedGroups } from '@gateway/metering/usage/refusals';
+import { groupsOf } from '@gateway/metering/usage/sums';
+import { brokenEntry } from '@gateway/metering/usage/unrecorded-usage';
+import { hourNumber } from '@gateway/metering/usage/usage-rows';
+import { z } from 'zod';
+import { placesOf, type Queries, QueryError } from '../database/database.ts';
+import { type Additions, createAdditions } from '../usage/add-sums.ts';
+import { type PlacedRecord, RECORD_COLUMNS, rowOf } from '../usage/record-rows.ts';
+import { type GroupIds, storable } from '../usage/usage-groups.ts';
+import type { Lease } from './lease.ts';
+import { preparePartitions } from './partitions.ts';
+import { writeCursor } from './stream-cursors.ts';
+
+/** Rows of records that one statement writes. */
+const AT_ONCE = 100;
+/** What is kept of an entry that cannot be read. */
+const MAX_BROKEN_LENGTH = 65_536;
+
+const Ids = z.array(z.object({ id: z.string() }));
+
+export interface WriteOptions {
+  readonly lease: Pick<Lease, 'write'>;
+  readonly dialect: 'sqlite' | 'postgres';
+  readonly groupIds: GroupIds;
+  readonly onBroken: (broken: BrokenRecord) => void;
+}
+
+/**
+ * Writes the next entries of a stream and how far it has been read, together. An entry that cannot be read, or that the database
+ * never takes, is put aside: no other waits for it.
+ *
+ * @throws {LostLease | QueryError} where nothing, or only the first of them, was written
+ */
+export async function writeEntries(
+  options: WriteOptions,
+  stream: OutboxStream,
+  entries: readonly OutboxEntry[],
+): Promise<void> {
+  try {
+    await writeAll(options, stream, entries, entries.length === 1 ? 'try' : 'expect');
+  } catch (error) {
+    options.groupIds.forget();
+    if (!(error instanceof QueryError) || error.kind !== 'data') throw error;
+    if (entries.length === 1) {
+      await writeAll(options, stream, entries, 'put aside');
+      return;
+    }
+    const half = Math.ceil(entries.length / 2);
+    await writeEntries(options, stream, entries.slice(0, half));
+    await writeEntries(options, stream, entries.slice(half));
+  }
+}
+
+async function writeAll(
+  { lease, dialect, groupIds, onBroken }: WriteOptions,
+  stream: OutboxStream,
+  entries: readonly OutboxEntry[],
+  mode: 'expect' | 'try' | 'put aside',
+): Promise<void> {
+  const last = entries.at(-1);
+  if (last === undefined) return;
+  const read =
+    mode === 'put aside' ? { records: [], refusals: [], broken: entries } : readEntries(stream, entries);
+  await lease.write(async (queries) => {
+    const additions = createAdditions();
+    await writeRecords(queries, { dialect, groupIds, additions }, read.records);
+    await writeRefusals(queries, additions, read.refusals);
+    await additions.write(queries, groupIds);
+    for (const entry of read.broken)
+      await queries.query(
+        'insert into broken_records (stream, entry, content) values ($1, $2, $3) on conflict do nothing',
+        [stream.name, entryIdText(entry.id), storable(entry.text.slice(0, MAX_BROKEN_LENGTH))],
+      );
+    await writeCursor(queries, stream, last.id);
+  });
+  for (const entry of read.broken) onBroken(brokenEntry(stream, entry));
+}
+
+interface ReadEntries {
+  readonly records: PlacedRecord[];
+  readonly refusals: { readonly entry: OutboxEntry; readonly counted: ReturnType<typeof parseRefusals> }[];
+  readonly broken: readonly OutboxEntry[];
+}
+
+function readEntries(stream: OutboxStream, entries: readonly OutboxEntry[]): ReadEntries {
+  const broken: OutboxEntry[] = [];
+  const read: ReadEntries = { records: [], refusals: [], broken };
+  for (const entry of entries) {
+    const putAside = () => void broken.push(entry);
+    const place = brokenEntry(stream, entry);
+    if (stream.kind === 'records') {
+      const record = readStored(entry.text, parseRecord, place, putAside);
+      if (record !== undefined) read.records.push({ id: entry.id, record });
+    } else {
+      const counted = readStored(entry.text, parseRefusals, place, putAside);
+      if (counted !== undefined) read.refusals.push({ entry, counted });
+    }
+  }
+  return read;
+}
+
+async function writeRecords(
+  queries: Queries,
+  {
+    dialect,
+    groupIds,
+    additions,
+  }: Pick<WriteOptions, 'dialect' | 'groupIds'> & { readonly additions: Additions },
+  placed: readonly PlacedRecord[],
+): Promise<void> {
+  if (placed.length === 0) return;
+  if (dialect === 'postgres')
+    await preparePartitions(
+      queries,
+      placed.map(({ record }) => record.startedAtMs),
+    );
+  const idOf = await groupIds.of(
+    queries,
+    placed.map(({ record }) => groupsOf(record)),
+  );
+  for (let at = 0; at < placed.length; at += AT_ONCE) {
+    // The same record twice in a statement: the first one counts.
+    const some = new Map(
+      placed
+        .slice(at, at + AT_ONCE)
+        .toReversed()
+        .map((one) => [one.record.id, one]),
+    );
+    const rows = await queries.query(
+      `insert into usage_records (${RECORD_COLUMNS.join(', ')})
+       values ${placesOf(some.size, RECORD_COLUMNS.length)} on conflict do nothing returning id`,
+      [...some.values()].flatMap((one) => rowOf(one, idOf(groupsOf(one.record)))),
+    );
+    const written = new Set(Ids.parse(rows).map(({ id }) => id));
+    for (const one of some.values()) if (written.has(storable(one.record.id))) additions.addRecord(one);
+  }
+}
+
+async function writeRefusals(
+  { query }: Queries,
+  additions: Additions,
+  refusals: ReadEntries['refusals'],
+): Promise<void> {
+  for (const { entry, counted } of refusals) {
+    const written = await query(
+      'insert into refusal_counts (id, ended_at) values ($1, $2) on conflict do nothing returning id',
+      [storable(counted.id), entry.id.ms],
+    );
+    if (written.length === 0) continue;
+    for (const one of counted.counts)
+      additions.addSum(hourNumber(Date.parse(`${one.hour}:00Z`)), refusedGroups(one), 'refused', one.count);
+  }
+}

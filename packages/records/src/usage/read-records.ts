@@ -1,0 +1,150 @@
+import type { EntryId } from '@gateway/metering/usage/outbox';
+import { z } from 'zod';
+import type { Queries, SqlValue } from '../database/database.ts';
+import { GRAINS } from './add-sums.ts';
+import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
+import { storable } from './usage-groups.ts';
+
+/** The groups whose records are wanted, by their ids; null: all. */
+export type RecordFilter = readonly number[] | null;
+
+interface PageQuery {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Those that ended before this one. */
+  readonly before: EntryId | null;
+  readonly limit: number;
+  readonly idPart: string | undefined;
+  readonly filter: RecordFilter;
+}
+
+interface FoundPage {
+  readonly records: readonly PlacedRecord[];
+  /** Where the search ended before a page was full; null: there are no more. */
+  readonly next: EntryId | null;
+}
+
+/** Records that a search for a part of an id looks at. */
+const MAX_SEARCHED = 30_000;
+/** Records with the same id of a request: a caller may choose it. */
+const MAX_SAME_ID = 200;
+const HOUR_MS = 3_600_000;
+
+const FROM = 'usage_records r join usage_groups g on g.id = r.group_id';
+const NEWEST = 'order by r.ended_at desc, r.ended_seq desc';
+
+const Places = z.array(z.object({ ended_at: z.int(), ended_seq: z.int() }));
+const Starts = z.array(z.object({ start: z.int() }));
+
+/** A page of records, those that ended last first. */
+export async function pageOfRecords(queries: Queries, wanted: PageQuery): Promise<FoundPage> {
+  if (wanted.filter !== null && wanted.filter.length === 0) return { records: [], next: null };
+  if (wanted.idPart !== undefined) return searchIds(queries, wanted);
+  if (wanted.filter === null) {
+    const records = await select(queries, wanted, '', []);
+    return { records, next: null };
+  }
+  return pageOfGroups(queries, wanted, wanted.filter);
+}
+
+/** The sums tell which hours hold records of these groups: no others are looked at. */
+async function pageOfGroups(
+  queries: Queries,
+  wanted: PageQuery,
+  filter: readonly number[],
+): Promise<FoundPage> {
+  const groups = `group_id in (${filter.join(', ')})`;
+  const records: PlacedRecord[] = [];
+  const newestMs = Math.min(wanted.toMs - 1, wanted.before?.ms ?? Number.POSITIVE_INFINITY);
+  let hour = Math.floor(newestMs / HOUR_MS);
+  const firstHour = Math.floor(wanted.fromMs / HOUR_MS);
+  while (records.length < wanted.limit) {
+    const starts = Starts.parse(
+      await queries.query(
+        `select max(start) as start from usage_sums where grain = ${GRAINS.hour} and start >= $1 and start <= $2 and ${groups} and requests > 0 having max(start) is not null`,
+        [firstHour, hour],
+      ),
+    );
+    const start = starts[0]?.start;
+    if (start === undefined) break;
+    const section = {
+      ...wanted,
+      fromMs: Math.max(wanted.fromMs, start * HOUR_MS),
+      toMs: Math.min(wanted.toMs, (start + 1) * HOUR_MS),
+      limit: wanted.limit - records.length,
+    };
+    records.push(...(await select(queries, section, ` and r.${groups}`, [])));
+    hour = start - 1;
+  }
+  return { records, next: null };
+}
+
+/** A part of an id is in no index: so many records are looked at, and the next page goes on. */
+async function searchIds(queries: Queries, wanted: PageQuery): Promise<FoundPage> {
+  const { values, where } = windowOf(wanted);
+  const last = Places.parse(
+    await queries.query(
+      `select ended_at, ended_seq from usage_records r where ${where} ${NEWEST} limit 1 offset ${MAX_SEARCHED - 1}`,
+      values,
+    ),
+  ).at(0);
+  const end: EntryId | null = last === undefined ? null : { ms: last.ended_at, seq: last.ended_seq };
+  const from = values.length;
+  const part = storable(wanted.idPart ?? '');
+  const groups = wanted.filter === null ? '' : ` and r.group_id in (${wanted.filter.join(', ')})`;
+  // `like` is case-sensitive in one of the databases only.
+  const has = (column: string) => `replace(r.${column}, $${from + 1}, '') <> r.${column}`;
+  const matches = ` and (${has('id')} or ${has('request_id')})${groups}`;
+  const after = end === null ? '' : ` and (r.ended_at, r.ended_seq) >= ($${from + 2}, $${from + 3})`;
+  const records = await select(queries, wanted, matches + after, [
+    part,
+    ...(end === null ? [] : [end.ms, end.seq]),
+  ]);
+  return { records, next: end };
+}
+
+function windowOf({ fromMs, toMs, before }: Pick<PageQuery, 'fromMs' | 'toMs' | 'before'>) {
+  const values: SqlValue[] = [fromMs, toMs, ...(before === null ? [] : [before.ms, before.seq])];
+  const earlier = before === null ? '' : ' and (r.ended_at, r.ended_seq) < ($3, $4)';
+  return { values, where: `r.ended_at >= $1 and r.ended_at < $2${earlier}` };
+}
+
+async function select(
+  { query }: Queries,
+  wanted: Pick<PageQuery, 'fromMs' | 'toMs' | 'before' | 'limit'>,
+  further: string,
+  furtherValues: readonly SqlValue[],
+): Promise<PlacedRecord[]> {
+  const { values, where } = windowOf(wanted);
+  const rows = await query(
+    `select ${SELECTED} from ${FROM} where ${where}${further} ${NEWEST} limit ${wanted.limit}`,
+    [...values, ...furtherValues],
+  );
+  return rows.map(recordOf);
+}
+
+/** Those with this id, their own or their request's; that which ended last first. */
+export async function findRecords({ query }: Queries, id: string): Promise<readonly PlacedRecord[]> {
+  // Each half has an index of its own.
+  const half = (column: string) =>
+    `select * from (select ${RECORD_COLUMNS.map((name) => `r.${name}`).join(', ')} from usage_records r where r.${column} = $1 ${NEWEST} limit ${MAX_SAME_ID}) as ${column}_found`;
+  const rows = await query(
+    `select ${SELECTED} from (${half('id')} union ${half('request_id')}) as r join usage_groups g on g.id = r.group_id ${NEWEST}`,
+    [storable(id)],
+  );
+  return rows.map(recordOf);
+}
+
+/** The next records in the order of their ends. */
+export async function recordsAfter(
+  { query }: Queries,
+  { after, toMs, limit }: { readonly after: EntryId; readonly toMs: number; readonly limit: number },
+): Promise<readonly PlacedRecord[]> {
+  const rows = await query(
+    `select ${SELECTED} from ${FROM}
+     where (r.ended_at, r.ended_seq) > ($1, $2) and r.ended_at < $3
+     order by r.ended_at, r.ended_seq limit ${limit}`,
+    [after.ms, after.seq, toMs],
+  );
+  return rows.map(recordOf);
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
+import { z } from 'zod';
+import { placesOf, type Queries } from '../database/database.ts';
+import { columnOf } from '../database/migrations.ts';
+
+/** Rows that are looked up or written by one statement. */
+const AT_ONCE = 200;
+
+const GroupRow = z.object({
+  id: z.int(),
+  key_id: z.string(),
+  team: z.string(),
+  model: z.string(),
+  channel: z.string(),
+  endpoint: z.string(),
+  outcome: z.string(),
+});
+const Known = z.array(z.object({ id: z.int(), digest: z.string() }));
+const Last = z.tuple([z.object({ last: z.int().nullable() })]);
+
+const columns = ['id', 'digest', ...GROUPS.map(columnOf)];
+
+/** Names of any length have an index of a bounded one. */
+const digestOf = (groups: Groups): string =>
+  createHash('sha256')
+    .update(JSON.stringify(GROUPS.map((name) => groups[name])))
+    .digest('base64url');
+
+/** The ids of groups in the database, by which records and sums name them. */
+export interface GroupIds {
+  /** Those of these groups; groups that are new are written. To be called within the one writer's transaction. */
+  of(queries: Queries, groups: readonly Groups[]): Promise<(groups: Groups) => number>;
+  /** Forgets what a transaction that has failed may have written. */
+  forget(): void;
+}
+
+const MAX_REMEMBERED = 50_000;
+
+export function createGroupIds(): GroupIds {
+  const remembered = new Map<string, number>();
+  return {
+    forget: () => remembered.clear(),
+    of: async ({ query }, groups) => {
+      if (remembered.size > MAX_REMEMBERED) remembered.clear();
+      const wanted = new Map(groups.map((one) => [digestOf(one), one]));
+      const unknown = [...wanted].filter(([digest]) => !remembered.has(digest));
+      for (let at = 0; at < unknown.length; at += AT_ONCE) {
+        const digests = unknown.slice(at, at + AT_ONCE).map(([digest]) => digest);
+        const sql = `select id, digest from usage_groups where digest in ${placesOf(1, digests.length)}`;
+        for (const { id, digest } of Known.parse(await query(sql, digests))) remembered.set(digest, id);
+      }
+      const missing = unknown.filter(([digest]) => !remembered.has(digest));
+      const [{ last }] =
+        missing.length === 0
+          ? [{ last: 0 }]
+          : Last.parse(await query('select max(id) as last from usage_groups'));
+      let id = last ?? 0;
+      for (let at = 0; at < missing.length; at += AT_ONCE) {
+        const rows = missing.slice(at, at + AT_ONCE);
+        const values = rows.flatMap(([digest, one]) => {
+          id += 1;
+          remembered.set(digest, id);
+          return [id, digest, ...GROUPS.map((name) => storable(one[name]))];
+        });
+        await query(
+          `insert into usage_groups (${columns.join(', ')}) values ${placesOf(rows.length, columns.length)}`,
+          values,
+        );
+      }
+      return (one) => {
+        const found = remembered.get(digestOf(one));
+        if (found === undefined) throw new Error('a group that was not asked for');
+        return found;
+      };
+    },
+  };
+}
+
+/** PostgreSQL stores no NUL, and no half of a surrogate pair. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+/** The groups that have exactly these values, with their ids. */
+export async function findGroups(
+  { query }: Queries,
+  only: Partial<Record<Group, string | undefined>>,
+): Promise<ReadonlyMap<number, Groups>> {
+  const wanted = GROUPS.flatMap((name) => {
+    const value = only[name];
+    return value === undefined ? [] : [{ column: columnOf(name), value }];
+  });
+  const where = wanted.map(({ column }, at) => `${column} = $${at + 1}`).join(' and ');
+  const rows = await query(
+    `select id, ${GROUPS.map(columnOf).join(', ')} from usage_groups${where && ` where ${where}`}`,
+    wanted.map(({ value }) => storable(value)),
+  );
+  return new Map(
+    z
+      .array(GroupRow)
+      .parse(rows)
+      .map(({ id, key_id, ...rest }) => [id, { ...rest, keyId: key_id }]),
+  );
+}
