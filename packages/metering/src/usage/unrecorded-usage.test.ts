@@ -1,10 +1,10 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { redisNames } from '../redis-names.ts';
+import { dayOf, redisNames } from '../redis-names.ts';
 import { sampleResult, sampleSubject } from '../testing/sample-usage.ts';
 import { withRedis } from '../testing/with-redis.ts';
-import { dayOf } from './outbox.ts';
+
 import { unrecordedRecords, unrecordedUsage } from './unrecorded-usage.ts';
 
 let redis: Redis;

@@ -1,6 +1,5 @@
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
-import { redisNames } from '@gateway/metering/redis-names';
-import { dayOf } from '@gateway/metering/usage/outbox';
+import { dayOf, redisNames } from '@gateway/metering/redis-names';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';

@@ -1,10 +1,10 @@
+import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { GRAINS, HOURS_PER_DAY } from '../usage/add-sums.ts';
 import type { Lease } from './lease.ts';
 import { dropPartitions } from './partitions.ts';
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** Rows that one transaction deletes: readers wait for it. */
 const SLICE = 2000;
@@ -35,7 +35,6 @@ export async function deleteOld({
 }: RetentionOptions): Promise<void> {
   const recordsBeforeMs = now() - keepRecordsDays * DAY_MS;
   const sumsBeforeMs = now() - keepSumsDays * DAY_MS;
-  const hourNumber = (ms: number) => Math.floor(ms / HOUR_MS);
   if (database.dialect === 'postgres')
     await lease.write((queries) => dropPartitions(queries, recordsBeforeMs));
 
@@ -47,7 +46,11 @@ export async function deleteOld({
       recordsBeforeMs,
     ],
     ['usage_sums', `grain = ${GRAINS.hour} and start < $1`, hourNumber(sumsBeforeMs)],
-    ['usage_sums', `grain = ${GRAINS.day} and start < $1`, Math.floor(hourNumber(sumsBeforeMs) / HOURS_PER_DAY)],
+    [
+      'usage_sums',
+      `grain = ${GRAINS.day} and start < $1`,
+      Math.floor(hourNumber(sumsBeforeMs) / HOURS_PER_DAY),
+    ],
     // As long as the records: they take more room than the sums.
     ['usage_latencies', `grain = ${GRAINS.hour} and start < $1`, hourNumber(recordsBeforeMs)],
     [

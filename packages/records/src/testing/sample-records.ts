@@ -1,7 +1,6 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
-import { redisNames } from '@gateway/metering/redis-names';
+import { dayOf, redisNames } from '@gateway/metering/redis-names';
 import { sampleResult, sampleSubject } from '@gateway/metering/testing/sample-usage';
-import { dayOf } from '@gateway/metering/usage/outbox';
 import type { Redis } from 'ioredis';
 
 export const at = (moment: string): number => Date.parse(moment);
