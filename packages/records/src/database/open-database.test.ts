@@ -44,11 +44,11 @@ onBothDatabases((used) => {
       query('insert into numbers (n) values ($2), ($1), ($2)', [3, 2 ** 52]),
     );
     expect(
-      await database.read(({ query }) => query('select n, null as nothing from numbers order by n')),
+      await database.read(({ query }) => query('select n, null as missing from numbers order by n')),
     ).toEqual([
-      { n: 3, nothing: null },
-      { n: 2 ** 52, nothing: null },
-      { n: 2 ** 52, nothing: null },
+      { n: 3, missing: null },
+      { n: 2 ** 52, missing: null },
+      { n: 2 ** 52, missing: null },
     ]);
     await expect(database.read(({ query }) => query('select n from nowhere'))).rejects.toMatchObject({
       name: 'QueryError',

@@ -1,16 +1,11 @@
-import { once } from 'node:events';
 import { mkdir, open, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { ConfigError } from '@gateway/contracts/config-error';
-import { z } from 'zod';
 import { type Database, type Queries, QueryError } from './database.ts';
-import type { SqliteAnswer, SqliteFile, SqliteQuery } from './sqlite-messages.ts';
+import { type SqliteThread, startSqliteThread } from './sqlite-client.ts';
+import type { SqliteAnswer, SqliteQuery } from './sqlite-messages.ts';
 
-/** Of the thread: queries of ours return pages, never whole tables. */
-const MAX_HEAP_MB = 128;
 const OWNER_ONLY = 0o600;
-const THREAD = new URL('./sqlite-thread.mjs', import.meta.url);
 
 /** The types of network file systems, of `statfs`: NFS, SMB (three of them) and Ceph. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400]);
@@ -20,9 +15,6 @@ const DATA_CODES = new Set([19, 18, 20, 25]);
 /** And for a file that it may not use, or that is none of its own: PERM, READONLY, CANTOPEN, NOTADB. */
 const ACCESS_CODES = new Set([3, 8, 14, 26]);
 
-/** The other side is our own module. */
-const Answer = z.custom<SqliteAnswer>((value) => typeof value === 'object');
-
 /**
  * Opens a file as a SQLite database in a thread of its own, and makes it if it is missing.
  *
@@ -30,35 +22,31 @@ const Answer = z.custom<SqliteAnswer>((value) => typeof value === 'object');
  */
 export async function openSqlite(path: string): Promise<Database> {
   await prepareFile(path);
-  let worker: Worker | null = await startThread(path);
+  let thread: SqliteThread | null = await startSqliteThread(path).catch((error: unknown) => {
+    throw unusable(path, error);
+  });
+  let isClosed = false;
   /** Queries wait for those before them; a transaction for the whole of the one before it. */
   let last: Promise<unknown> = Promise.resolve();
 
-  const run = async (query: SqliteQuery): Promise<readonly object[]> => {
-    // A thread that has ended, such as for want of memory, is started again.
-    worker ??= await startThread(path);
-    const running = worker;
-    running.postMessage(query);
-    const ended = new AbortController();
-    const end = () => ended.abort();
-    running.once('exit', end);
+  const run = async (query: SqliteQuery): Promise<SqliteAnswer> => {
+    if (isClosed) throw new QueryError('away', 'the database has been closed');
     try {
-      const [message]: unknown[] = await once(running, 'message', { signal: ended.signal });
-      const answer = Answer.parse(message);
-      if ('rows' in answer) return answer.rows;
-      const { message: text, code } = answer.error;
-      throw new QueryError(kindOf(code), text);
+      // A thread that has ended, such as for want of memory, is started again.
+      thread ??= await startSqliteThread(path);
+      return await thread.ask(query);
     } catch (error) {
-      if (error instanceof QueryError) throw error;
-      if (worker === running) worker = null;
-      await running.terminate();
+      await thread?.terminate();
+      thread = null;
       throw new QueryError('away', 'the thread of the database has ended', error);
-    } finally {
-      running.off('exit', end);
     }
   };
   const queries: Queries = {
-    query: async (sql, values = []) => (await run({ sql, values })).map((row) => ({ ...row })),
+    query: async (sql, values = []) => {
+      const answer = await run({ sql, values });
+      if ('error' in answer) throw new QueryError(kindOf(answer.error.code), answer.error.message);
+      return answer.rows.map((row) => ({ ...row }));
+    },
   };
   const transaction = <T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
     const done = last.then(async () => {
@@ -82,10 +70,9 @@ export async function openSqlite(path: string): Promise<Database> {
     write: (work) => transaction('begin immediate', work),
     [Symbol.asyncDispose]: async () => {
       await last;
-      if (worker === null) return;
-      const exited = once(worker, 'exit');
-      worker.postMessage('close');
-      await exited;
+      if (isClosed) return;
+      isClosed = true;
+      await thread?.close();
     },
   };
 }
@@ -104,30 +91,6 @@ async function prepareFile(path: string): Promise<void> {
   } catch (error) {
     throw error instanceof ConfigError ? error : unusable(path, error);
   }
-}
-
-async function startThread(path: string): Promise<Worker> {
-  const workerData: SqliteFile = { path };
-  const worker = new Worker(THREAD, {
-    workerData,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 2 },
-    execArgv: [],
-    // Nothing of this process's secrets is there to be found.
-    env: {},
-  });
-  try {
-    const exited = once(worker, 'exit').then(() => {
-      throw new Error('its thread has ended');
-    });
-    await Promise.race([once(worker, 'message'), exited]);
-    exited.catch(() => undefined);
-  } catch (error) {
-    throw unusable(path, error);
-  }
-  // What ends it is seen by the query that waits, or the next one.
-  worker.on('error', () => undefined);
-  worker.unref();
-  return worker;
 }
 
 function unusable(path: string, error: unknown): ConfigError {
