@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { endWithStarter } from './end-with-starter.ts';
 import { freePort } from './free-port.ts';
 
 /** Redis cannot be installed or run here. The message is one sentence for the person at the terminal. */
@@ -73,7 +74,7 @@ async function start(
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
   });
-  const release = child.pid === undefined ? () => undefined : endWithStarter(child.pid);
+  const release = child.pid === undefined ? () => undefined : endWithStarter(child.pid, 'TERM');
   void ended.then(release);
 
   const outcome = await readiness(child);
@@ -145,19 +146,4 @@ async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> 
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
   await ended;
   clearTimeout(timer);
-}
-
-/**
- * Ends the process `pid` with SIGTERM when this process has ended, also by SIGKILL: a shell waits for the end of a pipe
- * that only this process holds open. For programs that cannot notice the end of their starter.
- * @returns a function that stops the watch, to be called when `pid` has ended.
- */
-function endWithStarter(pid: number): () => void {
-  const watch = spawn('sh', ['-c', 'read -r _; kill -TERM "$1"', 'sh', String(pid)], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  watch.on('error', () => undefined);
-  watch.unref();
-  return () => watch.kill('SIGKILL');
 }

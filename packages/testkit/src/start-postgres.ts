@@ -4,6 +4,7 @@ import { chmod, chown, glob } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endWithStarter } from '@gateway/redis-server/end-with-starter';
 import { installProgram } from './find-program.ts';
 import { freePort } from './free-port.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -23,7 +24,7 @@ export interface TestPostgres extends AsyncDisposable {
   /** Starts it again, with its data, after `kill`. */
   restart(): Promise<void>;
   /** Stops every process of it as it stands (SIGSTOP), or lets it go on. */
-  freeze(frozen: boolean): void;
+  freeze(frozen: boolean): Promise<void>;
 }
 
 const USER = 'gateway';
@@ -50,8 +51,8 @@ async function findFolder(): Promise<string> {
 }
 
 /**
- * A real PostgreSQL of the test's own, empty, ended with the test. It takes some two seconds: start one per file. As root, it is
- * installed with apt-get where it is missing.
+ * A real PostgreSQL of the test's own, empty, ended with the test process, also where that is killed. It takes some two
+ * seconds: start one per file. As root, it is installed with apt-get where it is missing.
  */
 export async function startPostgres(): Promise<TestPostgres> {
   const programs = await findFolder();
@@ -76,16 +77,11 @@ export async function startPostgres(): Promise<TestPostgres> {
     'listen_addresses=127.0.0.1',
   ];
   const start = async () => {
-    const args = [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      '-k',
-      folder.path,
-      ...settings.flatMap((one) => ['-c', one]),
-    ];
+    const where = ['-D', data, '-p', String(port), '-k', folder.path];
+    const args = [...where, ...settings.flatMap((one) => ['-c', one])];
     const started = spawn(join(programs, 'postgres'), args, { ...as, stdio: 'ignore', detached: true });
+    // It ends its own processes, with SIGKILL after five seconds.
+    if (started.pid !== undefined) started.once('exit', endWithStarter(started.pid, 'QUIT'));
     await waitFor(
       () =>
         new Promise<boolean>((resolve, reject) => {
@@ -97,19 +93,24 @@ export async function startPostgres(): Promise<TestPostgres> {
     return started;
   };
   let server = await start();
-  const signal = (name: NodeJS.Signals) => {
-    // Its processes are a group of their own.
-    if (server.pid !== undefined && server.exitCode === null && server.signalCode === null)
-      process.kill(-server.pid, name);
+  /** To the server and to those of its processes that serve a connection or work in the background. */
+  const signal = async (name: NodeJS.Signals) => {
+    if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const { stdout } = await run('pgrep', ['-P', String(server.pid)]);
+    for (const pid of [server.pid, ...stdout.trim().split('\n').map(Number)]) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has ended by itself.
+      }
+    }
   };
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, 'exit');
-    signal('SIGKILL');
+    await signal('SIGKILL');
     await ended;
   };
-  // A test that ends without stopping it.
-  process.once('exit', () => signal('SIGKILL'));
   return {
     url: `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
     port,
