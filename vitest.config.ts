@@ -23,6 +23,15 @@ const unit = (folder: string) => ({
   },
 });
 
+/** With a PostgreSQL that the project's files share. */
+const withPostgres = (project: ReturnType<typeof unit>) => ({
+  ...project,
+  test: {
+    ...project.test,
+    globalSetup: join(import.meta.dirname, 'packages/testkit/src/shared-postgres.ts'),
+  },
+});
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
@@ -42,7 +51,6 @@ export default defineConfig({
         'upstream',
         'metering',
         'redis',
-        'records',
         'assets',
         'jobs',
         'forms',
@@ -52,7 +60,8 @@ export default defineConfig({
         'redis-server',
         'stack',
       ].map((name) => unit(`packages/${name}`)),
-      ...['edge', 'text', 'image', 'audio', 'admin', 'gateway'].map((name) => unit(`apps/${name}`)),
+      ...['edge', 'text', 'image', 'audio', 'gateway'].map((name) => unit(`apps/${name}`)),
+      ...['packages/records', 'apps/admin'].map((folder) => withPostgres(unit(folder))),
       unit('bench'),
       {
         extends: true,

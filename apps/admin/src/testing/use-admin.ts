@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Database, Dialect } from '@gateway/records/database/database';
+import { openDatabase } from '@gateway/records/database/open-database';
 import { emptyDatabase } from '@gateway/records/testing/empty-database';
+import { createPostgresDatabase } from '@gateway/records/testing/postgres-database';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -16,6 +19,8 @@ interface UseAdminOptions {
   readonly env?: Record<string, string>;
   /** Tests build on what was there before them; absent: each begins with an empty Redis and an empty database. */
   readonly keepsData?: true;
+  /** The file in its data folder if left out. */
+  readonly dialect?: Dialect;
 }
 
 /** The admin service of a test file, with a Redis and a folder of its own. To be read within tests and hooks. */
@@ -27,10 +32,10 @@ export interface UsedAdmin extends Pick<RunningAdmin, 'url' | 'output'> {
 }
 
 /** Starts it before the file's first test, and stops it after the last one. */
-export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions = {}): UsedAdmin {
+export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdminOptions = {}): UsedAdmin {
   const resources = new AsyncDisposableStack();
   let used: UsedAdmin | undefined;
-  let dataFolder = '';
+  let database: Database | undefined;
   const now = (): UsedAdmin => {
     if (used === undefined) throw new Error('the admin service is not started yet');
     return used;
@@ -43,20 +48,23 @@ export function useAdmin({ configuration, env = {}, keepsData }: UseAdminOptions
     const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
     const configurationPath = join(folder.path, 'gateway.yaml');
     if (configuration !== undefined) await writeFile(configurationPath, configuration);
-    dataFolder = folder.path;
+    const postgres = dialect === 'postgres' ? resources.use(await createPostgresDatabase()) : null;
+    const settings = { GATEWAY_DATA_DIR: folder.path, ...(postgres && { DATABASE_URL: postgres.url }) };
     const own = {
-      GATEWAY_DATA_DIR: dataFolder,
+      ...settings,
       ...(configuration !== undefined && { GATEWAY_CONFIG: configurationPath }),
       ...env,
     };
     const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
+    ({ database } = await openDatabase(settings));
+    resources.use(database);
     used = { url, output, server, redis, configurationPath };
   });
   afterAll(() => resources.disposeAsync());
   if (!keepsData)
     beforeEach(async () => {
       await now().redis.flushall();
-      await emptyDatabase(dataFolder);
+      if (database !== undefined) await emptyDatabase(database);
     });
 
   return {

@@ -63,14 +63,15 @@ const failure = (open: Promise<unknown>) =>
   );
 
 const postgres = useDatabase('postgres');
+const databaseUrl = () => postgres.settings.DATABASE_URL ?? '';
 
 test('a PostgreSQL that refuses the gateway is named in one sentence, without the password', async () => {
-  const url = new URL(postgres.postgres.url);
+  const url = new URL(databaseUrl());
   url.password = 'wrong-password';
   expect(await failure(openDatabase({ GATEWAY_DATA_DIR: '', DATABASE_URL: url.href }))).toBe(
-    `ConfigError: The PostgreSQL at ${url.host}/postgres (DATABASE_URL) refuses the gateway: password authentication failed for user "gateway". Correct the user, the password or the name of the database in DATABASE_URL.`,
+    `ConfigError: The PostgreSQL at ${url.host}${url.pathname} (DATABASE_URL) refuses the gateway: password authentication failed for user "gateway". Correct the user, the password or the name of the database in DATABASE_URL.`,
   );
-  const other = new URL(postgres.postgres.url);
+  const other = new URL(databaseUrl());
   other.pathname = '/nothing';
   expect(await failure(openDatabase({ GATEWAY_DATA_DIR: '', DATABASE_URL: other.href }))).toContain(
     'refuses the gateway: database "nothing" does not exist. Correct',

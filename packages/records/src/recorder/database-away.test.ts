@@ -6,7 +6,7 @@ import { useDatabase } from '../testing/use-database.ts';
 import { createUsageStore } from '../usage/usage-store.ts';
 import { createRecorder } from './recorder.ts';
 
-const used = useDatabase('postgres');
+const used = useDatabase('postgres', { serverOfItsOwn: true });
 
 test('while the database is away usage waits, whoever asks is told so, and it is complete when it is back', async () => {
   const { redis, postgres } = used;

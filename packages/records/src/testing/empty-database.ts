@@ -1,9 +1,7 @@
-import { openDatabase } from '../database/open-database.ts';
+import type { Database } from '../database/database.ts';
 
-/** Deletes all usage from the database in a data folder, as if another recorder had taken over: what one has under way is not written. */
-export async function emptyDatabase(dataFolder: string): Promise<void> {
-  const { database } = await openDatabase({ GATEWAY_DATA_DIR: dataFolder });
-  await using _ = database;
+/** Deletes all usage from a database that is in use, as if another recorder had taken over: what one has under way is not written. */
+export async function emptyDatabase(database: Database): Promise<void> {
   await database.write(async ({ query }) => {
     await query("update recorder set term = term + 1, holder = '', lease_until = 0");
     for (const table of [

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Database, Dialect } from '../database/database.ts';
 import { type DatabaseSettings, type OpenedDatabase, openDatabase } from '../database/open-database.ts';
+import { createPostgresDatabase, type PostgresDatabase } from './postgres-database.ts';
 
 /** What a test has: a database with nothing in it, and an empty Redis. To be read within tests and hooks. */
 export interface UsedDatabase {
@@ -16,7 +17,7 @@ export interface UsedDatabase {
   readonly database: Database;
   readonly redis: Redis;
   readonly redisUrl: string;
-  /** Only for PostgreSQL. */
+  /** Only where the test has a PostgreSQL of its own. */
   readonly postgres: TestPostgres;
 }
 
@@ -25,15 +26,18 @@ export function onBothDatabases(define: (used: UsedDatabase) => void): void {
   describe.for(['sqlite', 'postgres'] as const)('on %s', (dialect) => define(useDatabase(dialect)));
 }
 
-export function useDatabase(dialect: Dialect): UsedDatabase {
+/** @param serverOfItsOwn for tests that stop or freeze their PostgreSQL; else it is the project's */
+export function useDatabase(dialect: Dialect, { serverOfItsOwn = false } = {}): UsedDatabase {
   let postgres: TestPostgres | undefined;
+  let shared: PostgresDatabase | undefined;
   let server: TestRedis | undefined;
   let redis: Redis | undefined;
   let folder: TemporaryFolder | undefined;
   let opened: OpenedDatabase | undefined;
 
   beforeAll(async () => {
-    if (dialect === 'postgres') postgres = await startPostgres();
+    if (serverOfItsOwn) postgres = await startPostgres();
+    else if (dialect === 'postgres') shared = await createPostgresDatabase();
     server = await startRedis();
     redis = new Redis(server.url);
     redis.on('error', () => undefined);
@@ -42,10 +46,12 @@ export function useDatabase(dialect: Dialect): UsedDatabase {
     redis?.disconnect();
     await server?.close();
     await postgres?.[Symbol.asyncDispose]();
+    await shared?.[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
     folder = await temporaryFolder();
-    if (postgres !== undefined) await emptyPostgres(postgres.url);
+    const url = postgresUrl();
+    if (url !== undefined) await emptyPostgres(url);
     await redis?.flushall();
     opened = await openDatabase(settings());
   });
@@ -54,9 +60,10 @@ export function useDatabase(dialect: Dialect): UsedDatabase {
     await folder?.close();
   });
 
+  const postgresUrl = () => postgres?.url ?? shared?.url;
   const settings = (): DatabaseSettings => ({
     GATEWAY_DATA_DIR: join(there(folder).path, 'data'),
-    DATABASE_URL: postgres?.url,
+    DATABASE_URL: postgresUrl(),
   });
   return {
     dialect,

@@ -1,0 +1,108 @@
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createRecorder } from '../recorder/recorder.ts';
+import { append, sampleRecord } from '../testing/sample-records.ts';
+import { onBothDatabases } from '../testing/use-database.ts';
+import { createUsageStore, type NewestQuery } from './usage-store.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ignore = () => undefined;
+
+onBothDatabases((used) => {
+  const store = () =>
+    createUsageStore({ database: used.database, redis: used.redis, now: Date.now, onBroken: ignore });
+  const record = async () => {
+    const { redis, opened } = used;
+    const recorder = createRecorder({
+      ...{ redis, opened, now: Date.now, keepRecordsDays: 90, keepSumsDays: 400, everyMs: 1_000_000_000 },
+      ...{ onBroken: ignore, report: ignore },
+    });
+    onTestFinished(() => recorder[Symbol.asyncDispose]());
+    await recorder.round();
+    await recorder[Symbol.asyncDispose]();
+  };
+  /** All pages of a query, as ids. */
+  const idsOf = async (query: Partial<NewestQuery>): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let after: string | undefined, pages = 0; pages < 100; pages += 1) {
+      const { records, next } = await store().newest({
+        ...{ fromMs: 0, toMs: Date.now() + HOUR_MS, only: {}, idPart: undefined, limit: 2, after },
+        ...query,
+      });
+      ids.push(...records.map(({ id }) => id));
+      if (next === null) return ids;
+      after = next;
+    }
+    throw new Error('pages without an end');
+  };
+
+  test('records come the newest first and page by page, recorded or not, whatever is looked for', async () => {
+    // What is not recorded is looked for in the streams of yesterday and today.
+    const beganMs = Date.now() - 23 * HOUR_MS;
+    const records = Array.from({ length: 11 }, (_, n) =>
+      sampleRecord(`req_${n}`, {
+        ...{ keyId: n % 3 === 0 ? 'key_rare' : 'key_1', team: n % 4 === 0 ? 'search' : null },
+        ...{ requestId: n === 5 ? 'chosen%by_a\\caller' : `call_${n}` },
+      }),
+    );
+    const endsOf = (n: number) => beganMs + n * 2 * HOUR_MS;
+    const expected = (isWanted: (record: UsageRecord) => boolean) =>
+      records
+        .filter(isWanted)
+        .map(({ id }) => id)
+        .toReversed();
+    for (const [n, one] of records.entries()) {
+      if (n === 8) await record();
+      await append(used.redis, one, endsOf(n));
+    }
+    // Some are recorded now, and all of them the second time.
+    for (const _ of ['some', 'all']) {
+      expect(await idsOf({})).toEqual(expected(() => true));
+      expect(await idsOf({ only: { keyId: 'key_rare' } })).toEqual(
+        expected((one) => one.keyId === 'key_rare'),
+      );
+      expect(await idsOf({ whose: ({ team }) => team === 'search' })).toEqual(
+        expected((one) => one.team === 'search'),
+      );
+      expect(await idsOf({ only: { keyId: 'nobody' } })).toEqual([]);
+      expect(await idsOf({ idPart: '%by_' })).toEqual(['req_5']);
+      expect(await idsOf({ idPart: 'REQ' })).toEqual([]);
+      expect(await idsOf({ idPart: 'call_1', only: { keyId: 'key_1' } })).toEqual(['req_10', 'req_1']);
+      expect(await idsOf({ fromMs: endsOf(3), toMs: endsOf(6) })).toEqual(['req_5', 'req_4', 'req_3']);
+      const found = await store().find('chosen%by_a\\caller', { of: 'first', isSeen: () => true });
+      expect(found?.id).toBe('req_5');
+      expect(await store().find('req_5', { of: 'last', isSeen: () => false })).toBeNull();
+      await record();
+    }
+  });
+
+  test('sums are the same by any grain, recorded or not, beside the hours in which they were refused', async () => {
+    const yesterday = Date.now() - 23 * HOUR_MS;
+    for (let n = 0; n < 6; n += 1)
+      await append(
+        used.redis,
+        sampleRecord(`req_${n}`, { costMicroUsd: 10 ** n }),
+        yesterday + n * 4 * HOUR_MS,
+      );
+    const refusals = createRefusalCounts({ redis: used.redis, now: () => yesterday, keepSumsDays: 1 });
+    for (let n = 0; n < 3; n += 1)
+      refusals.add({ keyId: 'key_1', team: null, endpoint: 'chat', model: null });
+    await refusals.close();
+    const range = { fromMs: Date.now() - 10 * DAY_MS, toMs: Date.now() + HOUR_MS, only: {} };
+    const total = async (by: 'hour' | 'day' | 'model') => {
+      const rows = await store().sums({ ...range, groupBy: [by] });
+      const sum = (name: 'costMicroUsd' | 'refused') => rows.reduce((all, { sums }) => all + sums[name], 0);
+      return [rows.length, sum('costMicroUsd'), sum('refused')];
+    };
+    const answers = [];
+    for (const _ of ['not recorded', 'recorded']) {
+      answers.push([await total('hour'), await total('day'), await total('model')]);
+      await record();
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[1]?.map(([, cost]) => cost)).toEqual([111_111, 111_111, 111_111]);
+    expect(answers[1]?.map(([, , refused]) => refused)).toEqual([3, 3, 3]);
+  });
+});
