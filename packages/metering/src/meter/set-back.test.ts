@@ -34,7 +34,6 @@ test('what a master confirmed and its replica never got is accounted on the new 
       GATEWAY_DATA_DIR: folder.path,
       GATEWAY_TIME_ZONE: 'UTC',
       USAGE_RECORDS_DAYS: 30,
-      USAGE_SUMS_DAYS: 30,
     },
     metrics: {
       refused: nothing,
