@@ -130,6 +130,17 @@ test.for(Object.entries(SETTINGS))(
   },
 );
 
+test('each process that keeps files is told of the bucket', () => {
+  const { services } = readCompose();
+  const keepers = Object.entries(SETTINGS).filter(([, settings]) => 'ASSETS_URL' in settings.shape);
+  expect(keepers.map(([service]) => service)).toEqual(expect.arrayContaining(['text', 'text-worker']));
+  const ofBucket = ['ASSETS_URL', 'AWS_ENDPOINT_URL_S3', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY'];
+  for (const [service] of keepers)
+    expect(Object.keys(services[service]?.environment ?? {}), service).toEqual(
+      expect.arrayContaining(ofBucket),
+    );
+});
+
 test.for(Object.keys(SETTINGS).filter((service) => service !== 'simulator'))(
   '%s is given the time to drain and to account before it is killed',
   (service) => {
