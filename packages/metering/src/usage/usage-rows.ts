@@ -60,6 +60,8 @@ export function addLatency(
 export interface UsageRows {
   /** The row that usage of these groups in this hour counts in; undefined where the query does not want it. */
   rowOf(hour: number, groups: Groups): UsageRow | undefined;
+  /** The row of these values of what is grouped by, in its order: of usage that the query wants. */
+  rowWith(values: readonly string[]): UsageRow;
   /** Counts a request by the hour in which it ended. */
   addRecord(endedAtMs: number, record: UsageRecord): void;
   /** In the order of their groups. */
@@ -71,24 +73,28 @@ export function createUsageRows(query: UsageQuery): UsageRows {
   const rows = new Map<string, UsageRow>();
   const [firstHour, endHour] = hoursOf(query);
 
-  const rowOf = (hour: number, groups: Groups): UsageRow | undefined => {
-    if (hour < firstHour || hour >= endHour || !isWanted(groups, query)) return undefined;
-    const name = hourName(hour);
-    const values = { ...groups, hour: name, day: name.slice(0, DAY_LENGTH) };
-    const key = JSON.stringify(groupBy.map((by) => values[by]));
+  const rowWith = (values: readonly string[]): UsageRow => {
+    const key = JSON.stringify(values);
     const known = rows.get(key);
     if (known !== undefined) return known;
     const row = {
-      group: Object.fromEntries(groupBy.map((by) => [by, values[by]])),
+      group: Object.fromEntries(groupBy.map((by, at) => [by, values[at]])),
       sums: { ...NO_SUMS },
       latencies: { firstOutputMs: new Histogram(), totalMs: new Histogram() },
     };
     rows.set(key, row);
     return row;
   };
+  const rowOf = (hour: number, groups: Groups): UsageRow | undefined => {
+    if (hour < firstHour || hour >= endHour || !isWanted(groups, query)) return undefined;
+    const name = hourName(hour);
+    const values = { ...groups, hour: name, day: name.slice(0, DAY_LENGTH) };
+    return rowWith(groupBy.map((by) => values[by]));
+  };
 
   return {
     rowOf,
+    rowWith,
     addRecord: (endedAtMs, record) => {
       const row = rowOf(hourNumber(endedAtMs), groupsOf(record));
       if (row === undefined) return;

@@ -25,7 +25,7 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     // Refusals have no id of their own: each process's counts of a second do.
     'create table refusal_counts (id text primary key, ended_at bigint not null)',
     `create table usage_groups (
-      id bigint primary key,
+      id integer primary key,
       digest text not null unique,
       key_id text not null,
       team text not null,

@@ -1,7 +1,7 @@
 import type { EntryId } from '@gateway/metering/usage/outbox';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
-import { GRAINS } from './add-sums.ts';
+import { GRAINS, HOURS_PER_DAY } from './add-sums.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
 import { storable } from './usage-groups.ts';
 
@@ -34,7 +34,8 @@ const FROM = 'usage_records r join usage_groups g on g.id = r.group_id';
 const NEWEST = 'order by r.ended_at desc, r.ended_seq desc';
 
 const Places = z.array(z.object({ ended_at: z.int(), ended_seq: z.int() }));
-const Starts = z.array(z.object({ start: z.int() }));
+const Counted = z.array(z.object({ start: z.int(), requests: z.int() }));
+const Oldest = z.tuple([z.object({ oldest: z.int().nullable() })]);
 
 /** A page of records, those that ended last first. */
 export async function pageOfRecords(queries: Queries, wanted: PageQuery): Promise<FoundPage> {
@@ -55,28 +56,56 @@ async function pageOfGroups(
 ): Promise<FoundPage> {
   const groups = `group_id in (${filter.join(', ')})`;
   const records: PlacedRecord[] = [];
+  const [{ oldest }] = Oldest.parse(await queries.query('select min(ended_at) as oldest from usage_records'));
+  const fromMs = Math.max(wanted.fromMs, oldest ?? Number.POSITIVE_INFINITY);
   const newestMs = Math.min(wanted.toMs - 1, wanted.before?.ms ?? Number.POSITIVE_INFINITY);
-  let hour = Math.floor(newestMs / HOUR_MS);
-  const firstHour = Math.floor(wanted.fromMs / HOUR_MS);
-  while (records.length < wanted.limit) {
-    const starts = Starts.parse(
-      await queries.query(
-        `select max(start) as start from usage_sums where grain = ${GRAINS.hour} and start >= $1 and start <= $2 and ${groups} and requests > 0 having max(start) is not null`,
-        [firstHour, hour],
-      ),
-    );
-    const start = starts[0]?.start;
-    if (start === undefined) break;
-    const section = {
-      ...wanted,
-      fromMs: Math.max(wanted.fromMs, start * HOUR_MS),
-      toMs: Math.min(wanted.toMs, (start + 1) * HOUR_MS),
-      limit: wanted.limit - records.length,
-    };
-    records.push(...(await select(queries, section, ` and r.${groups}`, [])));
-    hour = start - 1;
+  let lastHour = Math.floor(newestMs / HOUR_MS);
+  while (records.length < wanted.limit && newestMs >= fromMs) {
+    const limit = wanted.limit - records.length;
+    const hours = await hoursWith(queries, groups, [Math.floor(fromMs / HOUR_MS), lastHour], limit);
+    const first = hours.at(-1);
+    if (first === undefined) break;
+    const within = hours
+      .map((hour) => `(r.ended_at >= ${hour * HOUR_MS} and r.ended_at < ${(hour + 1) * HOUR_MS})`)
+      .join(' or ');
+    records.push(...(await select(queries, { ...wanted, limit }, ` and (${within}) and r.${groups}`, [])));
+    lastHour = first - 1;
   }
   return { records, next: null };
+}
+
+/** The newest hours in which these groups have so many records, as the sums say; the days in which they have any are looked for first. */
+async function hoursWith(
+  { query }: Queries,
+  groups: string,
+  [from, to]: readonly [number, number],
+  count: number,
+): Promise<readonly number[]> {
+  const newest = async (grain: number, first: number, last: number) =>
+    Counted.parse(
+      await query(
+        `select start, sum(requests) as requests from usage_sums
+         where grain = ${grain} and start >= $1 and start <= $2 and ${groups} and requests > 0
+         group by start order by start desc limit ${count}`,
+        [first, last],
+      ),
+    );
+  const [firstDay, lastDay] = [Math.floor(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
+  const hours: number[] = [];
+  let found = 0;
+  for (const { start: day } of await newest(GRAINS.day, firstDay, lastDay)) {
+    const [first, next] = [day * HOURS_PER_DAY, (day + 1) * HOURS_PER_DAY];
+    for (const { start, requests } of await newest(
+      GRAINS.hour,
+      Math.max(first, from),
+      Math.min(next - 1, to),
+    )) {
+      hours.push(start);
+      found += requests;
+      if (found >= count) return hours;
+    }
+  }
+  return hours;
 }
 
 /** A part of an id is in no index: so many records are looked at, and the next page goes on. */

@@ -1,13 +1,20 @@
 import { MEASURES } from '@gateway/metering/usage/sums';
-import { addLatency, hoursOf, type UsageQuery, type UsageRows } from '@gateway/metering/usage/usage-rows';
+import {
+  addLatency,
+  type GroupBy,
+  hourName,
+  hoursOf,
+  type UsageQuery,
+  type UsageRows,
+} from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
 import { GRAINS, HOURS_PER_DAY } from './add-sums.ts';
-import { findGroups } from './usage-groups.ts';
+import { idsOfWanted } from './usage-groups.ts';
 
-const Place = z.object({ start: z.int(), group_id: z.int() });
 const Counted = z.object({ bucket: z.string(), count: z.number() });
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 /** Hours, or days, from one to before another. */
 interface Section {
@@ -29,37 +36,46 @@ function sectionsOf(query: UsageQuery): Section[] {
   return sections.filter((one) => one.from < one.to);
 }
 
-/** Adds what the database has to the rows of a query. */
-export async function readSums({ query }: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
-  const groups = await findGroups({ query }, wanted.only);
-  const hasFilter = Object.values(wanted.only).some((value) => value !== undefined);
-  const isByTime = wanted.groupBy.includes('hour') || wanted.groupBy.includes('day');
-  for (const { grain, from, to } of sectionsOf(wanted)) {
-    // Where rows have no time in common, any time of the section stands for all of it.
-    const start = isByTime ? 'start' : 'min(start) as start';
-    const by = isByTime ? 'start, group_id' : 'group_id';
-    const filter = hasFilter ? ` and group_id in (${[...groups.keys()].join(', ') || 'null'})` : '';
-    const where = `grain = ${GRAINS[grain]} and start >= $1 and start < $2${filter}`;
-    const rowAt = (row: Row) => {
-      const place = Place.parse(row);
-      const one = groups.get(place.group_id);
-      return one && rows.rowOf(grain === 'day' ? place.start * HOURS_PER_DAY : place.start, one);
+/** What a section's rows are grouped by, in SQL, and the name of a value. */
+function groupingOf(by: GroupBy, grain: Section['grain']) {
+  if (by === 'hour') return { sql: 's.start', nameOf: (value: unknown) => hourName(Number(value)) };
+  if (by === 'day')
+    return {
+      sql: grain === 'day' ? 's.start' : `s.start / ${HOURS_PER_DAY}`,
+      nameOf: (value: unknown) => hourName(Number(value) * HOURS_PER_DAY).slice(0, DAY_LENGTH),
     };
-    const columns = MEASURES.map((name) => `sum(${columnOf(name)}) as ${columnOf(name)}`).join(', ');
-    for (const row of await query(
-      `select ${start}, group_id, ${columns} from usage_sums where ${where} group by ${by}`,
-      [from, to],
-    )) {
+  return { sql: `g.${columnOf(by)}`, nameOf: String };
+}
+
+/** Adds what the database has to the rows of a query. */
+export async function readSums(queries: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
+  const ids = await idsOfWanted(queries, wanted);
+  const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
+  const isByGroup = wanted.groupBy.some((by) => by !== 'hour' && by !== 'day');
+  const join = isByGroup ? ' join usage_groups g on g.id = s.group_id' : '';
+  for (const { grain, from, to } of sectionsOf(wanted)) {
+    const groupings = wanted.groupBy.map((by) => groupingOf(by, grain));
+    const names = groupings.map(({ sql }, at) => `${sql} as by_${at}`);
+    const where = `where s.grain = ${GRAINS[grain]} and s.start >= $1 and s.start < $2${filter}`;
+    const rowAt = (row: Row) => rows.rowWith(groupings.map(({ nameOf }, at) => nameOf(row[`by_${at}`])));
+    const read = (table: string, columns: readonly string[], by: readonly string[]) => {
+      const groups = [...groupings.map(({ sql }) => sql), ...by];
+      const groupBy = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
+      return queries.query(
+        `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${groupBy}`,
+        [from, to],
+      );
+    };
+    const sums = MEASURES.map((name) => `sum(s.${columnOf(name)}) as ${columnOf(name)}`);
+    for (const row of await read('usage_sums', ['count(*) as rows_added', ...sums], [])) {
+      // A sum without groups has a row where there is nothing to add up.
+      if (Number(row.rows_added) === 0) continue;
       const found = rowAt(row);
-      if (found !== undefined) for (const name of MEASURES) found.sums[name] += Number(row[columnOf(name)]);
+      for (const name of MEASURES) found.sums[name] += Number(row[columnOf(name)]);
     }
-    for (const row of await query(
-      `select ${start}, group_id, bucket, sum(count) as count from usage_latencies where ${where} group by ${by}, bucket`,
-      [from, to],
-    )) {
-      const found = rowAt(row);
+    for (const row of await read('usage_latencies', ['s.bucket', 'sum(s.count) as count'], ['s.bucket'])) {
       const { bucket, count } = Counted.parse(row);
-      if (found !== undefined) addLatency(found, bucket, count);
+      addLatency(rowAt(row), bucket, count);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
+import { GROUPS, type Groups } from '@gateway/metering/usage/sums';
+import type { UsageQuery } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { placesOf, type Queries } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
@@ -7,15 +8,7 @@ import { columnOf } from '../database/migrations.ts';
 /** Rows that are looked up or written by one statement. */
 const AT_ONCE = 200;
 
-const GroupRow = z.object({
-  id: z.int(),
-  key_id: z.string(),
-  team: z.string(),
-  model: z.string(),
-  channel: z.string(),
-  endpoint: z.string(),
-  outcome: z.string(),
-});
+const WantedRows = z.array(z.object({ id: z.int(), key_id: z.string(), team: z.string() }));
 const Known = z.array(z.object({ id: z.int(), digest: z.string() }));
 const Last = z.tuple([z.object({ last: z.int().nullable() })]);
 
@@ -80,24 +73,22 @@ export function createGroupIds(): GroupIds {
 /** PostgreSQL stores no NUL, and no half of a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
-/** The groups that have exactly these values, with their ids. */
-export async function findGroups(
+/** The ids of the groups that a query wants; null: all of them. */
+export async function idsOfWanted(
   { query }: Queries,
-  only: Partial<Record<Group, string | undefined>>,
-): Promise<ReadonlyMap<number, Groups>> {
+  { only, whose }: Pick<UsageQuery, 'only' | 'whose'>,
+): Promise<readonly number[] | null> {
   const wanted = GROUPS.flatMap((name) => {
     const value = only[name];
     return value === undefined ? [] : [{ column: columnOf(name), value }];
   });
+  if (whose === undefined && wanted.length === 0) return null;
   const where = wanted.map(({ column }, at) => `${column} = $${at + 1}`).join(' and ');
   const rows = await query(
-    `select id, ${GROUPS.map(columnOf).join(', ')} from usage_groups${where && ` where ${where}`}`,
+    `select id, key_id, team from usage_groups${where && ` where ${where}`}`,
     wanted.map(({ value }) => storable(value)),
   );
-  return new Map(
-    z
-      .array(GroupRow)
-      .parse(rows)
-      .map(({ id, key_id, ...rest }) => [id, { ...rest, keyId: key_id }]),
-  );
+  return WantedRows.parse(rows)
+    .filter(({ key_id: keyId, team }) => whose === undefined || whose({ keyId, team }))
+    .map(({ id }) => id);
 }

@@ -9,7 +9,7 @@ import {
   outboxStreams,
   parseRecord,
 } from '@gateway/metering/usage/outbox';
-import { GROUPS, groupsOf } from '@gateway/metering/usage/sums';
+import { groupsOf } from '@gateway/metering/usage/sums';
 import { addEntries, brokenEntry, readTails } from '@gateway/metering/usage/unrecorded-usage';
 import {
   createUsageRows,
@@ -20,15 +20,12 @@ import {
 import type { Redis } from 'ioredis';
 import { type Database, type Queries, QueryError } from '../database/database.ts';
 import { readCursors, type StreamCursors } from '../recorder/stream-cursors.ts';
-import { findRecords, pageOfRecords, type RecordFilter, recordsAfter } from './read-records.ts';
+import { findRecords, pageOfRecords, recordsAfter } from './read-records.ts';
 import { readSums } from './read-sums.ts';
 import type { PlacedRecord } from './record-rows.ts';
-import { findGroups } from './usage-groups.ts';
+import { idsOfWanted } from './usage-groups.ts';
 
-/** Which groups count. */
-export type WhichUsage = Pick<UsageQuery, 'only' | 'whose'>;
-
-export interface NewestQuery extends WhichUsage {
+export interface NewestQuery extends Pick<UsageQuery, 'only' | 'whose'> {
   /** Of the requests' ends. */
   readonly fromMs: number;
   /** Exclusive. */
@@ -120,7 +117,7 @@ export function createUsageStore({
     newest: async ({ fromMs, toMs, after, limit, idPart, only, whose }) => {
       const before = positionOf(after);
       const { found, tails } = await read(async (queries) => {
-        const filter = await filterOf(queries, { only, ...(whose && { whose }) });
+        const filter = await idsOfWanted(queries, { only, ...(whose && { whose }) });
         return pageOfRecords(queries, { fromMs, toMs, before, limit, idPart, filter });
       });
       const isInPage = ({ id, record }: PlacedRecord): boolean =>
@@ -170,13 +167,6 @@ function positionOf(cursor: string | undefined): EntryId | null {
 }
 
 const cursorOf = (id: EntryId): string => `${new Date(id.ms).toISOString().slice(0, 10)}_${entryIdText(id)}`;
-
-/** The ids of the groups that a query wants; null: all. */
-async function filterOf(queries: Queries, { only, whose }: WhichUsage): Promise<RecordFilter> {
-  if (whose === undefined && GROUPS.every((name) => only[name] === undefined)) return null;
-  const groups = await findGroups(queries, only);
-  return [...groups].filter(([, one]) => isWanted(one, { only, ...(whose && { whose }) })).map(([id]) => id);
-}
 
 /** @throws {GatewayError} where the database does not answer */
 async function awaitDatabase<T>(answer: Promise<T>): Promise<T> {
