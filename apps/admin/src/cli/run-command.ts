@@ -3,6 +3,7 @@ import { LoadError, readCapacityCommand } from '../capacity/load.ts';
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
 import { type CommandRow, pathOf } from './commands/command-row.ts';
 import { UsageError } from './commands/options.ts';
+import { answerDatabase } from './database-commands.ts';
 import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
 import { USAGE } from './usage.ts';
@@ -24,8 +25,8 @@ export interface CommandLine {
 /** Runs the command line and resolves to the exit code: 0, 1 (it failed) or 2 (not understood). */
 export async function runCommand(line: CommandLine): Promise<number> {
   try {
-    const [noun, ...rest] = line.argv;
-    if (noun === 'capacity') line.print(answerCapacity(rest));
+    const [noun = '', ...rest] = line.argv;
+    if (isHere(noun)) line.print(printable(await HERE[noun](rest, line)));
     else await answer(parseCommand(line.argv), line);
     return 0;
   } catch (error) {
@@ -43,7 +44,14 @@ export async function runCommand(line: CommandLine): Promise<number> {
   }
 }
 
-/** The one command that calls no service. */
+/** The commands that call no service. */
+const HERE = {
+  capacity: (argv: readonly string[]) => answerCapacity(argv),
+  backup: (argv: readonly string[], { env }: CommandLine) => answerDatabase('backup', argv, env),
+  restore: (argv: readonly string[], { env }: CommandLine) => answerDatabase('restore', argv, env),
+};
+const isHere = (noun: string): noun is keyof typeof HERE => Object.hasOwn(HERE, noun);
+
 function answerCapacity(argv: readonly string[]): string {
   const command = readCapacityCommand(argv);
   if (command.show === 'help') return CAPACITY_USAGE;

@@ -14,6 +14,10 @@ export interface DatabaseSettings {
   readonly DATABASE_URL?: string | undefined;
 }
 
+/** Where SQLite's file is. */
+export const sqlitePath = ({ GATEWAY_DATA_DIR }: Pick<DatabaseSettings, 'GATEWAY_DATA_DIR'>): string =>
+  join(GATEWAY_DATA_DIR, FILE);
+
 /** The database of the settings. */
 export interface OpenedDatabase {
   readonly database: Database;
@@ -29,12 +33,10 @@ export interface OpenedDatabase {
  *
  * @throws {ConfigError} where it refuses us, is too old, or was used by a newer gateway
  */
-export async function openDatabase({
-  GATEWAY_DATA_DIR,
-  DATABASE_URL,
-}: DatabaseSettings): Promise<OpenedDatabase> {
+export async function openDatabase(settings: DatabaseSettings): Promise<OpenedDatabase> {
+  const { DATABASE_URL } = settings;
   if (DATABASE_URL === undefined) {
-    const database = await openSqlite(join(GATEWAY_DATA_DIR, FILE));
+    const database = await openSqlite(sqlitePath(settings));
     return opened(database, () => migrate(database));
   }
   // Its client is loaded only where it is used.
