@@ -61,7 +61,14 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     RECORDS,
     'packages/contracts',
   ],
-  bench: ['packages/jobs', 'packages/redis-server', 'packages/stack'],
+  bench: [
+    'packages/jobs',
+    'packages/metering',
+    RECORDS,
+    'packages/redis-server',
+    'packages/stack',
+    'packages/contracts',
+  ],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
 const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
