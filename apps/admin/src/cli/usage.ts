@@ -80,6 +80,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --count NUMBER     how many, at most 200 (default: 50)
 
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
+  backup FILE            copy the data folder's database to a new file, also while the gateway runs; asks no service
+  restore FILE           put a backup in its place; the gateway must not run
 
   --json                 print JSON instead of text
   --help                 print this

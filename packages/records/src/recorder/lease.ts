@@ -5,6 +5,8 @@ import type { Database, Queries } from '../database/database.ts';
 const LEASE_MS = 60_000;
 /** A lease is prolonged when so much of it has passed: without traffic nothing is written in between. */
 const RENEW_MS = 20_000;
+/** A lease that ends later than this comes from a clock that was wrong: nobody waits for it. */
+const MAX_LEASE_MS = 600_000;
 
 const Term = z.array(z.object({ term: z.int() }));
 
@@ -51,8 +53,8 @@ export function createLease({
   const take = async (): Promise<number | null> => {
     const rows = await database.write(({ query }) =>
       query(
-        `update recorder set term = term + 1, holder = $1, lease_until = $2 where lease_until <= $3 returning term`,
-        [holder, now() + LEASE_MS, now()],
+        `update recorder set term = term + 1, holder = $1, lease_until = $2 where lease_until <= $3 or lease_until > $4 returning term`,
+        [holder, now() + LEASE_MS, now(), now() + MAX_LEASE_MS],
       ),
     );
     return Term.parse(rows).at(0)?.term ?? null;

@@ -102,9 +102,13 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
     await redis.xtrim(stream.name, 'MINID', entryIdText({ ms: oldestMs, seq: 0 }));
   };
 
-  /** Streams of days long past that hold anything: of a gateway that had no database, or of a process with a wrong clock. */
+  /** Streams of days long past or to come that hold anything: of a gateway that had no database, or of a process with a wrong clock. */
   const farStreams = async (): Promise<readonly OutboxStream[]> => {
-    const far = outboxStreams(now() - keepRecordsDays * DAY_MS, now() - 2 * DAY_MS);
+    const farMs = keepRecordsDays * DAY_MS;
+    const far = [
+      ...outboxStreams(now() - farMs, now() - 2 * DAY_MS),
+      ...outboxStreams(now() + 2 * DAY_MS, now() + farMs),
+    ];
     const lengths = await redis.pipeline(far.map(({ name }) => ['xlen', name])).exec();
     return far.filter((_, at) => lengths?.[at]?.[1] !== 0);
   };

@@ -143,6 +143,18 @@ onBothDatabases((used) => {
     expect(await count('usage_records')).toBe(4);
   });
 
+  test('a recorder whose clock was a year ahead keeps no other one waiting, and its records are not lost', async () => {
+    const yearMs = 365 * 24 * HOUR_MS;
+    const ahead = recorderOf(used, () => Date.now() + yearMs);
+    await ahead.round();
+    // A process whose clock is a month ahead.
+    const day = dayOf(Date.now() + 30 * 24 * HOUR_MS);
+    await used.redis.xadd(redisNames.records(day), '*', 'record', JSON.stringify(sampleRecord('ahead')));
+    await append(used.redis, sampleRecord('one'));
+    await recorderOf().round();
+    expect(await count('usage_records')).toBe(2);
+  });
+
   test('sums that an earlier gateway kept in Redis are moved once, beside the records that are there', async () => {
     const field = (keyId: string, rest: string) =>
       [keyId, '', 'gpt-5', 'openai', 'responses', 'ok', rest].join('\u001f');
