@@ -228,7 +228,11 @@ test.for(TRANSLATED_PAIRS)('$caller over $target: silence is broken', async ({ c
   const reply = await keptAlive.text.fetch(PATHS[caller], { body });
   const reader = reply.body?.getReader();
   let seen = '';
-  while (!seen.includes(SIGNS[caller])) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+  while (!seen.includes(SIGNS[caller])) {
+    const { value, done = true } = (await reader?.read()) ?? {};
+    if (done) expect.fail(`the stream ended without a sign of life: ${seen}`);
+    seen += Buffer.from(value ?? []).toString();
+  }
   resume.resolve();
   await reader?.cancel();
 });

@@ -90,7 +90,7 @@ export async function storeResponse(
           parts,
           data: (own) => dataOf({ ...whole(), ...amended, ...own }, { ...origin, isProviders }),
           received: { ids, origin },
-          isProviders,
+          hasOwnIds: storesResponses(candidate),
         })
       : { isStored: (await rememberIds(call, ids, origin)) || where === 'nowhere', own: null };
   if (stored.isStored && where !== 'nowhere') return amendment({ ...amended, ...stored.own });
@@ -103,7 +103,8 @@ interface ToStore {
   /** @param own the members that the response has instead */
   readonly data: (own: JsonObject | null) => JsonObject;
   readonly received: NonNullable<NewRecord['received']>;
-  readonly isProviders: boolean;
+  /** Its provider finds responses by their ids, so that none comes again. */
+  readonly hasOwnIds: boolean;
 }
 
 interface StoredHere {
@@ -115,12 +116,12 @@ interface StoredHere {
 
 /**
  * A response without an id cannot be named. One whose id another answer has already gets an id of the gateway's, unless its
- * provider knows it by its own: what was stored stays what its caller has been given.
+ * provider finds responses by their ids: what was stored stays what its caller has been given.
  */
 async function storeHere(
   call: TextCall,
   response: JsonObject,
-  { parts: { input, output }, data, received, isProviders }: ToStore,
+  { parts: { input, output }, data, received, hasOwnIds }: ToStore,
 ): Promise<StoredHere> {
   const id = textAt(response, 'id');
   if (id === null) return { isStored: true, own: null };
@@ -130,11 +131,11 @@ async function storeHere(
     input: [...(await unstoredBefore(history)), ...(await input())],
     output: output(),
     received,
-    ...(!isProviders && { writer: randomUUID() }),
+    ...(!hasOwnIds && { writer: randomUUID() }),
   };
   context.line.responseId = id;
   const result = await putResponse(call, { ...made, id, data: data(null) });
-  if (isProviders || result !== 'taken') return { isStored: result === 'stored', own: null };
+  if (hasOwnIds || result !== 'taken') return { isStored: result === 'stored', own: null };
   const own = { id: newId('resp_') };
   context.line.responseId = own.id;
   const again = await putResponse(call, { ...made, ...own, data: data(own) });
