@@ -65,7 +65,7 @@ const valueIn = (page: string, line: RegExp): number | null => {
  */
 const BEYOND_START = { sockets: 45, timers: 12, heapBytes: 40 * 1024 * 1024 } as const;
 
-/** In words, what processes hold that are quiet and should not. */
+/** In words, what processes hold that are quiet and should not. What was open at its start may stay so, such as a database. */
 export function excessOf(start: HoldingsByName, now: HoldingsByName): string[] {
   return [...now].flatMap(([name, held]) => {
     const before = start.get(name);
@@ -74,6 +74,7 @@ export function excessOf(start: HoldingsByName, now: HoldingsByName): string[] {
       if (had === null || has === null || has <= had + BEYOND_START[what]) return [];
       return [`${name} holds ${has} ${what}, ${had} at its start`];
     });
-    return [...more, ...held.files.map((path) => `${name} holds ${path} open`)];
+    const opened = held.files.filter((path) => !before?.files.includes(path));
+    return [...more, ...opened.map((path) => `${name} holds ${path} open`)];
   });
 }

@@ -95,17 +95,16 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   };
 }
 
-/** Lists and exports are compressed, for slow lines; events go out as they come. */
-const compressed = compression({
-  filter: (_request, response) =>
-    /^(?:application\/(?:json|x-ndjson)|text\/csv)/.test(String(response.getHeader('content-type'))),
-});
+/** For slow lines: a page of a list may have a hundred kilobytes of JSON. What is streamed goes out as it comes. */
+const compressed = compression();
+const asItIs: RequestHandler = (_request, _response, next) => next();
 
 function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): void {
   const { method, path, handle } = route;
   const access = accessOf(route);
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
-  app[verbs[method]](expressPath(path), compressed, async (request, response) => {
+  const isStream = Array.isArray(route.description.reply);
+  app[verbs[method]](expressPath(path), isStream ? asItIs : compressed, async (request, response) => {
     const { requestId } = openRequest(options, request, response, path);
     const principal = access === 'anyone' ? null : await options.authenticate(request);
     if (principal !== null) checkRole(principal, access);

@@ -226,7 +226,8 @@ test('a session that ends on an open page says why, and what was typed is saved 
   await page.goto('/console/keys?new=true');
   await page.getByLabel('Name').fill('typed before the end');
   await endSessionsOf('erin');
-  await page.getByRole('button', { name: 'Create key' }).click();
+  // The page may have noticed it by itself, and is then behind the dialog.
+  await page.getByRole('button', { name: 'Create key' }).dispatchEvent('click');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.getByText('it was ended in another window or by an admin').waitFor();
   await again.getByLabel('Admin token').fill(running.stack.adminToken);
@@ -254,7 +255,8 @@ test('what is opened closes by Back and by Escape, and the focus is where it was
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   expect(page.url()).toBe(`${running.url}/console/keys`);
-  await page.waitForFunction('document.activeElement.closest("[role=row]") !== null');
+  const isInRow = () => page.evaluate('document.activeElement.closest("[role=row]") !== null');
+  await expect.poll(isInRow, { timeout: PATIENCE_MS }).toBe(true);
   await page.goBack();
   await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
 });

@@ -126,7 +126,12 @@ test('the record of a job that failed says which error it was, and lists the att
   const handle = await queue.enqueue('image.generation', generation, metered());
   await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_rejected' });
   const detail = { status: 400, errorCode: 'upstream_rejected', attempts };
-  await settledOnce({ ...nothing, outcome: 'failed', detail: expect.objectContaining(detail) });
+  await settledOnce({
+    ...nothing,
+    channel: 'two',
+    outcome: 'failed',
+    detail: expect.objectContaining(detail),
+  });
 });
 
 test.for(['outcome_unknown', 'upstream_timeout'] as const)(

@@ -31,7 +31,9 @@ export async function startSqliteThread(path: string): Promise<SqliteThread> {
     env: {},
   });
   const ended = new AbortController();
-  const exited = once(worker, 'exit').then(() => ended.abort());
+  // Not `once` of node:events, which rejects for an error before the exit.
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  void exited.then(() => ended.abort());
   // What ends it is seen by the query that waits, or the next one.
   worker.on('error', () => undefined);
 
