@@ -19,8 +19,8 @@ import { isFor, PAGES, type PagePath, pagesFor } from './pages.ts';
 import { EmptyState } from './parts/empty-state.tsx';
 import { RouteFailed } from './parts/page/page-failed.tsx';
 import { Shell } from './shell/shell.tsx';
-import { SignInPage, SignInSearch } from './shell/sign-in-page.tsx';
-import { SIGNED_IN_PATH, SignedInPage } from './shell/signed-in-page.tsx';
+import { SignInSearch } from './shell/sign-in-search.ts';
+import { SIGNED_IN_PATH } from './shell/signed-in-elsewhere.ts';
 
 const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
@@ -30,7 +30,7 @@ const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
-  component: SignInPage,
+  component: lazyRouteComponent(() => import('./shell/sign-in-page.tsx')),
   validateSearch: SignInSearch,
 });
 
@@ -38,7 +38,7 @@ const signInRoute = createRoute({
 const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: SIGNED_IN_PATH,
-  component: SignedInPage,
+  component: lazyRouteComponent(() => import('./shell/signed-in-page.tsx')),
 });
 
 /** Everything behind the sign-in. */

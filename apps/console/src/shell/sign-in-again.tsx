@@ -7,7 +7,7 @@ import { sessionEndedQuery, sessionQuery } from '../api/queries.ts';
 import type { OwnSession } from '../api/types.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { duration } from '../parts/numbers.ts';
-import { onSignedInElsewhere, SIGNED_IN_PATH } from './signed-in-page.tsx';
+import { onSignedInElsewhere, SIGNED_IN_PATH } from './signed-in-elsewhere.ts';
 import { WaysToSignIn } from './ways-to-sign-in.tsx';
 
 /** Asks for a new sign-in above the page, on which everything that was typed stays. */

@@ -1,7 +1,6 @@
 import { Center, Paper, Stack, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
-import * as z from 'zod/mini';
 import { sessionQuery } from '../api/queries.ts';
 import type { OwnSession } from '../api/types.ts';
 import { Logo } from './logo.tsx';
@@ -25,15 +24,8 @@ const PROBLEMS = {
 const problemText = (problem: string | undefined): string | undefined =>
   Object.entries(PROBLEMS).find(([name]) => name === problem)?.[1];
 
-export const SignInSearch = z.object({
-  /** The page to return to, within the console. */
-  to: z.optional(z.string()),
-  /** Why the identity provider's sign-in did not work. */
-  problem: z.optional(z.string()),
-});
-
 /** The ways to sign in, and why the last try did not work. */
-export function SignInPage() {
+export default function SignInPage() {
   const { to, problem } = useSearch({ from: '/sign-in' });
   const router = useRouter();
   const queries = useQueryClient();
