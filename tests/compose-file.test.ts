@@ -8,12 +8,8 @@ import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { AdminConfig } from '../apps/admin/src/config.ts';
-import { AudioConfig, AudioWorkerConfig } from '../apps/audio/src/config.ts';
-import { EdgeConfig } from '../apps/edge/src/config.ts';
-import { ImageConfig, ImageWorkerConfig } from '../apps/image/src/config.ts';
-import { TextConfig, TextWorkerConfig } from '../apps/text/src/config.ts';
 import { BUSY_NODE_OPTIONS, PROCESSES } from '../packages/stack/src/processes/process-table.ts';
+import { PROCESS_SETTINGS } from './support/process-settings.ts';
 
 /** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
 
@@ -33,14 +29,7 @@ const readCompose = () => Compose.parse(parse(composeText, { strict: true, uniqu
 
 /** What each container reads at its start. */
 const SETTINGS = {
-  edge: EdgeConfig,
-  text: TextConfig,
-  'text-worker': TextWorkerConfig,
-  image: ImageConfig,
-  'image-worker': ImageWorkerConfig,
-  audio: AudioConfig,
-  'audio-worker': AudioWorkerConfig,
-  admin: AdminConfig,
+  ...PROCESS_SETTINGS,
   simulator: z.object({ SIMULATOR_HOST: z.string() }),
 };
 /** Read with REDIS_URL, by the configuration of channels, by the S3 client, by what connects to the outside and Node, and by the image's health check. */

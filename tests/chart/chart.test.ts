@@ -4,18 +4,14 @@ import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { AdminConfig } from '../../apps/admin/src/config.ts';
-import { AudioConfig, AudioWorkerConfig } from '../../apps/audio/src/config.ts';
-import { EdgeConfig } from '../../apps/edge/src/config.ts';
 import { GatewayConfig, WorkersConfig } from '../../apps/gateway/src/config.ts';
-import { ImageConfig, ImageWorkerConfig } from '../../apps/image/src/config.ts';
-import { TextConfig, TextWorkerConfig } from '../../apps/text/src/config.ts';
 import { JOBS } from '../../packages/jobs/src/catalog.ts';
 import {
   BUSY_NODE_OPTIONS,
   PROCESSES,
   SECRET_VARIABLES,
 } from '../../packages/stack/src/processes/process-table.ts';
+import { PROCESS_SETTINGS } from '../support/process-settings.ts';
 import { findHelm, type Helm } from './helm.ts';
 import { validateObject } from './kubernetes-schemas.ts';
 import { type Container, isSelected, type Objects, portOf, readObjects } from './objects.ts';
@@ -29,14 +25,7 @@ const SHAPES = { minimal: 'each', services: 'each', scaled: 'each', 'all-in-one'
 type Shape = keyof typeof SHAPES;
 
 const SETTINGS: Readonly<Record<string, z.ZodObject>> = {
-  edge: EdgeConfig,
-  text: TextConfig,
-  'text-worker': TextWorkerConfig,
-  image: ImageConfig,
-  'image-worker': ImageWorkerConfig,
-  audio: AudioConfig,
-  'audio-worker': AudioWorkerConfig,
-  admin: AdminConfig,
+  ...PROCESS_SETTINGS,
   gateway: GatewayConfig,
   workers: WorkersConfig,
 };

@@ -97,14 +97,13 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
 
 /** For slow lines: a page of a list may have a hundred kilobytes of JSON. What is streamed goes out as it comes. */
 const compressed = compression();
-const asItIs: RequestHandler = (_request, _response, next) => next();
 
 function mountRoute(app: Express, route: AdminRoute, options: AdminAppOptions): void {
   const { method, path, handle } = route;
   const access = accessOf(route);
   const verbs = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
-  const isStream = Array.isArray(route.description.reply);
-  app[verbs[method]](expressPath(path), isStream ? asItIs : compressed, async (request, response) => {
+  const before: RequestHandler[] = Array.isArray(route.description.reply) ? [] : [compressed];
+  app[verbs[method]](expressPath(path), ...before, async (request, response) => {
     const { requestId } = openRequest(options, request, response, path);
     const principal = access === 'anyone' ? null : await options.authenticate(request);
     if (principal !== null) checkRole(principal, access);

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchKind, JobKind } from '@gateway/contracts/jobs';
@@ -32,10 +31,8 @@ export const batchResults = <Kind extends LineKind, Batch extends BatchKind>(
         'request-id': requestId,
         'x-gateway-job': batch.id,
       });
-      await pipeline(
-        Readable.from(resultLines(service, batch, names.stream()), { objectMode: false }),
-        response,
-      );
+      // The file is closed also where the reader has left before its first line.
+      await pipeline(names.stream(), (lines) => resultLines(service, batch, lines), response);
     };
   },
   remove: (batch) => service.assets.delete(namesId(batch.id)),

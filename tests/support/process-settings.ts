@@ -1,0 +1,17 @@
+import { AdminConfig } from '../../apps/admin/src/config.ts';
+import { AudioConfig, AudioWorkerConfig } from '../../apps/audio/src/config.ts';
+import { EdgeConfig } from '../../apps/edge/src/config.ts';
+import { ImageConfig, ImageWorkerConfig } from '../../apps/image/src/config.ts';
+import { TextConfig, TextWorkerConfig } from '../../apps/text/src/config.ts';
+
+/** What each process reads at its start, where it has a process of its own. */
+export const PROCESS_SETTINGS = {
+  edge: EdgeConfig,
+  text: TextConfig,
+  'text-worker': TextWorkerConfig,
+  image: ImageConfig,
+  'image-worker': ImageWorkerConfig,
+  audio: AudioConfig,
+  'audio-worker': AudioWorkerConfig,
+  admin: AdminConfig,
+} as const;
