@@ -8,17 +8,21 @@ import { wholeCall } from '../call/history/whole-conversation.ts';
 import { namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import { type TextCall, waitingFor } from '../call/request/text-call.ts';
+import { contentOf } from '../call/request/text-request.ts';
 import { inThread } from '../large/in-thread.ts';
 import { whenDone } from '../large/maybe-promise.ts';
 import { estimateTokens } from '../neutral/estimate-tokens.ts';
 import { refuseParameter } from '../neutral/losses.ts';
-import type { JsonObject } from '../wire/json-object.ts';
 import { NO_USAGE } from '../wire/usage.ts';
+import {
+  type Compactable,
+  compactableOf,
+  readCompactable,
+  type SealedConversation,
+  sealingOf,
+} from './compactable.ts';
 import { compactsItself, openCompactions } from './open-compactions.ts';
-import { type OpenedConversation, openedConversation } from './opened-conversation.ts';
 import { prepareSummary, type Summary } from './prepare-summary.ts';
-import { sealWindow, toolChangesIn } from './seal-window.ts';
-import { shownItems, shownMessages } from './shown-window.ts';
 
 interface CompactingAnswer {
   readonly order: CompactionOrder;
@@ -73,7 +77,7 @@ async function dueConversation(
   call: TextCall,
   best: Candidate,
   order: CompactionOrder,
-): Promise<OpenedConversation | null> {
+): Promise<Compactable | null> {
   const { history } = call;
   if (!history.isWhole) return isForced(order) ? refuseUnseen(call) : null;
   const whole = namesStored(call) ? await wholeCall(call, best) : call;
@@ -89,15 +93,15 @@ async function dueConversation(
 }
 
 /** Null where it is short enough. A large one is counted in the thread, and opened here only where it has to be. */
-async function openedIfDue(call: TextCall, order: CompactionOrder): Promise<OpenedConversation | null> {
-  if (isForced(order)) return openedConversation(call);
+async function openedIfDue(call: TextCall, order: CompactionOrder): Promise<Compactable | null> {
+  if (isForced(order)) return compactableOf(call);
   const { request, endpoint, model } = call;
   const bound = order.aboveTokens ?? defaultThreshold(model.contextWindow);
   if (request.large !== null) {
     const task = { caller: endpoint.protocol, bytes: request.large.bytes, tokens: tokensOf(call).key };
-    return (await inThread('count', task, waitingFor(call))) > bound ? openedConversation(call) : null;
+    return (await inThread('count', task, waitingFor(call))) > bound ? compactableOf(call) : null;
   }
-  const opened = openedConversation(call);
+  const opened = readCompactable(call);
   return (await estimateTokens(opened.conversation)) > bound ? opened : null;
 }
 
@@ -115,56 +119,44 @@ const refuseUnseen = ({ request }: TextCall): never =>
 
 async function summarised(
   call: TextCall,
-  { opened, order, candidates, attempt }: CompactingAnswer & { readonly opened: OpenedConversation },
+  { opened, order, candidates, attempt }: CompactingAnswer & { readonly opened: Compactable },
 ): Promise<Answered> {
-  const summaries: Summary[] = [];
-  const { conversation } = opened;
+  const made: Pick<Compaction, 'summary' | 'sealed'>[] = [];
   const onSummary = async (summary: Summary) => {
-    summaries.push(summary);
+    made.push({ summary, sealed: await opened.seal(sealingOf(call, order, summary.text)) });
     return { firstByteMs: null, end: () => undefined };
   };
   const outcome = await attemptCandidates(call, {
     candidates,
-    prepare: (candidate) => prepareSummary(call, candidate, { conversation, order, onSummary }),
+    prepare: (candidate) => prepareSummary(call, candidate, { conversation: opened, order, onSummary }),
     holdsStart: false,
   });
-  const [summary] = summaries;
-  if (summary === undefined) return { call, outcome };
-  return attempt(compactedCall(call, { opened, order, summary, outcome }));
+  const [compaction] = made;
+  return compaction === undefined
+    ? { call, outcome }
+    : attempt(compactedCall(call, { ...compaction, outcome }));
 }
 
 interface Compaction {
-  readonly opened: OpenedConversation;
-  readonly order: CompactionOrder;
+  readonly sealed: SealedConversation;
   readonly summary: Summary;
   readonly outcome: CallOutcome;
 }
 
 /** The call with its summary instead of its conversation. */
-function compactedCall(call: TextCall, { opened, order, summary, outcome }: Compaction): TextCall {
-  const { endpoint, request } = call;
-  const { window, sealed } = sealWindow(call, {
-    entries: opened.entries,
-    order,
-    summary: summary.text,
-  });
-  const isMessages = endpoint.protocol === 'messages';
-  const body: JsonObject = isMessages
-    ? { ...opened.body, messages: shownMessages(window) }
-    : { ...opened.body, input: shownItems(window) };
+function compactedCall(call: TextCall, { sealed, summary, outcome }: Compaction): TextCall {
+  const { body, toolChanges } = sealed;
+  const isLarge = Buffer.isBuffer(body);
+  const content = isLarge ? contentOf(body) : { take: () => body, release: () => {} };
+  const large = isLarge ? { bytes: body, mayHoldTokens: true } : null;
   return {
     ...call,
-    request: {
-      ...request,
-      content: { take: () => body, release: () => {} },
-      large: null,
-      rewritten: { dropped: [] },
-    },
+    request: { ...call.request, content, large, rewritten: { dropped: [] } },
     compacted: {
       summary: summary.text,
-      encryptedContent: sealed,
-      toolChanges: isMessages ? toolChangesIn(opened.entries) : [],
-      inputLength: JSON.stringify(body).length,
+      encryptedContent: sealed.sealed,
+      toolChanges,
+      inputLength: isLarge ? body.length : JSON.stringify(body).length,
       spent: {
         usage: outcome.usage ?? NO_USAGE,
         estimated: outcome.estimated,

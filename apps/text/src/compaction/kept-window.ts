@@ -122,6 +122,9 @@ export const withShortOutputs = (entry: unknown): unknown => {
 /** Of a tool's output, in characters. */
 const MAX_OUTPUT_CHARACTERS = 12_000;
 
+/** The same where texts are too long to be sent again with every turn: the summary has what they say. */
+export const withShortTexts = (entry: unknown): unknown => withParts(entry, shortPart);
+
 const shortPart = (part: unknown): unknown => {
   if (typeof part === 'string') return shortened(part, MAX_OUTPUT_CHARACTERS);
   const text = isObject(part) ? textAt(part, 'text') : null;

@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../call/accounting/call-log.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { turnIn } from '../call/request/history.ts';
@@ -11,80 +11,68 @@ import type { TextCall } from '../call/request/text-call.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
 import { messageIn } from '../call/storing/store-turn.ts';
+import type { MaybePromise } from '../large/maybe-promise.ts';
 import type { AnswerContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
-import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { encodeUsage } from '../protocols/responses/reply/usage.ts';
-import { shownItem } from '../stored/shown-item.ts';
-import { newItemId } from '../stored/stored-conversations.ts';
 import { translatedHead } from '../translation/headers.ts';
 import { replyContextOf } from '../translation/relay-answer.ts';
 import { keptEcho } from '../translation/translation.ts';
-import { type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import { NO_USAGE } from '../wire/usage.ts';
-import { type OpenedConversation, openedConversation } from './opened-conversation.ts';
+import { type Compactable, compactableOf, type SealedConversation, sealingOf } from './compactable.ts';
 import { prepareSummary, type Summary, type WrittenSummary } from './prepare-summary.ts';
-import { isUserMessage, type SealedWindow, sealWindow, toolChangesIn } from './seal-window.ts';
-import { isSummary } from './shown-window.ts';
+import type { Sealing } from './seal-window.ts';
 
 /** Prepares a call that a compaction answers, for a candidate that has none of its own: its model writes the summary. */
 export const prepareCompaction = (
   call: TextCall,
   candidate: Candidate,
   order: CompactionOrder,
-): PreparedAttempt | GatewayError =>
-  unlessRefused(() => {
-    const opened = openedConversation(call);
-    const { conversation, entries } = opened;
+): MaybePromise<PreparedAttempt | GatewayError> =>
+  unlessRefusedLater(() => {
+    const conversation = compactableOf(call);
+    // As its endpoint does.
+    const write = call.endpoint.operation === 'responses.compact' ? writeWindow : writeAnswer;
     return prepareSummary(call, candidate, {
       conversation,
       order,
-      onSummary: (summary) => {
-        const window = sealWindow(call, { entries, order, summary: summary.text });
-        return writeCompaction(call, { ...summary, ...window, opened });
-      },
+      onSummary: (summary) =>
+        write(call, { ...summary, conversation, sealing: sealingOf(call, order, summary.text) }),
     });
   });
 
 /** A compaction that is the whole answer. */
-interface WrittenCompaction extends Summary, SealedWindow {
-  readonly opened: OpenedConversation;
+interface Compacting extends Summary {
+  readonly conversation: Compactable;
+  readonly sealing: Sealing;
 }
-
-/** Resolves to what writes it as its endpoint does. */
-const writeCompaction = (call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> =>
-  call.endpoint.operation === 'responses.compact'
-    ? writeWindow(call, compaction)
-    : writeAnswer(call, compaction);
 
 const MS_PER_SECOND = 1000;
 
 /** The window of `POST /v1/responses/compact`: the user's messages, and one item for all the rest. */
-async function writeWindow(call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> {
-  const { opened, sealed, consumed, reply } = compaction;
-  const users = opened.entries
-    .filter((item) => isUserMessage(item) && !isSummary(item))
-    .map((item) =>
-      shownItem({ id: textAt(objectOf(item), 'id') ?? newItemId('message'), json: JSON.stringify(item) }),
-    );
-  const item = { id: newId('cmp_'), type: 'compaction', encrypted_content: sealed };
-  return writeJson(call, reply, {
-    id: newId('resp_'),
-    object: 'response.compaction',
-    created_at: Math.floor(call.services.now() / MS_PER_SECOND),
-    output: [...users, item],
-    usage: encodeUsage(consumed.usage ?? NO_USAGE),
+async function writeWindow(call: TextCall, compacting: Compacting): Promise<WrittenSummary> {
+  const { conversation, sealing, consumed, reply } = compacting;
+  const answer = await conversation.beside(sealing, {
+    head: {
+      id: newId('resp_'),
+      object: 'response.compaction',
+      created_at: Math.floor(call.services.now() / MS_PER_SECOND),
+    },
+    itemId: newId('cmp_'),
+    end: { usage: encodeUsage(consumed.usage ?? NO_USAGE) },
   });
+  return writeJson(call, reply, answer);
 }
 
 /** A response or a message that has nothing but the compaction, whole or as a stream. */
-async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promise<WrittenSummary> {
-  const { reply } = compaction;
+async function writeAnswer(call: TextCall, compacting: Compacting): Promise<WrittenSummary> {
+  const { conversation, sealing, reply } = compacting;
   const { endpoint, request, caller } = call;
   const adapter = PROTOCOLS[endpoint.protocol];
-  const context = contextFor(call, compaction);
+  const context = contextFor(call, compacting, await conversation.seal(sealing));
   const finish = { reason: endpoint.protocol === 'messages' ? 'compaction' : 'stop' } as const;
   const isStored = endpoint.operation === 'responses';
   const store = (answer: JsonObject) => storeResponse(call, reply.candidate, answer, { isProviders: false });
@@ -107,8 +95,11 @@ async function writeAnswer(call: TextCall, compaction: WrittenCompaction): Promi
   return { firstByteMs: logFirstByte(call, reply), end };
 }
 
-function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContext {
-  const { opened, sealed, consumed, reply, text, plan } = compaction;
+function contextFor(
+  call: TextCall,
+  { consumed, reply, text, plan }: Compacting,
+  { sealed, toolChanges, echo }: SealedConversation,
+): AnswerContext {
   const { context, endpoint } = call;
   const isResponses = endpoint.protocol === 'responses';
   return {
@@ -116,21 +107,24 @@ function contextFor(call: TextCall, compaction: WrittenCompaction): AnswerContex
     plan: {
       ...plan,
       caller: endpoint.protocol,
-      echo: isResponses ? { ...echoOf(opened.body), ...keptEcho(call) } : {},
+      echo: isResponses ? { ...echo, ...keptEcho(call) } : {},
       compaction: {
         summary: text,
         encryptedContent: sealed,
-        toolChanges: isResponses ? [] : toolChangesIn(opened.entries),
+        toolChanges,
         usage: consumed.usage ?? NO_USAGE,
       },
     },
   };
 }
 
-function writeJson(call: TextCall, reply: Reply, json: JsonObject): WrittenSummary {
+function writeJson(call: TextCall, reply: Reply, json: JsonObject | Buffer): WrittenSummary {
   const { caller, context } = call;
-  const body = Buffer.from(JSON.stringify(json));
-  const unstored = json.store === false && call.history.storing === 'wanted' ? UNSTORED_HEADER : {};
+  const body = Buffer.isBuffer(json) ? json : Buffer.from(JSON.stringify(json));
+  const unstored =
+    !Buffer.isBuffer(json) && json.store === false && call.history.storing === 'wanted'
+      ? UNSTORED_HEADER
+      : {};
   const end = () => {
     caller.begin(200, {
       ...translatedHead(reply, context),

@@ -9,22 +9,20 @@ import {
   NOTHING_KNOWN,
   type ReplyOutcome,
 } from '../call/accounting/outcome.ts';
-import { type PreparedAttempt, unlessRefused } from '../call/attempts/prepared-attempt.ts';
+import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
-import { tokensOf } from '../call/history/conversation-space.ts';
 import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import { translateRequest } from '../conversion/translate-request.ts';
+import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { estimatedTokens, knownUsage } from '../metering/consumption.ts';
-import type { Conversation } from '../neutral/conversation.ts';
-import { refuseParameter } from '../neutral/losses.ts';
 import type { Finish } from '../neutral/reply/reply.ts';
 import { SCALAR_PATHS } from '../neutral/scalar-paths.ts';
 import type { AnswerPlan } from '../neutral/target.ts';
 import { translatedHeaders } from '../translation/headers.ts';
 import { readAnswer } from '../translation/relay-answer.ts';
 import { isObject, objectOf, textAt } from '../wire/json-object.ts';
-import { summaryRequest, TRANSCRIPT_BOUNDS } from './summary-request.ts';
+import type { Compactable } from './compactable.ts';
+import { TRANSCRIPT_BOUNDS } from './summary-request.ts';
 
 /** A summary that a model has written. */
 export interface Summary {
@@ -39,7 +37,7 @@ export interface Summary {
 export type WrittenSummary = Pick<ReplyOutcome, 'firstByteMs' | 'end'>;
 
 interface SummaryAttempt {
-  readonly conversation: Conversation;
+  readonly conversation: Compactable;
   readonly order: CompactionOrder;
   /** Gets the summary. Resolves to what the caller gets of it. */
   readonly onSummary: (summary: Summary) => Promise<WrittenSummary>;
@@ -54,31 +52,23 @@ export const prepareSummary = (
   candidate: Candidate,
   attempt: SummaryAttempt,
   level = 0,
-): PreparedAttempt | GatewayError =>
-  unlessRefused(() => {
-    const { model, request, caller } = call;
-    const { conversation, order } = attempt;
-    const bounds = TRANSCRIPT_BOUNDS[level];
-    if (bounds === undefined) throw new Error('no such bounds of a transcript');
-    refuseUnshown(conversation);
-    const target = targetOf(candidate, model);
-    const body = summaryRequest({
+): MaybePromise<PreparedAttempt | GatewayError> =>
+  unlessRefusedLater(() => {
+    const { model, request } = call;
+    const wanted = {
       model: request.model,
-      conversation,
-      instructions: order.instructions,
-      bounds,
+      instructions: attempt.order.instructions,
       maxOutputTokens: Math.min(MAX_SUMMARY_TOKENS, model.maxOutputTokens ?? MAX_SUMMARY_TOKENS),
-    });
-    const tokens = tokensOf(call);
-    const { plan, body: translated } = translateRequest({ caller: 'responses', body, target, tokens });
-    const written = JSON.stringify(translated);
-    return {
+      level,
+      target: targetOf(candidate, model),
+    };
+    return whenDone(attempt.conversation.summaryRequest(wanted), ({ body, plan }) => ({
       request: {
         operation: textProtocolOf(candidate),
         method: 'POST',
-        headers: translatedHeaders(caller.headers, true),
+        headers: translatedHeaders(call.caller.headers, true),
         translated: true,
-        body: written,
+        body,
       },
       retry: (refusal) =>
         isTooLong(refusal) && level + 1 < TRANSCRIPT_BOUNDS.length
@@ -86,7 +76,7 @@ export const prepareSummary = (
           : null,
       explain: (refusal) => (isTooLong(refusal) ? tooLong(call) : withoutPath(refusal)),
       receive: async (reply) => {
-        call.context.line.upstreamProtocol = target.protocol;
+        call.context.line.upstreamProtocol = plan.target.protocol;
         let part: Consumed = NOTHING_KNOWN;
         const onConsumed = (consumed: Consumed) => {
           part = consumed;
@@ -95,19 +85,19 @@ export const prepareSummary = (
           const answer = await readAnswer({ call, reply, plan, goOn: neverPauses }, onConsumed);
           const text = summaryIn(answer.body);
           const estimates = {
-            inputTokens: estimatedTokens(written.length),
+            inputTokens: estimatedTokens(body.length),
             outputLength: () => text.length,
           };
           const consumed = consumedOf(knownUsage(answer.usage, true, estimates));
           logConsumed(call, reply, consumed);
           const outcome = await taken({ text, plan, reply, consumed }, answer.finish, attempt);
-          logCompaction(call, order, outcome.thrown === undefined ? 'ok' : 'failed');
+          logCompaction(call, attempt.order, outcome.thrown === undefined ? 'ok' : 'failed');
           return outcome;
         } catch (error) {
           return { ...failedWith(error), ...part };
         }
       },
-    };
+    }));
   });
 
 const neverPauses = () => Promise.reject(new Error('a summary that pauses'));
@@ -151,13 +141,6 @@ function summaryIn(response: object): string {
     .flatMap((item) => (Array.isArray(item.content) ? item.content : []))
     .map((part) => textAt(objectOf(part), 'text') ?? '');
   return texts.join('\n').trim();
-}
-
-/** What would be missing in the summary without anybody knowing it. @throws {GatewayError} `unsupported_parameter` */
-function refuseUnshown({ untranslatable, source }: Conversation): void {
-  const turns = SCALAR_PATHS[source].turns[0];
-  const unshown = untranslatable.find(({ path, loss }) => loss === 'E' && path[0] === turns);
-  if (unshown !== undefined) refuseParameter(unshown.path, unshown.reason);
 }
 
 const isTooLong = (refusal: unknown): boolean =>

@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
+import { translateRequest } from '../conversion/translate-request.ts';
 import type { Conversation } from '../neutral/conversation.ts';
+import { refuseParameter } from '../neutral/losses.ts';
 import type { ImagePart } from '../neutral/parts.ts';
+import { SCALAR_PATHS } from '../neutral/scalar-paths.ts';
+import type { AnswerPlan, Target } from '../neutral/target.ts';
 import type { JsonObject } from '../wire/json-object.ts';
+import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { type TranscriptBounds, transcriptOf } from './transcript.ts';
 
 /** The instructions for the summary. */
@@ -24,6 +29,39 @@ interface SummaryRequest {
   readonly instructions: CompactionOrder['instructions'];
   readonly bounds: TranscriptBounds;
   readonly maxOutputTokens: number;
+}
+
+/** Which summary a candidate is to write. */
+export interface SummaryWanted extends Omit<SummaryRequest, 'conversation' | 'bounds'> {
+  /** The index of its bounds. */
+  readonly level: number;
+  readonly target: Target;
+}
+
+/** The request for a summary, as its candidate gets it. */
+export interface WrittenSummaryRequest {
+  readonly body: JsonObject;
+  readonly plan: AnswerPlan;
+}
+
+/** @throws {GatewayError} for a conversation that cannot be summarised; as `translateRequest` */
+export function writeSummaryRequest(
+  conversation: Conversation,
+  { level, target, ...wanted }: SummaryWanted,
+  tokens: OpaqueTokens,
+): WrittenSummaryRequest {
+  const bounds = TRANSCRIPT_BOUNDS[level];
+  if (bounds === undefined) throw new Error('no such bounds of a transcript');
+  refuseUnshown(conversation);
+  const body = summaryRequest({ ...wanted, conversation, bounds });
+  return translateRequest({ caller: 'responses', body, target, tokens });
+}
+
+/** What would be missing in the summary without anybody knowing it. @throws {GatewayError} `unsupported_parameter` */
+function refuseUnshown({ untranslatable, source }: Conversation): void {
+  const turns = SCALAR_PATHS[source].turns[0];
+  const unshown = untranslatable.find(({ path, loss }) => loss === 'E' && path[0] === turns);
+  if (unshown !== undefined) refuseParameter(unshown.path, unshown.reason);
 }
 
 /** The request for a summary, in the Responses protocol; the gateway translates it to that of the channel. */

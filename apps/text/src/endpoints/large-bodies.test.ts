@@ -160,9 +160,9 @@ const TOOLS: Readonly<Record<TextProtocol, (schema: string) => string>> = {
   messages: (schema) => `[{"name":"f","input_schema":${schema}}]`,
   chat: (schema) => `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`,
 };
-const turns = (shape = '') => `[${shape},${text(`"${LAST}"`)}]`;
-const bodyOf = (caller: TextProtocol, model: string, shape: string, members = '') =>
-  `{"model":"${model}",${caller === 'responses' ? '"input"' : '"messages"'}:${turns(shape)}${
+const turns = (shape: string, after: string) => `[${shape},${text(`"${LAST}"`)}${after}]`;
+const bodyOf = (caller: TextProtocol, model: string, shape: string, members = '', after = '') =>
+  `{"model":"${model}",${caller === 'responses' ? '"input"' : '"messages"'}:${turns(shape, after)}${
     caller === 'messages' ? ',"max_tokens":100' : ''
   }${members}}`;
 
@@ -259,6 +259,78 @@ test('as a conversation, filled by requests of its own and by a response', async
   const refused = await stack.text.fetch('/v1/conversations', { body: `{"items":[${item}],"metadata":7}` });
   expect(refused.status).toBe(400);
 });
+
+const edit = (members: string) =>
+  `,"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":1000}${members}}]}`;
+/** Requests that have their conversation compacted, and what their answers show of that. */
+const COMPACTIONS = [
+  {
+    name: 'by the endpoint',
+    caller: 'responses',
+    path: '/v1/responses/compact',
+    members: '',
+    shows: '"object":"response.compaction"',
+  },
+  {
+    name: 'above a threshold',
+    caller: 'responses',
+    path: '/v1/responses',
+    members: ',"context_management":[{"type":"compaction","compact_threshold":1000}]',
+    shows: '"type":"compaction"',
+  },
+  {
+    name: 'by a trigger',
+    caller: 'responses',
+    path: '/v1/responses',
+    members: ',"stream":true',
+    after: ',{"type":"compaction_trigger"}',
+    shows: 'event: response.completed',
+  },
+  {
+    name: 'by an edit',
+    caller: 'messages',
+    path: '/v1/messages',
+    members: edit(''),
+    shows: '"end_turn"',
+  },
+  {
+    name: 'by an edit that pauses',
+    caller: 'messages',
+    path: '/v1/messages',
+    members: edit(',"pause_after_compaction":true'),
+    shows: '"stop_reason":"compaction"',
+  },
+  {
+    name: 'to be summarised',
+    caller: 'messages',
+    path: '/v1/messages',
+    members: ',"compaction":{"type":"summarize"}',
+    shows: '"stop_reason":"compaction"',
+  },
+] as const;
+const COMPACTED = COMPACTIONS.flatMap((compaction) =>
+  ['chat', 'messages'].flatMap((upstream) =>
+    ['bytes', 'items'].map((shape) => ({ after: '', ...compaction, upstream, shape })),
+  ),
+);
+/** A window keeps the user's latest messages: some 80,000 characters, sealed. */
+const MAX_WINDOW = 200_000;
+
+test.for(COMPACTED)(
+  'compacted $name, over $upstream, large by its $shape',
+  async ({ caller, path, members, after, shows, upstream, shape }) => {
+    const large = shape === 'items' ? list(16_000, (at) => text(`"text ${at}"`)) : LONG;
+    const conversation = `${large},{"role":"assistant","content":"Noted."}`;
+    const body = bodyOf(caller, upstream, conversation, members, after);
+    const reply = await stack.text.fetch(path, { body });
+    const answer = await reply.text();
+    expect(reply.status, answer).toBe(200);
+    expect(answer).toContain(shows);
+    expect(sent[0]).toContain(LAST);
+    expect(sent[0]?.length).toBeGreaterThan(large.length / 2);
+    expect(longest).toBeLessThan(MAX_WINDOW);
+  },
+);
 
 test.for(['chat', 'messages', 'responses'])(
   'over a WebSocket, continued there, over %s',

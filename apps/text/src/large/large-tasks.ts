@@ -1,5 +1,15 @@
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
+import {
+  type BesideTask,
+  besideTask,
+  type SealTask,
+  type SummaryTask,
+  sealTask,
+  summaryTask,
+  type WrittenSummary,
+  type WrittenWindow,
+} from './compaction-tasks.ts';
 import { type CountTask, countTask } from './count-task.ts';
 import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
 import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
@@ -36,6 +46,9 @@ export interface LargeTasks {
   continue: { task: ContinueTask; result: Uint8Array };
   echo: { task: { readonly bytes: Uint8Array }; result: string };
   open: { task: OpenTask; result: OpenedBody };
+  summary: { task: SummaryTask; result: WrittenSummary };
+  seal: { task: SealTask; result: WrittenWindow };
+  beside: { task: BesideTask; result: Uint8Array };
   own: { task: OwnTask; result: RewrittenBody };
   whole: { task: WholeTask; result: WholeConversation };
   input: { task: InputTask; result: ItemColumns };
@@ -65,6 +78,9 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   continue: continueTask,
   echo: echoTask,
   open: openTask,
+  summary: summaryTask,
+  seal: sealTask,
+  beside: besideTask,
   own: ownTask,
   whole: wholeTask,
   input: inputTask,
