@@ -337,6 +337,24 @@ const sse = (events: readonly object[]) =>
   events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
+const responseEnd = (output: readonly object[]) => ({
+  type: 'response.completed',
+  response: { status: 'completed', output, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } },
+});
+const said = (i: number, id: string) => ({
+  id: `${id}${i}`,
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: text(i), annotations: [] }],
+});
+const called = (i: number) => ({
+  id: `fc_${i}`,
+  type: 'function_call',
+  call_id: `c${i}`,
+  name: 'f',
+  arguments: '{}',
+});
+
 /** Streams with many small events, and many parts that overlap. */
 const STREAMS: Readonly<Record<string, readonly [TextProtocol, (n: number) => string]>> = {
   'deltas of text': [
@@ -390,6 +408,70 @@ const STREAMS: Readonly<Record<string, readonly [TextProtocol, (n: number) => st
           ],
         })),
         { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage },
+      ]),
+  ],
+  'whole items, which the last event has under other ids': [
+    'responses',
+    (n) =>
+      sse([
+        ...times(n, (i) => ({ type: 'response.output_item.done', output_index: i, item: said(i, 'a') })),
+        responseEnd(times(n, (i) => said(i, 'b'))),
+      ]),
+  ],
+  'items that overlap': [
+    'responses',
+    (n) =>
+      sse([
+        ...times(n, (i) => ({ type: 'response.output_item.added', output_index: i, item: called(i) })),
+        ...times(n, (i) => ({ type: 'response.output_item.done', output_index: i, item: called(i) })),
+        responseEnd(times(n, called)),
+      ]),
+  ],
+  'parts of one item': [
+    'responses',
+    (n) =>
+      sse([
+        ...times(n, (i) => ({
+          type: 'response.output_text.delta',
+          item_id: 'a',
+          output_index: 0,
+          content_index: i,
+          delta: text(i),
+        })),
+        ...times(n, (i) => ({ type: 'response.output_text.done', item_id: 'a', text: text(i) })),
+        responseEnd([]),
+      ]),
+  ],
+  'citations before their text': [
+    'responses',
+    (n) =>
+      sse([
+        ...times(n, () => ({
+          type: 'response.output_text.annotation.added',
+          output_index: 0,
+          content_index: 0,
+          annotation: { type: 'url_citation', url: 'https://example.com', title: 'a' },
+        })),
+        responseEnd([said(0, 'a')]),
+      ]),
+  ],
+  'blocks that overlap': [
+    'messages',
+    (n) =>
+      sse([
+        { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } },
+        ...times(n, (index) => ({
+          type: 'content_block_start',
+          index,
+          content_block: { type: 'tool_use', id: `c${index}`, name: 'f', input: {} },
+        })),
+        ...times(n, (index) => ({ type: 'content_block_stop', index })),
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'tool_use' },
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+        { type: 'message_stop' },
       ]),
   ],
 };

@@ -64,6 +64,19 @@ test('usage is read from where each protocol has it', () => {
   });
 });
 
+test('a part with a number that no answer reaches is read at once', () => {
+  const reader = createResponsesStreamReader();
+  const index = 2 ** 32 - 2;
+  take(
+    reader,
+    `{"type":"response.output_text.delta","output_index":0,"content_index":${index},"delta":"Hi"}`,
+  );
+  const [, failed] = events(reader.breakOff(lost, 'req_1').join(''));
+  expect(failed).toMatchObject({
+    response: { output: [{ content: [{ type: 'output_text', text: 'Hi' }] }] },
+  });
+});
+
 test('a response broken off ends as the protocol shows it', () => {
   const recorded = dataOf(recordedStream('responses-error-mid-stream'));
   const broken = recorded.findIndex((data) => data.startsWith('{"type":"error"'));

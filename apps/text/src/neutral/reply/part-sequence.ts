@@ -12,18 +12,19 @@ interface Lane {
  */
 export class PartSequence {
   /** Those that have not had their turn, in the order in which they were opened. */
-  readonly #lanes = new Set<Lane>();
+  readonly #lanes: Lane[] = [];
+  /** The index of the first of them. */
+  #turn = 0;
   readonly #open = new Map<string, Lane>();
-  #first: Lane | undefined;
 
   /** The key of the part that is speaking. */
   get speaking(): string | undefined {
-    return this.#first?.key;
+    return this.#speaking?.key;
   }
 
   /** Whether another part waits for the speaking one to close. */
   get contended(): boolean {
-    return this.#lanes.size > 1;
+    return this.#lanes.length - this.#turn > 1;
   }
 
   isOpen(key: string): boolean {
@@ -32,14 +33,13 @@ export class PartSequence {
 
   open(key: string, event: StreamEvent): StreamEvent[] {
     const lane: Lane = { key, waiting: [], closed: false };
-    this.#lanes.add(lane);
+    this.#lanes.push(lane);
     this.#open.set(key, lane);
-    this.#first ??= lane;
     return this.add(key, event);
   }
 
   add(key: string, event: StreamEvent): StreamEvent[] {
-    if (this.#first?.key === key) return [event];
+    if (this.#speaking?.key === key) return [event];
     this.#open.get(key)?.waiting.push(event);
     return [];
   }
@@ -49,11 +49,16 @@ export class PartSequence {
     const lane = this.#open.get(key);
     if (lane !== undefined) lane.closed = true;
     this.#open.delete(key);
-    while (this.#first?.closed) {
-      this.#lanes.delete(this.#first);
-      [this.#first] = this.#lanes;
-      for (const waited of this.#first?.waiting.splice(0) ?? []) out.push(waited);
+    while (this.#speaking?.closed) {
+      this.#turn += 1;
+      for (const waited of this.#speaking?.waiting.splice(0) ?? []) out.push(waited);
     }
+    // What had its turn is kept no longer than the others wait.
+    if (this.#turn === this.#lanes.length) this.#turn = this.#lanes.length = 0;
     return out;
+  }
+
+  get #speaking(): Lane | undefined {
+    return this.#lanes[this.#turn];
   }
 }

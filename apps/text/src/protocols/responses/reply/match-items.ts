@@ -24,21 +24,52 @@ export function matchItems(
   known: ReadonlyMap<number, ItemIdentity>,
   items: readonly JsonObject[],
 ): readonly (number | null)[] {
-  const free = new Map(known);
-  const take = (isSame: (identity: ItemIdentity) => boolean): number | null => {
-    for (const [position, identity] of free) {
-      if (!isSame(identity)) continue;
-      free.delete(position);
-      return position;
-    }
-    return null;
-  };
+  const free = new FreePositions(known);
   const identities = items.map(identityOf);
-  const byId = identities.map(({ type, id, callId }) =>
-    take(
-      (one) =>
-        one.type === type && ((id !== null && one.id === id) || (callId !== null && one.callId === callId)),
-    ),
-  );
-  return byId.map((position, index) => position ?? take(({ type }) => type === identities[index]?.type));
+  const byId = identities.map((identity) => free.take(namesOf(identity)));
+  return byId.map((position, index) => position ?? free.take([identities[index]?.type ?? '']));
+}
+
+/** The names by which an item is found: its ids among items of its type. */
+const namesOf = ({ type, id, callId }: ItemIdentity): readonly string[] => [
+  ...(id === null ? [] : [`${type} id ${id}`]),
+  ...(callId === null ? [] : [`${type} call ${callId}`]),
+];
+
+/** Positions under each of their names, in order, until they are taken. */
+class FreePositions {
+  readonly #positions: readonly number[];
+  /** Whether each of them is taken. */
+  readonly #taken: boolean[];
+  /** Indexes of positions. */
+  readonly #queues = new Map<string, { readonly indexes: number[]; next: number }>();
+
+  constructor(known: ReadonlyMap<number, ItemIdentity>) {
+    this.#positions = [...known.keys()];
+    this.#taken = this.#positions.map(() => false);
+    for (const [index, identity] of [...known.values()].entries()) {
+      for (const name of [identity.type, ...namesOf(identity)]) {
+        const queue = this.#queues.get(name);
+        if (queue === undefined) this.#queues.set(name, { indexes: [index], next: 0 });
+        else queue.indexes.push(index);
+      }
+    }
+  }
+
+  /** The first position under any of these names. */
+  take(names: readonly string[]): number | null {
+    const firsts = names.flatMap((name) => this.#first(name) ?? []);
+    const first = Math.min(...firsts);
+    if (this.#taken[first] === undefined) return null;
+    this.#taken[first] = true;
+    return this.#positions[first] ?? null;
+  }
+
+  #first(name: string): number | undefined {
+    const queue = this.#queues.get(name);
+    if (queue === undefined) return undefined;
+    const { indexes } = queue;
+    while (this.#taken[indexes[queue.next] ?? -1]) queue.next += 1;
+    return indexes[queue.next];
+  }
 }

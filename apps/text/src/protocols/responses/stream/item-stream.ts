@@ -53,7 +53,7 @@ export class ItemStream {
 
   /** How many parts of an item's content have ended. */
   endedParts(index: number): number {
-    return this.#parts.count(index, ({ isOpen }) => !isOpen);
+    return this.#parts.ended(index);
   }
 
   added(index: number, item: Item): StreamEvent[] {
@@ -120,7 +120,8 @@ export class ItemStream {
   citation(index: number, content: number, citation: Citation): StreamEvent[] {
     const key = partKey(index, content);
     const early = this.#citations.get(key) ?? [];
-    this.#citations.set(key, this.#parts.isOpen(key) ? [] : [...early, citation]);
+    if (!this.#parts.isOpen(key)) early.push(citation);
+    this.#citations.set(key, early);
     return this.#parts.add(key, { type: 'text-citation', citation });
   }
 
@@ -234,7 +235,7 @@ export class ItemStream {
   /** The words and the citations of content that no earlier event gave. `first` is the index of its first part. */
   #content(index: number, content: ReturnType<typeof contentOf>, first = 0): StreamEvent[] {
     // Servers number the parts of an item in different ways.
-    const spoken = this.#parts.count(index, ({ isSpoken }) => isSpoken);
+    const spoken = this.#parts.spoken(index);
     return content.flatMap((part, offset) => {
       const at = first + offset;
       const key = partKey(index, at);

@@ -289,8 +289,11 @@ function withStatus({ item, own, content, summary }: OpenItem, status: string): 
     ...item,
     ...('status' in item ? { status } : {}),
     ...own,
-    ...(content.length > 0 ? { content: content.filter(isObject) } : {}),
-    ...(summary.length > 0 ? { summary: summary.filter(isObject) } : {}),
+    ...(content.length > 0 ? { content: partsIn(content) } : {}),
+    ...(summary.length > 0 ? { summary: partsIn(summary) } : {}),
   };
 }
 const NAMED = new Set<unknown>(['function_call', 'custom_tool_call']);
+
+/** Servers may number parts as they like: what is not there is not walked through. */
+const partsIn = (list: readonly Mutable[]): readonly Mutable[] => Object.values(list).filter(isObject);

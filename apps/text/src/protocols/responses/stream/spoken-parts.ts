@@ -11,10 +11,18 @@ interface Part {
   isSpoken: boolean;
 }
 
+/** The parts of one item. */
+interface ItemParts {
+  readonly keys: string[];
+  ended: number;
+  spoken: number;
+}
+
 /** The parts of a streamed answer, those that have ended too: a later event may repeat them. */
 export class SpokenParts {
   readonly #sequence: PartSequence;
   readonly #parts = new Map<string, Part>();
+  readonly #items = new Map<number, ItemParts>();
 
   constructor(sequence: PartSequence) {
     this.#sequence = sequence;
@@ -32,15 +40,24 @@ export class SpokenParts {
     return this.#parts.get(key)?.isSpoken ?? false;
   }
 
-  /** How many parts of an item fulfil a condition. */
-  count(item: number, condition: (part: Readonly<Part>) => boolean): number {
-    return this.#keysOf(item).filter((key) => condition(this.#known(key))).length;
+  /** How many parts of an item have ended. */
+  ended(item: number): number {
+    return this.#items.get(item)?.ended ?? 0;
+  }
+
+  /** How many parts of an item have had words. */
+  spoken(item: number): number {
+    return this.#items.get(item)?.spoken ?? 0;
   }
 
   /** Opens a part, unless it is open. */
   start(key: string, item: number, kind: Kind, event: StreamEvent): StreamEvent[] {
     const known = this.#parts.get(key);
     if (known?.isOpen) return [];
+    const parts = this.#items.get(item) ?? { keys: [], ended: 0, spoken: 0 };
+    if (known === undefined) parts.keys.push(key);
+    else parts.ended -= 1;
+    this.#items.set(item, parts);
     this.#parts.set(key, { kind, item, isOpen: true, isSpoken: known?.isSpoken ?? false });
     return this.#sequence.open(key, event);
   }
@@ -48,7 +65,10 @@ export class SpokenParts {
   /** Words of an open part. */
   speak(key: string, event: StreamEvent): StreamEvent[] {
     const part = this.#parts.get(key);
-    if (part !== undefined) part.isSpoken = true;
+    if (part?.isSpoken === false) {
+      part.isSpoken = true;
+      this.#itemOf(part).spoken += 1;
+    }
     return this.add(key, event);
   }
 
@@ -61,6 +81,7 @@ export class SpokenParts {
     const part = this.#parts.get(key);
     if (!part?.isOpen) return [];
     part.isOpen = false;
+    this.#itemOf(part).ended += 1;
     return this.#sequence.close(key, event);
   }
 
@@ -74,7 +95,7 @@ export class SpokenParts {
   }
 
   endItem(item: number): StreamEvent[] {
-    return this.#keysOf(item).flatMap((key) => this.end(key));
+    return this.#items.get(item)?.keys.flatMap((key) => this.end(key)) ?? [];
   }
 
   endAll(): StreamEvent[] {
@@ -87,7 +108,9 @@ export class SpokenParts {
     return part;
   }
 
-  #keysOf(item: number): string[] {
-    return [...this.#parts].flatMap(([key, part]) => (part.item === item ? [key] : []));
+  #itemOf({ item }: Part): ItemParts {
+    const parts = this.#items.get(item);
+    if (parts === undefined) throw new Error('a part of no item');
+    return parts;
   }
 }
