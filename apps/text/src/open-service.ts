@@ -21,7 +21,7 @@ export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {
 export async function openTextService(started: Started<TextSettings>): Promise<TextService> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const { queue } = await openJobQueue(started, access, ['text.response']);
+  const { queue, uploads } = await openJobQueue(started, access, ['text.response']);
   const services = {
     ...(await openTextServices(started, access)),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
@@ -30,7 +30,12 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
   const { requestLog, verifyIdentity, load } = service;
   const { redis, entry, refusals } = access;
   const { acceptSocket } = openSockets(started, { services, redis, entry, refusals, requestLog, load });
-  const acceptance = { responses: openBackgroundResponses(started, access), queue, feed: queue.feed };
+  const acceptance = {
+    responses: openBackgroundResponses(started, access),
+    queue,
+    feed: queue.feed,
+    uploads,
+  };
   return {
     ...createTextService({ ...services, acceptance, counting: { entry, refusals }, service }),
     acceptSocket,

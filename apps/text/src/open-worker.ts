@@ -20,7 +20,7 @@ export function openTextWorker(started: Started<TextWorkerSettings>): Promise<vo
         opened.disconnect(),
       );
       const responses = openBackgroundResponses(started, { redis });
-      return { 'text.response': runResponse({ services, responses }) };
+      return { 'text.response': runResponse({ services, responses, uploads: access.uploads }) };
     },
     outputFields: (output) => TextResponseOutput.partial().catch({}).parse(output),
   });

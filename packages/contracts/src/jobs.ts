@@ -248,8 +248,10 @@ export type SpeechOutput = z.infer<typeof SpeechOutput>;
 /** A response that is generated in the background. Its id follows from the job's. */
 export const TextResponseInput = z.strictObject({
   model: z.string(),
-  /** The caller's JSON body, without `background`, for a stream. */
+  /** The caller's JSON body, without `background`, for a stream. Empty where it lies in a file. */
   body: z.string(),
+  /** The file of a large body. */
+  bodyFile: z.strictObject({ uploadId: z.string().min(1), sizeBytes: z.int().min(0) }).optional(),
   /** Those of the caller's headers that may go to a provider or that the gateway uses. */
   headers: z.record(z.string(), z.string()),
   identity: Identity,

@@ -203,9 +203,9 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     keepsTexts: false,
     input: TextResponseInput,
     output: TextResponseOutput,
-    uploadsOf: () => [],
+    uploadsOf: ({ bodyFile }) => (bodyFile === undefined ? [] : [bodyFile.uploadId]),
     assetsOf: () => [],
-    bytesOf: ({ body }) => 2 * body.length,
+    bytesOf: ({ body, bodyFile }) => 2 * (bodyFile?.sizeBytes ?? body.length),
     work: 'paid',
     // The request itself goes from candidate to candidate.
     attempts: 1,

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import type { TestSocket } from '@gateway/testkit/connect-socket';
+import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type Stack, startStack } from '../testing/start-stack.ts';
 import { CALLERS } from '../testing/test-streams.ts';
@@ -258,6 +261,25 @@ test('as a conversation, filled by requests of its own and by a response', async
   expect(longest).toBeLessThan(MAX_CHARACTERS);
   const refused = await stack.text.fetch('/v1/conversations', { body: `{"items":[${item}],"metadata":7}` });
   expect(refused.status).toBe(400);
+});
+
+test.for(SHAPES_OVER)('in the background, large by its %s, over %s', async ([shape, upstream]) => {
+  const worker = await stack.text.startWorker();
+  const large = SHAPES[shape]?.('responses') ?? '';
+  const id = await made('/v1/responses', bodyOf('responses', upstream, large, ',"background":true'));
+  const answer = await waitFor(async () => {
+    const body = await shown(`/v1/responses/${id}`);
+    return /"status": ?"completed"/.test(body) && body;
+  });
+  expect(answer).toContain('yes');
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  expect(sent[0]).toContain(LAST);
+  expect(sent[0]).not.toContain('"background"');
+  expect(sent[0]?.length).toBeGreaterThan(large.length / 2);
+  // The file of its body ends with its job.
+  const folder = join(stack.text.dataDir, 'uploads');
+  await waitFor(async () => (await readdir(folder)).length === 0);
+  await worker.close({ drainTimeoutMs: 0 });
 });
 
 const edit = (members: string) =>

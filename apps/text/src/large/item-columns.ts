@@ -59,3 +59,11 @@ function storable(owner: string, item: NewItem): NewItem {
   const json = typeof item.json === 'string' ? sharedText(item.json) : item.json;
   return { ...item, json, digest: partDigest(owner, json) };
 }
+
+export interface DigestTask {
+  readonly owner: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What identifies a stored part among its owner's. */
+export const digestTask = ({ owner, bytes }: DigestTask): string => partDigest(owner, bufferOf(bytes));

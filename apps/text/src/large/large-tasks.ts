@@ -1,5 +1,6 @@
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
+import { backgroundTask, type WrittenBackground } from './background-task.ts';
 import {
   type BesideTask,
   besideTask,
@@ -14,7 +15,7 @@ import { type CountTask, countTask } from './count-task.ts';
 import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
 import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
 import { type InputTask, inputTask } from './input-task.ts';
-import type { ItemColumns } from './item-columns.ts';
+import { type DigestTask, digestTask, type ItemColumns } from './item-columns.ts';
 import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
 import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
 import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
@@ -46,11 +47,13 @@ export interface LargeTasks {
   continue: { task: ContinueTask; result: Uint8Array };
   echo: { task: { readonly bytes: Uint8Array }; result: string };
   open: { task: OpenTask; result: OpenedBody };
+  background: { task: { readonly bytes: Uint8Array }; result: WrittenBackground };
   summary: { task: SummaryTask; result: WrittenSummary };
   seal: { task: SealTask; result: WrittenWindow };
   beside: { task: BesideTask; result: Uint8Array };
   own: { task: OwnTask; result: RewrittenBody };
   whole: { task: WholeTask; result: WholeConversation };
+  digest: { task: DigestTask; result: string };
   input: { task: InputTask; result: ItemColumns };
   turn: { task: TurnTask; result: ReadTurn };
   thread: { task: ThreadTask; result: Uint8Array };
@@ -78,11 +81,13 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   continue: continueTask,
   echo: echoTask,
   open: openTask,
+  background: backgroundTask,
   summary: summaryTask,
   seal: sealTask,
   beside: besideTask,
   own: ownTask,
   whole: wholeTask,
+  digest: digestTask,
   input: inputTask,
   turn: turnTask,
   thread: threadTask,

@@ -26,6 +26,17 @@ export function sharedText(text: string): Buffer {
   return shared;
 }
 
+/** Bytes that come in pieces, of which the size is known, as such bytes. */
+export async function gatherShared(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const bytes = Buffer.from(new SharedArrayBuffer(sizeBytes));
+  let at = 0;
+  for await (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
 /** Bytes as they arrive on the other side. */
 export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);

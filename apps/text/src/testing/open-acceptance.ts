@@ -50,10 +50,11 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     queue,
     feed: queue.feed,
     responses,
+    uploads,
     startWorker: async ({ takeover } = {}) => {
       const worker = await createJobWorker({
         ...shared,
-        processors: { 'text.response': runResponse({ services, responses }) },
+        processors: { 'text.response': runResponse({ services, responses, uploads }) },
         concurrency: 16,
         onFinished: (job) => logger.info(jobLine(job).fields, 'job'),
         ...(takeover && { takeover }),

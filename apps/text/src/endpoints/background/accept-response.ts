@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { EventFeed } from '@gateway/jobs/events/event-feed';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { unstarted } from '@gateway/jobs/queue/cancel-job';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
@@ -18,8 +19,8 @@ import { NOTHING_HELD, type OpenedCall, waitingFor } from '../../call/request/te
 import { storesResponses, UNSTORED_HEADER } from '../../call/storing/store-response.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { isJsonObject } from '../../wire/raw-json.ts';
 import { prepareFor } from '../answer-call.ts';
+import { type BackgroundBody, backgroundBody, discardBody, jobBody } from './background-body.ts';
 import { ACCEPTED_EVENTS } from './recording-caller.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
 import { storeAccepted } from './store-background.ts';
@@ -29,6 +30,8 @@ export interface Acceptance {
   readonly responses: BackgroundResponses;
   readonly queue: Pick<JobQueue<'text.response'>, 'reserveSlot' | 'submit' | 'cancelSubmitted' | 'find'>;
   readonly feed: EventFeed;
+  /** Where the bodies of large requests wait. */
+  readonly uploads: UploadStore;
 }
 
 /** Whether a candidate's provider generates and keeps background responses itself. */
@@ -49,17 +52,17 @@ export const isDoneByProvider = ({ history }: OpenedCall, [best]: readonly Candi
 export async function acceptResponse(
   call: OpenedCall,
   candidates: readonly Candidate[],
-  { responses, queue, feed }: Acceptance,
+  { responses, queue, feed, uploads }: Acceptance,
 ): Promise<void> {
   const { context, request, caller, services } = call;
   if (call.history.storing !== 'wanted') throw notStored(request.stored);
-  const parsed = request.content.take();
-  if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
+  const read = backgroundBody(call);
+  const body = read instanceof Promise ? await read : read;
   const delivery = deliveryOf(call.caller)?.id ?? null;
   const jobId = delivery === null ? newJobId() : deliveredJobId(delivery);
   const id = responseIdOf(jobId);
-  const made = { id, jobId, body: parsed, queued: queuedFor(call, id, parsed) };
-  const access = { responses, queue };
+  const made = { id, jobId, body, queued: queuedFor(call, id, body) };
+  const access = { responses, queue, uploads };
   const before = delivery === null ? null : await acceptedBefore(call, access, made);
   const accepted = before ?? (await accept(call, access, { ...made, candidates }));
 
@@ -82,11 +85,12 @@ export async function acceptResponse(
 /** @throws {GatewayError} the reason of the best candidate, where none can get the request */
 async function refuseUnservable(
   call: OpenedCall,
-  text: string,
+  written: string | Buffer,
   candidates: readonly Candidate[],
 ): Promise<void> {
   const { endpoint, services } = call;
-  const request = await describeBody(endpoint, Buffer.from(text), services.maxJsonDepth, waitingFor(call));
+  const bytes = typeof written === 'string' ? Buffer.from(written) : written;
+  const request = await describeBody(endpoint, bytes, services.maxJsonDepth, waitingFor(call));
   const prepare = prepareFor({ ...call, ...NOTHING_HELD, reservation: null, request });
   let refusal: GatewayError | null = null;
   for (const candidate of candidates) {
@@ -120,43 +124,46 @@ async function acceptedBefore(
 interface NewResponse {
   readonly id: string;
   readonly jobId: string;
-  /** The caller's. */
-  readonly body: JsonObject;
+  readonly body: BackgroundBody;
   /** What the caller gets first. */
   readonly queued: JsonObject;
 }
 
-const queuedFor = ({ services, request, history }: OpenedCall, id: string, body: JsonObject): JsonObject => ({
+const queuedFor = (
+  { services, request, history }: OpenedCall,
+  id: string,
+  { echo }: BackgroundBody,
+): JsonObject => ({
   ...queuedResponse({
     id,
     createdAt: Math.floor(services.now() / 1000),
     model: request.model,
-    request: body,
+    echo,
   }),
   ...(history.continued?.kind === 'conversation' && history.continued.members),
 });
 
+type StoringAccess = Pick<Acceptance, 'responses' | 'queue' | 'uploads'>;
+
 /** Queues its job. Resolves to the response as its caller sees it. */
 async function accept(
   call: OpenedCall,
-  access: Pick<Acceptance, 'responses' | 'queue'>,
+  access: StoringAccess,
   { id, jobId, body, queued, candidates }: NewResponse & { readonly candidates: readonly Candidate[] },
 ): Promise<JsonObject> {
-  const { background: _, ...sent } = body;
-  const text = JSON.stringify({ ...sent, stream: true });
-  await refuseUnservable(call, text, candidates);
+  const written = body.written();
+  await refuseUnservable(call, written, candidates);
   await checkUnlocked(call);
   await using slot = await access.queue.reserveSlot('text.response', turnTaker(call.identity));
   const owner = { ...(await reserveForJob(call, jobId)), slot };
-  return await store(call, access, { id, text, body, queued, owner });
+  return await store(call, access, { id, written, body, queued, owner });
 }
 
 interface NewJob {
   readonly id: string;
   /** The body that the worker gets. */
-  readonly text: string;
-  /** The caller's. */
-  readonly body: JsonObject;
+  readonly written: string | Buffer;
+  readonly body: BackgroundBody;
   readonly queued: JsonObject;
   readonly owner: ReservedJob;
 }
@@ -167,8 +174,8 @@ interface NewJob {
  */
 async function store(
   call: OpenedCall,
-  { responses, queue }: Pick<Acceptance, 'responses' | 'queue'>,
-  { id, text, body, queued, owner }: NewJob,
+  { responses, queue, uploads }: StoringAccess,
+  { id, written, body, queued, owner }: NewJob,
 ): Promise<JsonObject> {
   const { identity, request, caller, services, history } = call;
   const keepsEvents = request.streamed;
@@ -178,7 +185,7 @@ async function store(
       responses.remove(id),
       services.conversations.remove({ owner: history.owner, kind: 'response', id }),
     ]);
-  const isKept = await storeAccepted(call, id, { accepted: queued, body });
+  const isKept = await storeAccepted(call, id, { accepted: queued, input: body.input });
   const accepted = isKept ? queued : { ...queued, store: false };
   try {
     await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
@@ -196,12 +203,14 @@ async function store(
     throw error;
   }
   const headers = storedHeaders(caller.headers);
+  const { model } = request;
   try {
-    await queue.submit(
-      'text.response',
-      { model: request.model, body: text, headers, identity, keepsEvents },
-      owner,
-    );
+    const sent = await jobBody(written, uploads);
+    const input = { model, ...sent, headers, identity, keepsEvents };
+    await queue.submit('text.response', input, owner).catch(async (error: unknown) => {
+      await discardBody(sent, uploads);
+      throw error;
+    });
   } catch (error) {
     await remove();
     throw error;

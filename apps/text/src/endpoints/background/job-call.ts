@@ -1,4 +1,5 @@
 import type { TextResponseInput } from '@gateway/contracts/jobs';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openRequest } from '@gateway/service-kit/request/request-context';
 import { modelFor } from '@gateway/upstream/model-for';
 import { findHistory } from '../../call/history/find-history.ts';
@@ -6,10 +7,12 @@ import { holdCall } from '../../call/open-call.ts';
 import { describeBody } from '../../call/request/read-text-request.ts';
 import type { TextCall, TextServices } from '../../call/request/text-call.ts';
 import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
+import { bytesOfJob } from './background-body.ts';
 import type { RecordingCaller } from './recording-caller.ts';
 
 interface JobOptions {
   readonly services: TextServices;
+  readonly uploads: Pick<UploadStore, 'pathOf'>;
   readonly caller: RecordingCaller;
   readonly requestId: string;
 }
@@ -22,11 +25,12 @@ const NO_DEADLINE = new AbortController().signal;
  * conversation that it goes on from, if any, until that is released.
  */
 export async function openJobCall(
-  { body, identity, model: name }: TextResponseInput,
-  { services, caller, requestId }: JobOptions,
+  { identity, model: name, ...input }: TextResponseInput,
+  { services, uploads, caller, requestId }: JobOptions,
 ): Promise<TextCall> {
   const waiting = { owner: identity.keyId };
-  const request = await describeBody(endpoint, Buffer.from(body), services.maxJsonDepth, waiting);
+  const bytes = await bytesOfJob(input, uploads);
+  const request = await describeBody(endpoint, bytes, services.maxJsonDepth, waiting);
   const protocols = [endpoint.protocol, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name, protocols, identity });
   const { context, close } = openRequest(caller.url, { requestId, identity, deadline: NO_DEADLINE });

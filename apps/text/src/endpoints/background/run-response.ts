@@ -3,6 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import type { TextResponseInput, TextResponseOutput } from '@gateway/contracts/jobs';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -27,14 +28,19 @@ import { openJobCall } from './job-call.ts';
 import { RecordingCaller } from './recording-caller.ts';
 import { responseIdOf } from './response-id.ts';
 
+interface WorkerAccess extends BackgroundAccess {
+  /** Where the bodies of large requests are. */
+  readonly uploads: Pick<UploadStore, 'pathOf'>;
+}
+
 /**
  * How a background response is generated: as for a caller who waits, who is the record of its events. A provider is
  * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
  */
-export const runResponse = (access: BackgroundAccess): JobProcessor<'text.response'> => ({
+export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'> => ({
   run: async (input, { jobId, requestId, signal, consumed, account }) => {
     const id = responseIdOf(jobId);
-    const { services, responses } = access;
+    const { services, responses, uploads } = access;
     let call: TextCall | null = null;
     let leave = () => undefined;
     consumed(null);
@@ -44,7 +50,7 @@ export const runResponse = (access: BackgroundAccess): JobProcessor<'text.respon
       const caller = callerOf(access, input, { jobId, accepted });
       leave = () => void caller.leave();
       signal.addEventListener('abort', leave, { once: true });
-      call = await openJobCall(input, { services, caller, requestId });
+      call = await openJobCall(input, { services, uploads, caller, requestId });
       const candidates = candidatesFor(call);
       signal.throwIfAborted();
       if (!(await responses.begin(id))) throw notStarted();

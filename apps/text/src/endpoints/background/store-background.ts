@@ -1,9 +1,10 @@
 import type { BackgroundResponse } from '../../background/background-responses.ts';
 import type { OpenedCall, TextServices } from '../../call/request/text-call.ts';
 import { putResponse } from '../../call/storing/put-response.ts';
-import { dataOf, inputItems } from '../../stored/response-record.ts';
+import { dataOf } from '../../stored/response-record.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
 import { completeStored, findOwned, type Made } from '../stored/read-stored.ts';
+import type { BackgroundBody } from './background-body.ts';
 
 /**
  * Stores a background response when it is accepted: its input can be listed, and continuing it too early is refused.
@@ -12,7 +13,7 @@ import { completeStored, findOwned, type Made } from '../stored/read-stored.ts';
 export async function storeAccepted(
   call: OpenedCall,
   id: string,
-  { accepted, body }: { readonly accepted: JsonObject; readonly body: JsonObject },
+  { accepted, input }: { readonly accepted: JsonObject } & Pick<BackgroundBody, 'input'>,
 ): Promise<boolean> {
   const { history, identity, request } = call;
   if (!history.isWhole) return false;
@@ -23,7 +24,7 @@ export async function storeAccepted(
     id,
     // The worker adds it, when it has taken the conversation.
     after: null,
-    input: inputItems(body, history.items),
+    input: await input(),
     output: [],
     data: dataOf(accepted, origin),
   });

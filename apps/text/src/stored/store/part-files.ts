@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AssetStore } from '@gateway/assets/asset-store';
-import { isLarge } from '../../large/shared-bytes.ts';
+import { gatherShared, isLarge } from '../../large/shared-bytes.ts';
 
 /** The storage of what is too large for Redis; every replica reaches it. */
 export interface PartFiles {
@@ -24,13 +24,7 @@ export const partFilesIn = (assets: Pick<AssetStore, 'put' | 'open' | 'delete'>)
     if (asset === undefined) return null;
     // The garbage collector does not count shared memory, so only what goes to a thread anyway lies there.
     if (!isLarge(asset.sizeBytes)) return asset.bytes();
-    const bytes = Buffer.from(new SharedArrayBuffer(asset.sizeBytes));
-    let at = 0;
-    for await (const chunk of asset.stream()) {
-      bytes.set(chunk, at);
-      at += chunk.length;
-    }
-    return bytes;
+    return gatherShared(asset.sizeBytes, asset.stream());
   },
   remove: (name) => assets.delete(name),
 });

@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { inThread } from '../../large/in-thread.ts';
 import type { MaybePromise } from '../../large/maybe-promise.ts';
-import { isLarge } from '../../large/shared-bytes.ts';
+import { isLarge, sharedText } from '../../large/shared-bytes.ts';
 import { type ItemJson, typeNamedIn } from './item-json.ts';
 
 /** An item to keep: its JSON, and the id by which a later request may name it. */
@@ -65,20 +66,31 @@ export function windowNodes(start: WindowStart, items: readonly NewItem[]): Mayb
   const window = new GrowingWindow(start);
   // Characters are not more than bytes, and cost nothing to count.
   const isMuch = isLarge(items.reduce((sum, { json }) => sum + json.length, 0));
-  return isMuch ? inTurns(window, items) : items.map((item) => window.add(item));
+  return isMuch ? inTurns(window, start.owner, items) : items.map((item) => window.add(item));
 }
 
-async function inTurns(window: GrowingWindow, items: readonly NewItem[]): Promise<WindowNode[]> {
+async function inTurns(
+  window: GrowingWindow,
+  owner: string,
+  items: readonly NewItem[],
+): Promise<WindowNode[]> {
   const nodes: WindowNode[] = [];
   let characters = 0;
   for (const item of items) {
-    nodes.push(window.add(item));
+    const isUnhashed = item.digest === undefined && isLarge(item.json.length);
+    nodes.push(window.add(isUnhashed ? await hashed(owner, item) : item));
     characters += item.json.length;
     if (!isLarge(characters)) continue;
     characters = 0;
     await setImmediate();
   }
   return nodes;
+}
+
+/** A single item that is too large for the event loop. */
+async function hashed(owner: string, item: NewItem): Promise<NewItem> {
+  const json = typeof item.json === 'string' ? sharedText(item.json) : item.json;
+  return { ...item, json, digest: await inThread('digest', { owner, bytes: json }, { owner }) };
 }
 
 /** Adds one item after the other. */

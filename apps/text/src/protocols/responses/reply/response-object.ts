@@ -98,12 +98,12 @@ interface QueuedResponse {
   readonly id: string;
   readonly createdAt: number;
   readonly model: string;
-  /** The caller's. */
-  readonly request: JsonObject;
+  /** The members of its request that it repeats. */
+  readonly echo: JsonObject;
 }
 
 /** A background response that nobody has begun. */
-export const queuedResponse = ({ id, createdAt, model, request }: QueuedResponse): JsonObject =>
+export const queuedResponse = ({ id, createdAt, model, echo }: QueuedResponse): JsonObject =>
   responseObject(
     {
       id,
@@ -116,5 +116,5 @@ export const queuedResponse = ({ id, createdAt, model, request }: QueuedResponse
       usage: null,
       serviceTier: undefined,
     },
-    { plan: { model, echo: echoOf(request) } },
+    { plan: { model, echo } },
   );
