@@ -345,3 +345,54 @@ test('many answers count on a limit on tokens; input of unknown size does when i
   await recorded();
   expect((await send('/v1/responses', body, [limited])).status).toBe(429);
 });
+
+const SEARCH_BLOCKS = ['srvtoolu_1', 'srvtoolu_2', 'srvtoolu_3'].flatMap((id) => [
+  { type: 'server_tool_use', id, name: 'web_search', input: { query: 'whales' } },
+  {
+    type: 'web_search_tool_result',
+    tool_use_id: id,
+    content: id === 'srvtoolu_3' ? { type: 'web_search_tool_result_error', error_code: 'unavailable' } : [],
+  },
+]);
+const searchedMessage = (counts: object, text: string) => ({
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' },
+  content: [...SEARCH_BLOCKS, { type: 'text', text }],
+  usage: { input_tokens: 10, output_tokens: 10, ...counts },
+});
+const searchedStream = ({ content, usage, stop_reason, ...message }: ReturnType<typeof searchedMessage>) =>
+  [
+    { type: 'message_start', message: { ...message, content: [], usage } },
+    ...content.flatMap((content_block, index) => [
+      { type: 'content_block_start', index, content_block },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason }, usage },
+    { type: 'message_stop' },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+
+test.for(
+  (['messages', 'responses'] as const).flatMap((caller) =>
+    ([false, true, 'large'] as const).flatMap((stream) =>
+      [
+        { says: 'nothing of them', counts: {}, searches: 2 },
+        { says: 'null', counts: { server_tool_use: null }, searches: 2 },
+        { says: 'another count', counts: { server_tool_use: { web_search_requests: 1 } }, searches: 1 },
+      ].map((one) => ({ caller, stream, ...one })),
+    ),
+  ),
+)(
+  '$caller over messages, streamed: $stream: searches that an answer shows are charged where its usage says $says: $searches',
+  async ({ caller, stream, counts, searches }) => {
+    const message = searchedMessage(counts, stream === 'large' ? 'word '.repeat(5000) : 'Whales.');
+    stack.first.script(stream === true ? { sse: searchedStream(message) } : { json: message });
+    const tools =
+      caller === 'messages'
+        ? [{ type: 'web_search_20250305', name: 'web_search' }]
+        : [{ type: 'web_search' }];
+    const body = requestOf(caller, 'searching', 'Look.', { stream: stream === true, tools });
+    await (await send(PATHS[caller], body)).text();
+    expect((await recorded()).consumption.toolCalls).toEqual({ web_search: searches });
+  },
+);

@@ -38,7 +38,9 @@ import { RepeatedCallIds } from './repeated-call-ids.ts';
 /** What a whole reply consumed. `parsed` has every member of it. */
 export function consumedByWhole(call: TextCall, whole: JsonObject, parsed: () => JsonObject): Consumed {
   const { endpoint } = call;
-  const usage = PROTOCOLS[endpoint.protocol].readUsage(whole);
+  // What a large message shows of its provider's tools is in its content, which is not read of every reply.
+  const usesTools = call.request.builtInTools.length > 0;
+  const usage = PROTOCOLS[endpoint.protocol].readUsage(usesTools ? parsed() : whole);
   if (!isGenerated(endpoint) || (usage === null && isUnderWay(endpoint, whole))) return NOTHING_KNOWN;
   return consumedOf(
     knownUsage(

@@ -11,6 +11,7 @@ import type { StreamStep } from '../wire/stream/step.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
+import { toolBlocksIn } from '../wire/tool-calls.ts';
 import type { Usage } from '../wire/usage.ts';
 import { decodeChatReply } from './chat/reply/decode-reply.ts';
 import { encodeChatReply } from './chat/reply/encode-reply.ts';
@@ -102,7 +103,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     createStreamReader: createMessagesStreamReader,
     createEventCollector: createMessageCollector,
     replyFrames: messageFrames,
-    readUsage: ({ usage }) => readMessagesUsage(usage),
+    readUsage: ({ usage, content }) => readMessagesUsage(usage, toolBlocksIn(content)),
     keepAliveFrame: PING_FRAME,
   },
   chat: {

@@ -3,9 +3,12 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { reportDropped } from '../call/accounting/call-log.ts';
 import { type FurtherRequests, furtherRequests } from '../call/accounting/further-requests.ts';
+import type { ReplyOutcome } from '../call/accounting/outcome.ts';
+import { consumedByDiscarded } from '../call/attempts/discarded-reply.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
+import { checkWholeReply } from '../call/attempts/whole-body.ts';
 import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { isStrict } from '../call/request/request-head.ts';
@@ -23,6 +26,7 @@ import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
@@ -49,9 +53,13 @@ export const prepareTranslation = (
           context.line.upstreamProtocol = plan.target.protocol;
           reportDropped(call, plan.target.protocol, dropped);
           const further = plan.mayPause ? furtherRequests(call) : null;
-          const goOn = continuing(call, candidate, further && { body, further });
-          const answered = relayAnswer({ call, reply, plan, goOn, head: translatedHead(reply, context) });
-          return further === null ? answered : answered.finally(further.release);
+          const head = translatedHead(reply, context);
+          if (further === null) return relayAnswer({ call, reply, plan, goOn: neverPauses, head });
+          const discarded: Usage[] = [];
+          const goOn = continuing(call, candidate, { body, further, discarded });
+          return relayAnswer({ call, reply, plan, goOn, head })
+            .then((outcome) => withDiscarded(outcome, discarded))
+            .finally(further.release);
         },
       };
     }),
@@ -123,16 +131,20 @@ const upstreamRequest = (
   body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
+const neverPauses = () => Promise.reject(new Error('an answer that was not to pause'));
+
+interface FirstRequest {
+  readonly body: WrittenBody;
+  readonly further: FurtherRequests;
+  /** Gets what replies have used that are no answers. */
+  readonly discarded: Usage[];
+}
+
 /** Requests the rest of an answer from the same upstream each time it pauses, as far as budgets cover it. */
-function continuing(
-  call: TextCall,
-  candidate: Candidate,
-  first: { readonly body: WrittenBody; readonly further: FurtherRequests } | null,
-): Answer['goOn'] {
+function continuing(call: TextCall, candidate: Candidate, first: FirstRequest): Answer['goOn'] {
   const { context, services, endpoint, request } = call;
-  let body = first?.body;
+  let { body } = first;
   return async (content) => {
-    if (body === undefined || first === null) throw new Error('an answer that was not to pause');
     if (!(await first.further.reserve())) return null;
     const next = await continued(call, body, content);
     body = next;
@@ -141,9 +153,19 @@ function continuing(
       request: () => upstreamRequest(call, candidate, next),
       dialect: endpoint.dialect,
       streamed: request.streamed,
+      checkOutput: checkWholeReply,
+      onDiscarded: (reply) => {
+        const { usage } = consumedByDiscarded(call, reply);
+        if (usage !== null) first.discarded.push(usage);
+      },
     });
   };
 }
+
+const withDiscarded = (outcome: ReplyOutcome, discarded: readonly Usage[]): ReplyOutcome =>
+  discarded.length === 0
+    ? outcome
+    : { ...outcome, usage: discarded.reduce(addUsage, outcome.usage ?? NO_USAGE) };
 
 async function continued(
   call: TextCall,

@@ -126,3 +126,10 @@ export class ToolBlockCounter {
     return counts;
   }
 }
+
+/** The calls of the provider's tools that the content of a message shows. */
+export function toolBlocksIn(content: unknown): ToolCalls {
+  const counter = new ToolBlockCounter();
+  for (const block of Array.isArray(content) ? content : []) counter.add(block);
+  return counter.counts;
+}

@@ -142,4 +142,5 @@ test('a result that comes although the job was cancelled is kept', async () => {
   await began.promise;
   await handle.cancel();
   expect(await handle.result(staying)).toEqual(images);
+  expect(await queue.find(handle.id, owner.keyId)).toMatchObject({ status: 'completed', error: null });
 });

@@ -27,8 +27,9 @@ export type FindJob = (jobId: string) => Promise<FoundJob | undefined>;
 export function createJobFinder({ redis, queues, files, results }: FinderOptions): FindJob {
   const findStored = async (jobId: string): Promise<JobRecord | undefined> => {
     const [cancelled, ended] = await redis.mget(cancelledKey(jobId), endedKey(jobId));
-    if (cancelled) return JobRecord.parse(JSON.parse(cancelled));
-    return ended ? readEnded(ended, files) : undefined;
+    // A job that is cancelled while it runs may end with a result all the same.
+    if (ended) return readEnded(ended, files);
+    return cancelled ? JobRecord.parse(JSON.parse(cancelled)) : undefined;
   };
 
   const findRecord = async (jobId: string): Promise<JobRecord | undefined> => {

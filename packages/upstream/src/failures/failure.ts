@@ -1,7 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
 import type { Trouble } from '../health/causes/causes.ts';
 import { type FailureKind, failureRule } from './failure-rules.ts';
+
+/** What had come of a 2xx reply that is no answer. */
+export interface DiscardedReply {
+  readonly candidate: Candidate;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+}
 
 /** Why an attempt got no reply. */
 export interface Failure {
@@ -16,6 +24,8 @@ export interface Failure {
   readonly cause?: unknown;
   /** The trouble of the provider that it shows; absent: none, so it does not count for a cooldown. */
   readonly trouble?: Trouble;
+  /** Absent: nothing had come. */
+  readonly discarded?: DiscardedReply;
 }
 
 /** The error that a caller sees for a failure. */

@@ -7,7 +7,7 @@ import {
   noAnswerFailure,
   timeoutFailure,
 } from '../failures/exchange-failure.ts';
-import { type Failure, failureError } from '../failures/failure.ts';
+import { type DiscardedReply, type Failure, failureError } from '../failures/failure.ts';
 import { type FailureKind, failureRule } from '../failures/failure-rules.ts';
 import { MAX_CHECKED_BYTES, ReplyStart } from '../first-output/reply-start.ts';
 import type { AttemptResult } from '../health/targets/target-health.ts';
@@ -249,6 +249,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { phase } = this.#state;
     if (phase === 'over') return;
     const wasOpen = phase === 'open';
+    const discarded = phase === 'checking' ? this.#discarded() : null;
     this.#end({ phase: 'over', unjudged: wasOpen && how === 'cancelled' ? how : null });
     this.#controller?.abort(new Error('the exchange is over'));
     if (wasOpen) {
@@ -257,8 +258,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.body.fail(failureError(failure), how === 'broken' ? 'after what is waiting' : 'at once');
     } else {
       this.#report('first output', outcomeOf(failure));
-      this.#answer.resolve(failure);
+      this.#answer.resolve(discarded === null ? failure : { ...failure, discarded });
     }
+  }
+
+  /** What its consumer does not get, for what it says of its cost; null for nothing. */
+  #discarded(): DiscardedReply | null {
+    const { body, headers } = this;
+    if (body.waitingBytes === 0) return null;
+    return { candidate: this.#options.candidate, headers, bytes: body.peek() };
   }
 
   #report(stage: AttemptResult['stage'], outcome: AttemptResult['outcome']): void {

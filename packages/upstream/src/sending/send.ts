@@ -3,7 +3,7 @@ import type { Candidate } from '../candidate.ts';
 import type { Accounts } from '../choosing/accounts.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
 import type { SlotWait } from '../choosing/wait-for-slot.ts';
-import { failureError } from '../failures/failure.ts';
+import { type DiscardedReply, failureError } from '../failures/failure.ts';
 import { failureRule } from '../failures/failure-rules.ts';
 import { checkFirstOutput, type OutputCheck } from '../first-output/check-first-output.ts';
 import type { ChannelHealth } from '../health/channel-health.ts';
@@ -60,6 +60,8 @@ export interface SendOptions {
   readonly holdsStart?: boolean;
   /** Whether a second candidate may be called beside a late one, by the model's `hedge`: the input is then billed twice. */
   readonly mayHedge?: boolean;
+  /** Called for a 2xx reply that failed before its first output, with its failure: its provider may bill it all the same. */
+  readonly onDiscarded?: (reply: DiscardedReply, error: GatewayError) => void;
   /** Called for every attempt as soon as it has its first output or has failed; `all` includes it, and is kept current. */
   readonly onAttempt?: (attempt: Attempt, all: readonly Attempt[]) => void;
 }
@@ -180,6 +182,7 @@ async function sendInTurn(
       progress.record({ turn, outcome, isHedge, status, durationMs, detail: failure?.detail ?? null });
       if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);
       if (outcome === 'overtaken') return null;
+      if (failure?.discarded !== undefined) options.onDiscarded?.(failure.discarded, failureError(failure));
       if (failure === null) {
         if (streamed) loads.addFirstOutput(candidate, exchange.firstOutputAt - exchange.startedAt);
         const { attempts } = progress;

@@ -19,7 +19,7 @@ export interface Part {
  * input, if the upstream may have worked on it.
  */
 export function consumedByPart(call: TextCall, { usage, outputLength }: Part, error: unknown): Consumed {
-  const isReported = usage !== null && (usage.reported || callsOf(usage) !== null);
+  const isReported = usage !== null && (isSome(usage) || callsOf(usage) !== null);
   if (!isReported && outputLength === 0 && !isBilled(error)) return NOTHING_KNOWN;
   return consumedOf(
     knownUsage(
@@ -29,6 +29,10 @@ export function consumedByPart(call: TextCall, { usage, outputLength }: Part, er
     ),
   );
 }
+
+/** A report of zeros beside nothing is true. */
+const isSome = ({ reported, inputTokens, outputTokens, audioMs = 0 }: Usage): boolean =>
+  reported && inputTokens + outputTokens + audioMs > 0;
 
 /** Whether an upstream may bill what ended with this error. */
 export const isBilled = (error: unknown): boolean => error instanceof GatewayError && mayBeBilled(error.code);

@@ -57,6 +57,16 @@ export function logConsumed(
   services.metrics.tokens(reply.candidate.channel.name, usage);
 }
 
+/** The same for a reply that failed before its caller got any of it: the line is for the one that answers. */
+export function logDiscarded(
+  { context, services }: TextCall,
+  { candidate }: Pick<Reply, 'candidate'>,
+  { usage, estimated }: Consumed,
+): void {
+  if (estimated) context.line.usageEstimated = true;
+  if (usage !== null) services.metrics.tokens(candidate.channel.name, usage);
+}
+
 /** `web_search=2 file_search=1` */
 const shownCalls = (calls: ToolCalls): string =>
   Object.entries(calls)

@@ -5,9 +5,11 @@ import { createWaitingCaller } from '@gateway/model-service/stream/waiting-calle
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Attempt, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { keepAliveFrame, PROTOCOLS } from '../../protocols/protocols.ts';
-import { logAttempt, logReply } from '../accounting/call-log.ts';
+import { isBilled } from '../accounting/broken-answer.ts';
+import { logAttempt, logDiscarded, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
+import { consumedByDiscarded } from './discarded-reply.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
 import { eventStreamHead } from './reply-head.ts';
 import { sendError } from './send.ts';
@@ -54,11 +56,18 @@ export async function attemptCandidates(
   const prepared = new Map<Candidate, PreparedAttempt>();
   let attempts: readonly Attempt[] = [];
   const read: ReadReply[] = [];
+  /** Whether the last of them is of the last attempt. */
+  let isLastRead = false;
 
   const note = (candidate: Candidate, made: PreparedAttempt | GatewayError) => {
     if (made instanceof GatewayError) return made;
     prepared.set(candidate, made);
+    isLastRead = false;
     return made.request;
+  };
+  const take = (outcome: ReplyOutcome, candidate: Candidate) => {
+    isLastRead = true;
+    read.push({ outcome, candidate });
   };
   const end = (outcome: ReplyOutcome, candidate: Candidate | null): CallOutcome => {
     waiting.end();
@@ -91,7 +100,7 @@ export async function attemptCandidates(
         if (answering === undefined) throw new Error('a reply to a request that was not prepared');
         const outcome = await answering.receive(reply);
         if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
-        read.push({ outcome, candidate: reply.candidate });
+        take(outcome, reply.candidate);
         return unreadable(call, outcome);
       },
       dialect: endpoint.dialect,
@@ -101,6 +110,12 @@ export async function attemptCandidates(
       checkOutput: checkWholeReply,
       holdsStart,
       mayHedge,
+      onDiscarded: (reply, error) => {
+        const consumed = consumedByDiscarded(call, reply);
+        if (consumed.usage === null) return;
+        logDiscarded(call, reply, consumed);
+        take({ ...failedWith(error), ...consumed }, reply.candidate);
+      },
       onAttempt: (attempt, all) => {
         attempts = all;
         logAttempt(context, attempt, all.length);
@@ -108,15 +123,18 @@ export async function attemptCandidates(
     });
   } catch (caught) {
     showAttempts(attempts, context, caller);
-    const { outcome, candidate } = read.pop() ?? { outcome: failedWith(undefined), candidate: null };
-    return end({ ...outcome, thrown: sendError(context, caught) }, candidate);
+    const thrown = sendError(context, caught);
+    // Of an attempt that may be billed and has shown nothing, its input is charged beside what the earlier ones have used.
+    const own = isLastRead || !isBilled(thrown) ? read.pop() : undefined;
+    const { outcome, candidate } = own ?? { outcome: failedWith(undefined), candidate: null };
+    return end({ ...outcome, thrown }, candidate);
   }
   const answer = read.pop();
   if (answer === undefined) throw new Error('a reply that was not read');
   return end(answer.outcome, answer.candidate);
 }
 
-/** A reply that was read for the caller. */
+/** A reply that was read, for the caller or for what it has used. */
 interface ReadReply {
   readonly outcome: ReplyOutcome;
   readonly candidate: Candidate;

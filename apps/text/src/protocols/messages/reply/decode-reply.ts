@@ -4,6 +4,7 @@ import type { Reply } from '../../../neutral/reply/reply.ts';
 import type { Target } from '../../../neutral/target.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
 import { readUpstream } from '../../../wire/read-upstream.ts';
+import { toolBlocksIn } from '../../../wire/tool-calls.ts';
 import { NO_USAGE } from '../../../wire/usage.ts';
 import { decodeCitation } from './citations.ts';
 import { decodeFinish } from './finish-reason.ts';
@@ -18,7 +19,7 @@ export function decodeMessagesReply(body: unknown, target: Target): Reply {
   return {
     parts: reply.content.flatMap((block) => decodeBlock(block, searches, target) ?? []),
     finish: decodeFinish(reply, { calls: reply.content.some(({ type }) => type === 'tool_use') }),
-    usage: readUsage(reply.usage) ?? NO_USAGE,
+    usage: readUsage(reply.usage, toolBlocksIn(reply.content)) ?? NO_USAGE,
     ...(tier && { serviceTier: tier }),
   };
 }

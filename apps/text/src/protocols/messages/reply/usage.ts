@@ -5,23 +5,27 @@ import type { AnswerPlan } from '../../../neutral/target.ts';
 import type { JsonObject } from '../../../wire/json-object.ts';
 import { mergedCounters } from '../../../wire/merged-counters.ts';
 import { isJsonObject } from '../../../wire/raw-json.ts';
-import { OPENED_PAGE } from '../../../wire/tool-calls.ts';
+import { NO_CALLS, OPENED_PAGE } from '../../../wire/tool-calls.ts';
 import { addUsage, atTier, laterUsage, type Usage } from '../../../wire/usage.ts';
 import { MESSAGES_PLACES, readReport, usageOfCalls } from '../../../wire/usage-places.ts';
 
 /**
  * The usage that the `usage` object of a message reports; null where it reports none. `input_tokens` excludes what was read from
  * and written to the cache; the neutral number includes it.
+ *
+ * @param calls those of the provider's tools that the message shows: they count where the object says nothing of their tool
  */
-export function readUsage(usage: unknown): Usage | null {
-  if (!isJsonObject(usage)) return null;
-  const answered = readReport(usage, MESSAGES_PLACES, { excludesCache: true });
+export function readUsage(usage: unknown, calls: ToolCalls = NO_CALLS): Usage | null {
+  if (!isJsonObject(usage)) return usageOfCalls(calls);
+  const answered = readReport(usage, MESSAGES_PLACES, { excludesCache: true, calls });
   return Array.isArray(usage.iterations) ? withCompactions(answered, usage.iterations) : answered;
 }
 
 /** The same with the tier that the object names; the fast mode has prices of its own, as a tier has. */
-export const readUsageAtTier = (usage: unknown): Usage | null =>
-  isJsonObject(usage) ? atTier(readUsage(usage), usage.speed === 'fast' ? 'fast' : usage.service_tier) : null;
+export const readUsageAtTier = (usage: unknown, calls?: ToolCalls): Usage | null => {
+  const used = readUsage(usage, calls);
+  return isJsonObject(usage) ? atTier(used, usage.speed === 'fast' ? 'fast' : usage.service_tier) : used;
+};
 
 /** What a message that may go on has used: calls of the provider's tools that it shows count before a report does. */
 export const usageSoFar = (reported: Usage | null, seen: ToolCalls): Usage | null =>

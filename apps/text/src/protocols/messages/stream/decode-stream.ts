@@ -116,6 +116,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
         yield { type: 'ping' };
         break;
       case 'error':
+        this.#count(event.usage);
         this.#ended = true;
         yield {
           type: 'error',
@@ -164,7 +165,8 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
     if (finish.reason !== 'pause' || this.#parts.contended)
       for (const id of this.#openSearches) yield* this.#endSearch(id, { type: 'web_search_tool_result' });
     this.#ended = true;
-    yield { type: 'finish', finish, usage: this.#usage, serviceTier: this.#tier };
+    const usage = readUsage(this.#reported, this.#calls.counts) ?? NO_USAGE;
+    yield { type: 'finish', finish, usage, serviceTier: this.#tier };
   }
 
   *#begin(block: BlockStart, given: number | undefined): Generator<StreamEvent> {

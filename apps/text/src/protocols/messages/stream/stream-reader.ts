@@ -68,6 +68,7 @@ export function createMessagesStreamReader(): StreamReader {
       ended = true;
     },
     error: (event) => {
+      usage = mergeUsage(usage, event.usage);
       ended = true;
       reportedFailure = errorTypeOf(event) ?? 'error';
     },
@@ -106,8 +107,8 @@ export function createMessagesStreamReader(): StreamReader {
       return id;
     },
     get usage() {
-      const reported = readUsageAtTier(usage);
-      return stopped ? reported : usageSoFar(reported, calls.counts);
+      const { counts } = calls;
+      return stopped ? readUsageAtTier(usage, counts) : usageSoFar(readUsageAtTier(usage), counts);
     },
     get outputLength() {
       return outputLength;
