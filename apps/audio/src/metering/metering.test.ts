@@ -172,6 +172,27 @@ test.for([
   },
 );
 
+const [BEGUN, USED] = [
+  { json: { text: 'Hello there.' }, cutAfter: 1 },
+  { usage: { type: 'duration', seconds: 20 } },
+];
+const FAILED = { error: { message: 'No.', type: 'server_error' } };
+test.for([
+  ['is cut, by its recording', BEGUN, 12],
+  ['is an error that reports nothing, not at all', { json: FAILED }, 0],
+  ['is an error, by what it reports', { json: { ...FAILED, ...USED } }, 20],
+] as const)(
+  'a reply that is no transcript is charged beside the one that is: one that %s',
+  async ([, script, seconds]) => {
+    audio.simulator.script(script);
+    expect((await transcribe(11.4)).status).toBe(200);
+    expect(audio.simulator.requests).toHaveLength(2);
+    const [answered] = await audio.accounted(keyId, 1);
+    expect(answered).toMatchObject({ outcome: 'ok', consumption: { audioMs: (seconds + 12) * 1000 } });
+    expect(answered?.costMicroUsd).toBe((seconds + 12) * 100);
+  },
+);
+
 test('seconds of audio that were not used are free again at once', async () => {
   const limited = [account({ limits: { audioSecondsPerMinute: 6 } })];
   await transcribe(6, { prompt: '[[simulate content-policy]]' }, limited);

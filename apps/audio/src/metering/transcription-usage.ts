@@ -1,4 +1,5 @@
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
+import { isObject, jsonIn } from '@gateway/contracts/json/json-object';
 import type { Price } from '@gateway/contracts/models/price';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
@@ -7,6 +8,8 @@ import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
+import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { z } from 'zod';
 import { paysTokens } from './speech-usage.ts';
 
@@ -26,7 +29,7 @@ const Reported = z
     seconds: reportedCount(report.seconds) || reportedCount(report.prompt_audio_seconds),
   }));
 
-type Recording = Pick<TranscriptionInput, 'file' | 'fields' | 'durationSeconds'>;
+export type Recording = Pick<TranscriptionInput, 'file' | 'fields' | 'durationSeconds'>;
 
 /** Providers bill whole seconds, each one that has begun. */
 const billedMs = (seconds: number): number => Math.ceil(seconds) * 1000;
@@ -82,4 +85,35 @@ export function usageOfTranscription(options: Transcribed): ConsumedUsage {
     costMicroUsd: price && costMicroUsd(price, consumption),
     detail: { ...detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
   };
+}
+
+/**
+ * What a reply has used that was no transcript: what it reports; all of the recording where it was one that breaks off; null for an
+ * error that reports nothing.
+ */
+export function usageOfDiscarded(
+  price: Price | null,
+  recording: Recording,
+  { candidate, headers, bytes }: DiscardedReply,
+): ConsumedUsage | null {
+  const told = { channel: candidate.channel.name, attempts: 1 };
+  const text = bytes.toString();
+  const body = jsonIn(text);
+  const reported = isObject(body) ? Reported.parse(body.usage) : null;
+  if (reported !== null && reported.inputTokens + reported.outputTokens + reported.seconds > 0) {
+    const { seconds, ...tokens } = reported;
+    const consumption = { ...NOTHING_CONSUMED, ...tokens, audioMs: billedMs(seconds) };
+    return {
+      ...told,
+      consumption,
+      estimated: false,
+      costMicroUsd: price && costMicroUsd(price, consumption),
+    };
+  }
+  const type = headers['content-type'] ?? '';
+  const hasBegun = type.startsWith('application/json')
+    ? text.trimStart().startsWith('{')
+    : type.startsWith('text/plain');
+  if (!hasBegun || reportsFailure(body)) return null;
+  return { ...estimateTranscription(price, recording), ...told };
 }

@@ -6,13 +6,18 @@ import {
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
 import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { modelOfJob } from '@gateway/upstream/model-for';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
-import { estimateTranscription, usageOfTranscription } from '../metering/transcription-usage.ts';
+import {
+  estimateTranscription,
+  usageOfDiscarded,
+  usageOfTranscription,
+} from '../metering/transcription-usage.ts';
 import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
 import {
@@ -46,7 +51,7 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
 async function makeTranscript(
   options: TranscribeOptions,
   input: TranscriptionInput,
-  context: TranscriptionContext,
+  context: Omit<TranscriptionContext, 'onDiscarded'>,
 ): Promise<TranscriptionOutput> {
   const { upstream } = options;
   const model = modelOfJob(upstream, input.model);
@@ -55,10 +60,19 @@ async function makeTranscript(
   const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };
   const candidates = plans.candidates.filter((candidate) => fits(plans.boundsOf(candidate), recording));
   const streams = input.stream && STREAMED_FORMATS.includes(wanted);
+  const discarded = createDiscardedUsage(context.consumed);
+  const counted: TranscriptionContext = {
+    ...context,
+    consumed: (usage) => context.consumed(usage && discarded.with(usage)),
+    onDiscarded: (recorded, reply) => {
+      const usage = usageOfDiscarded(model.price, recorded, reply);
+      if (usage !== null) discarded.add(usage);
+    },
+  };
   const done =
     candidates.length > 0
-      ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, context)
-      : await transcribeParts(options, { input, model, plans, wanted, streams }, context);
+      ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, counted)
+      : await transcribeParts(options, { input, model, plans, wanted, streams }, counted);
   const { received, requested, channel, attempts, attemptList } = done;
   const answer = answerOf(received, { model, requested, wanted });
   if (streams && !done.isEmitted)
@@ -70,15 +84,17 @@ async function makeTranscript(
 
   const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
   const { price } = model;
-  const usage = usageOfTranscription({
-    price,
-    recording: input,
-    reported: answer.usage,
-    durationSeconds: done.billedSeconds ?? durationSeconds,
-    channel,
-    attempts,
-    detail: done.detail,
-  });
+  const usage = discarded.with(
+    usageOfTranscription({
+      price,
+      recording: input,
+      reported: answer.usage,
+      durationSeconds: done.billedSeconds ?? durationSeconds,
+      channel,
+      attempts,
+      detail: done.detail,
+    }),
+  );
   context.consumed(usage);
   const { costMicroUsd } = usage;
   return {
@@ -101,11 +117,14 @@ interface WholeFile {
 async function transcribeWhole(
   { upstream, uploads }: TranscribeOptions,
   { input, model, plans }: WholeFile,
-  { signal, emit, consumed, onAttempt }: TranscriptionContext,
+  { signal, emit, consumed, onAttempt, onDiscarded }: TranscriptionContext,
 ): Promise<Transcription> {
   const path = uploads.pathOf(input.file.uploadId);
   const { candidates, of: planOf } = plans;
-  const reply = await requestTranscript({ upstream, candidates, planOf, input, path, signal, onAttempt });
+  const reply = await requestTranscript({
+    ...{ upstream, candidates, planOf, input, path, signal, onAttempt },
+    onDiscarded: (discarded) => onDiscarded(input, discarded),
+  });
   const channel = reply.candidate.channel.name;
   const attempts = reply.attempts.length;
   const { dropped } = reply;

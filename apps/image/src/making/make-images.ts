@@ -3,6 +3,7 @@ import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@ga
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/worker/job-processor';
+import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
@@ -13,7 +14,7 @@ import { modelOfJob } from '@gateway/upstream/model-for';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { streamingCandidates } from '../families/rules-for.ts';
-import { estimateImages, orderOfJob, usageOfImages } from '../metering/image-order.ts';
+import { estimateImages, orderOfJob, usageOfDiscarded, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
 import { createImageCollector, paidFor } from './reply/image-collector.ts';
@@ -69,8 +70,10 @@ interface MakeOptions {
 }
 
 /** What was made is charged even if it is then lost on its way into the store. */
-async function make({ maker, input, model, prepare, job }: MakeOptions): Promise<ImageOutput> {
+async function make({ maker, input, model, prepare, job: made }: MakeOptions): Promise<ImageOutput> {
   const { upstream } = maker;
+  const discarded = createDiscardedUsage(made.consumed);
+  const job: Job = { ...made, consumed: (usage) => made.consumed(usage && discarded.with(usage)) };
   const order = orderOfJob(input);
   const { reply, dropped } = await requestImages({
     upstream,
@@ -81,6 +84,10 @@ async function make({ maker, input, model, prepare, job }: MakeOptions): Promise
     streamed: input.stream ?? false,
     signal: job.signal,
     onAttempt: job.onAttempt,
+    onDiscarded: (reply) => {
+      const usage = usageOfDiscarded(model.price, reply);
+      if (usage !== null) discarded.add(usage);
+    },
   });
   const requested = requestedOf(reply, dropped, input.stream ?? false);
   job.consumed({ ...estimateImages(model, order), ...requested });

@@ -1,4 +1,5 @@
 import type { ImageEditInput, ImageGenerationInput } from '@gateway/contracts/jobs';
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Price } from '@gateway/contracts/models/price';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
@@ -8,6 +9,7 @@ import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
 import { z } from 'zod';
 import { formValues } from '../form/edit-form.ts';
 import { inputTokens, outputTokensPerImage } from './image-tokens.ts';
@@ -129,6 +131,22 @@ export function usageOfImages({
     costMicroUsd: cost,
     detail: { ...detail, ...(unitPrices && { unitPrices }) },
   };
+}
+
+/** What a reply without images reports to have used; null where it reports nothing. */
+export function usageOfDiscarded(
+  price: Price | null,
+  { candidate, bytes }: DiscardedReply,
+): ConsumedUsage | null {
+  const { usage } = Made.parse(jsonIn(bytes.toString()));
+  const consumption = {
+    ...NOTHING_CONSUMED,
+    inputTokens: usage?.input_tokens ?? 0,
+    outputTokens: usage?.output_tokens ?? 0,
+  };
+  if (consumption.inputTokens + consumption.outputTokens === 0) return null;
+  const costs = price && costMicroUsd(price, consumption);
+  return { channel: candidate.channel.name, attempts: 1, consumption, estimated: false, costMicroUsd: costs };
 }
 
 /** The members of a job's input, which were checked when the job was made. */

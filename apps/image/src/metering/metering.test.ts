@@ -145,6 +145,23 @@ test('what an upstream refused costs nothing; what it may have done costs what w
   ]);
 });
 
+test('what an upstream refused is charged by the tokens that it reports', async () => {
+  image.simulator.script('/v1/images/generations', {
+    json: {
+      error: { message: 'No.', type: 'image_generation_user_error' },
+      usage: { input_tokens: 1000, output_tokens: 4000 },
+    },
+  });
+  expect((await generate({ model: 'gpt-image-1', prompt: 'a cat' })).status).toBe(400);
+  expect(await image.accounted(keyId, 1)).toMatchObject([
+    {
+      outcome: 'failed',
+      consumption: { images: 0, inputTokens: 1000, outputTokens: 4000 },
+      estimated: false,
+    },
+  ]);
+});
+
 test('images that were made are charged although they could not be kept', async () => {
   image.simulator.script('/v1/images/generations', {
     json: { created: 1, data: [{ b64_json: Buffer.from('no image').toString('base64') }] },

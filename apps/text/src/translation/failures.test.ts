@@ -228,7 +228,10 @@ test.for(TRANSLATED_PAIRS)('$caller over $target: silence is broken', async ({ c
   const reply = await keptAlive.text.fetch(PATHS[caller], { body });
   const reader = reply.body?.getReader();
   let seen = '';
-  while (!seen.includes(SIGNS[caller])) {
+  // A sign may also come before the upstream has taken its script, which another request would get then.
+  const isBroken = () =>
+    seen.includes('"delta"') && seen.lastIndexOf(SIGNS[caller]) > seen.lastIndexOf('"delta"');
+  while (!isBroken()) {
     const { value, done = true } = (await reader?.read()) ?? {};
     if (done) expect.fail(`the stream ended without a sign of life: ${seen}`);
     seen += Buffer.from(value ?? []).toString();

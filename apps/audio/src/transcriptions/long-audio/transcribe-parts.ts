@@ -187,6 +187,8 @@ class PartsRun {
       path,
       signal,
       onAttempt: this.#context.onAttempt,
+      onDiscarded: (reply) =>
+        this.#context.onDiscarded({ ...input, file, durationSeconds: part.end - part.start }, reply),
     });
     this.#count(part, reply);
     const received = await receiveTranscript(reply, {

@@ -4,6 +4,7 @@ import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
 import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Reply, readCounted } from '@gateway/upstream/replies/reply';
 import { type MultipartBody, multipartBody } from '@gateway/upstream/requests/multipart-body';
@@ -21,6 +22,7 @@ interface AskOptions {
   readonly path: string;
   readonly signal: AbortSignal;
   readonly onAttempt: OnAttempt;
+  readonly onDiscarded: (reply: DiscardedReply) => void;
 }
 
 /**
@@ -47,7 +49,7 @@ const checkedStart: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal, onAttempt } = options;
+  const { upstream, candidates, planOf, input, path, signal, onAttempt, onDiscarded } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -67,6 +69,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     checkOutput: checkTranscript,
     signal,
     onAttempt,
+    onDiscarded,
   });
 };
 

@@ -3,11 +3,15 @@ import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
+import type { Recording } from '../../metering/transcription-usage.ts';
 import type { WholeTranscript } from './request-transcript.ts';
 
 /** The context of a job that transcribes. */
 export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
   readonly onAttempt: OnAttempt;
+  /** Called for a reply to this recording, or to a part of it, that turned out to be none. */
+  readonly onDiscarded: (recording: Recording, reply: DiscardedReply) => void;
 }
 
 /** A transcription as it is done, whole or in parts. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
 import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
 import { type Attempt, type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -18,6 +19,7 @@ interface AskOptions {
   readonly streamed: boolean;
   readonly signal: AbortSignal;
   readonly onAttempt: (attempt: Attempt) => void;
+  readonly onDiscarded: (reply: DiscardedReply) => void;
 }
 
 /** Calls the candidates for images, until one begins to answer. Paid work: none is called after one may have begun. */
@@ -28,6 +30,7 @@ export async function requestImages({
   streamed,
   signal,
   onAttempt,
+  onDiscarded,
 }: AskOptions): Promise<{ reply: Reply; dropped: readonly string[] }> {
   let dropped: readonly string[] = [];
   const reply = await upstream.send({
@@ -44,6 +47,7 @@ export async function requestImages({
     signal,
     checkOutput: checkImages,
     onAttempt,
+    onDiscarded,
   });
   return { reply, dropped: [...new Set([...dropped, ...reply.dropped])] };
 }
