@@ -15,7 +15,7 @@ const file = (characters: number) => ({
 
 /** The last step of a conversation, and what of it later turns get. */
 const STEPS = {
-  'as it is': [[user(text(3000), file(2 * MEGABYTE))], [user(text(3000), file(2 * MEGABYTE))]],
+  'as it is': [[user(text(3000), file(MEGABYTE))], [user(text(3000), file(MEGABYTE))]],
   'without files that are too large': [
     [user(text(3000), file(5 * MEGABYTE))],
     [user(text(3000), { type: 'input_text', text: '[a file]' })],

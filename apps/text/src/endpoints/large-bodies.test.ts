@@ -247,6 +247,21 @@ test.for(SHAPES_OVER)('as a thread, large by its %s, over %s', async ([shape, up
   expect(sent[2]?.length).toBeGreaterThan(large.length);
 });
 
+test.for(CALLERS)('as a thread with large instructions and tools, over %s', async (upstream) => {
+  const tools = `[{"name":"f","description":"${'lorem ipsum '.repeat(50_000)}","input_schema":{"type":"object"}}]`;
+  const members = `,"system":"${'dolor sit '.repeat(60_000)}","tools":${tools}`;
+  const goOn = (id: string) => `,"thread":{"type":"continue","previous_message_id":"${id}"}`;
+  const began = bodyOf('messages', upstream, text('"one"'), `${members},"thread":{"type":"create"}`);
+  const first = await made('/v1/messages', began);
+  const second = await made('/v1/messages', bodyOf('messages', upstream, text('"two"'), goOn(first)));
+  await made('/v1/messages', bodyOf('messages', upstream, text('"three"'), goOn(second)));
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  expect(sent).toHaveLength(3);
+  const shown =
+    upstream === 'messages' ? ['three'] : ['one', 'yes', 'two', 'three', 'dolor sit', 'lorem ipsum'];
+  for (const said of shown) expect(sent[2]).toContain(said);
+});
+
 test('as a conversation, filled by requests of its own and by a response', async () => {
   const item = `{"type":"message","role":"user","content":"${'lorem ipsum '.repeat(50_000)}"}`;
   const id = await made('/v1/conversations', `{"items":[${item}],"metadata":{"of":"a test"}}`);

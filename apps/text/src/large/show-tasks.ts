@@ -4,7 +4,7 @@ import { shownItem } from '../stored/shown-item.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { type ItemColumns, storedItemsIn } from './item-columns.ts';
-import { sharedText } from './shared-bytes.ts';
+import { bufferOf, sharedText } from './shared-bytes.ts';
 
 export interface ListTask {
   readonly items: ItemColumns;
@@ -25,16 +25,25 @@ export const itemTask = ({ items }: Pick<ListTask, 'items'>): Uint8Array =>
   );
 
 export interface StoredTask {
-  /** What is stored of the response beside its output, as JSON. */
+  /** What is stored of the response beside its output, as JSON, without its large members. */
   readonly data: string;
+  readonly large: readonly LargeMember[];
   readonly output: ItemColumns;
   /** The event after which the response is shown as a stream; null where it is shown whole. */
   readonly after: number | null;
 }
 
+/** A member by its name, as JSON. */
+interface LargeMember {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
 /** Writes a stored response. */
-export function storedTask({ data, output, after }: StoredTask): Uint8Array {
-  const response = responseOf(objectOf(parseBody(data)), storedItemsIn(output));
+export function storedTask({ data, large, output, after }: StoredTask): Uint8Array {
+  const members = large.map(({ name, bytes }) => [name, parseBody(bufferOf(bytes).toString())] as const);
+  const whole = { ...objectOf(parseBody(data)), ...Object.fromEntries(members) };
+  const response = responseOf(whole, storedItemsIn(output));
   if (after === null) return sharedText(JSON.stringify(response));
   return sharedText(framesAfter(replyFrames(response) ?? [], after).join(''));
 }

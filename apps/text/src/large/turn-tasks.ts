@@ -1,10 +1,11 @@
 import { type TurnHead, turnHead, turnMessages } from '../call/history/threads/turn-body.ts';
 import { wholeRequest, withoutThread } from '../call/history/threads/whole-request.ts';
 import { parseItem } from '../stored/store/item-json.ts';
+import { partDigest } from '../stored/store/window-nodes.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { type ItemColumns, itemsIn, storableColumns } from './item-columns.ts';
-import { bufferOf, sharedText } from './shared-bytes.ts';
+import { bufferOf, isLarge, sharedText } from './shared-bytes.ts';
 
 /** The body of a thread's turn. */
 interface TurnBody {
@@ -14,23 +15,42 @@ const bodyOf = ({ bytes }: TurnBody): JsonObject => objectOf(parseBody(bufferOf(
 
 export interface TurnTask extends TurnBody {
   readonly headers: { readonly 'anthropic-beta'?: string };
+  /** Whose thread it is. */
+  readonly owner: string;
 }
 
-/** What such a body says of its thread, and what of it the thread has from then on, as JSON. */
+/** What such a body says of its thread, and what of it the thread has from then on. */
 export interface ReadTurn extends TurnHead {
-  readonly system: string;
-  readonly tools: string;
+  readonly system: MemberJson;
+  readonly tools: MemberJson;
+}
+
+/** The JSON of a member; of a large one its bytes. */
+export interface MemberJson {
+  readonly json: string | Uint8Array;
+  readonly digest?: string;
 }
 
 export function turnTask(task: TurnTask): ReadTurn {
   const body = bodyOf(task);
   const { system = null, tools = null } = body;
-  return { ...turnHead(body, task.headers), system: JSON.stringify(system), tools: JSON.stringify(tools) };
+  const written = (value: unknown) => memberJson(task.owner, JSON.stringify(value));
+  return { ...turnHead(body, task.headers), system: written(system), tools: written(tools) };
+}
+
+function memberJson(owner: string, json: string): MemberJson {
+  if (!isLarge(json.length)) return { json };
+  const bytes = sharedText(json);
+  return { json: bytes, digest: partDigest(owner, bytes) };
 }
 
 export interface ThreadTask extends TurnBody {
   /** What comes before the turn; null for the first one. */
-  readonly thread: { readonly messages: ItemColumns; readonly system: string; readonly tools: string } | null;
+  readonly thread: {
+    readonly messages: ItemColumns;
+    readonly system: MemberJson['json'];
+    readonly tools: MemberJson['json'];
+  } | null;
 }
 
 /** Writes the request that a turn would be without a thread. */
@@ -39,11 +59,14 @@ export function threadTask({ thread, ...turn }: ThreadTask): Uint8Array {
   if (thread === null) return sharedText(JSON.stringify(withoutThread(body)));
   const before = {
     messages: itemsIn(thread.messages).map(({ json }) => parseItem(json)),
-    system: parseBody(thread.system),
-    tools: parseBody(thread.tools),
+    system: memberIn(thread.system),
+    tools: memberIn(thread.tools),
   };
   return sharedText(JSON.stringify(wholeRequest(body, before)));
 }
+
+const memberIn = (json: MemberJson['json']): unknown =>
+  parseBody(typeof json === 'string' ? json : bufferOf(json).toString());
 
 export interface MessagesTask extends TurnBody {
   /** Whose messages they are to be. */

@@ -19,7 +19,7 @@ import type {
 } from './store/conversation-store.ts';
 import { holdClaim } from './store/held-claim.ts';
 import { type ItemJson, parseItem, typeNamedIn } from './store/item-json.ts';
-import { ID_PREFIXES, type NewItem } from './store/window-nodes.ts';
+import { ID_PREFIXES, MAX_INLINE_BYTES, type NewItem } from './store/window-nodes.ts';
 
 /** The conversations that one caller may see, and their bounds. */
 export interface ConversationSpace {
@@ -254,7 +254,7 @@ export function storedItem(value: unknown): ConversationItem {
 
 /** A large item is not parsed for it: one whose first type is that of a part of it is a message. */
 function typeOf(json: ItemJson): unknown {
-  if (typeof json === 'string') return objectOf(parseItem(json)).type;
+  if (typeof json === 'string' || json.length <= MAX_INLINE_BYTES) return objectOf(parseItem(json)).type;
   const named = typeNamedIn(json) ?? 'message';
   return ID_PREFIXES.has(named) ? named : 'message';
 }

@@ -1,7 +1,7 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import { allDropped } from '../../large/dropped.ts';
 import { inThread } from '../../large/in-thread.ts';
-import { columnsOf, namedColumns } from '../../large/item-columns.ts';
+import { columnsInTurns, namedColumns } from '../../large/item-columns.ts';
 import { bufferOf, isLarge, MAX_ITEMS_HERE, sharedBytes } from '../../large/shared-bytes.ts';
 import type { Dropped } from '../../neutral/losses.ts';
 import { makerAt, makerName } from '../../stored/origins/maker.ts';
@@ -51,8 +51,8 @@ async function largeWhole(call: TextCall, { window, named, ...earlier }: Earlier
     'whole',
     {
       bytes: sharedBytes(request.bytes),
-      window: columnsOf(window),
-      named: namedColumns(named),
+      window: await columnsInTurns(window),
+      named: await namedColumns(named),
       earlier,
     },
     waitingFor(call),

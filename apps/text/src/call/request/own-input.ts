@@ -12,8 +12,14 @@ export function ownInput(call: OpenedCall): MaybePromise<readonly NewItem[]> {
   const { request, history } = call;
   const { bytes, large } = request;
   if (large === null && !isLarge(bytes.length)) return inputItems(parseBody(bytes.toString()), history.items);
-  const task = { bytes: sharedBytes(bytes), referred: namedColumns(history.items), owner: history.owner };
+  return largeInput(call);
+}
+
+async function largeInput(call: OpenedCall): Promise<readonly NewItem[]> {
+  const { request, history } = call;
+  const referred = await namedColumns(history.items);
+  const task = { bytes: sharedBytes(request.bytes), referred, owner: history.owner };
   // It is stored although its caller may have left.
   const { owner } = waitingFor(call);
-  return inThread('input', task, { owner }).then(itemsIn);
+  return itemsIn(await inThread('input', task, { owner }));
 }

@@ -93,7 +93,7 @@ export async function addedItems(
   });
 }
 
-const isNamed = ({ json }: ConversationItem): boolean => json === '';
+const isNamed = ({ json }: ConversationItem): boolean => json.length === 0;
 
 /** A conversation as callers see it. */
 export const shownConversation = ({ id, createdAt, metadata }: StoredConversation) => ({

@@ -4,7 +4,7 @@ import { findResponse } from '../../call/history/continued.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { inThread } from '../../large/in-thread.ts';
-import { columnsOf } from '../../large/item-columns.ts';
+import { columnsInTurns } from '../../large/item-columns.ts';
 import { bufferOf } from '../../large/shared-bytes.ts';
 import { framesAfter, replyFrames } from '../../protocols/responses/stream/reply-frames.ts';
 import { makerName } from '../../stored/origins/maker.ts';
@@ -19,7 +19,9 @@ import {
 } from '../../stored/response-record.ts';
 import { listedItems } from '../../stored/shown-item.ts';
 import type { StoredRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
+import { JsonBytes } from '../../stored/store/record-data.ts';
+import { type JsonObject, objectOf } from '../../wire/json-object.ts';
+import { parseBody } from '../../wire/raw-json.ts';
 import { itemPage } from './item-page.ts';
 import { areLarge, type Shown, shownList } from './shown.ts';
 
@@ -57,8 +59,10 @@ const itemsOf = async (services: StoringServices, stored: StoredResponse, items:
   (await services.conversations.read(keyOf(stored), { retentionMs: null, items }))?.items ?? [];
 
 /** The response as its caller got it. */
-export const readStored = async (services: TextServices, stored: StoredResponse): Promise<JsonObject> =>
-  responseOf(stored.record.data, await itemsOf(services, stored, 'output'));
+export async function readStored(services: TextServices, stored: StoredResponse): Promise<JsonObject> {
+  const shown = await shownStored(services, stored);
+  return objectOf(Buffer.isBuffer(shown) ? parseBody(shown.toString()) : shown);
+}
 
 /** The same for a caller. */
 export const shownStored = (services: TextServices, stored: StoredResponse): Promise<Shown> =>
@@ -80,8 +84,18 @@ async function writtenAs<Written>(
 ): Promise<Written | Buffer> {
   const output = await itemsOf(services, stored, 'output');
   const { data } = stored.record;
-  if (!areLarge(output)) return write(responseOf(data, output));
-  const task = { data: JSON.stringify(data), output: columnsOf(output), after };
+  const members = Object.entries(data);
+  const large = members.flatMap(([name, value]) =>
+    value instanceof JsonBytes ? [{ name, bytes: value.bytes }] : [],
+  );
+  if (large.length === 0 && !areLarge(output)) return write(responseOf(data, output));
+  const small = members.filter(([, value]) => !(value instanceof JsonBytes));
+  const task = {
+    data: JSON.stringify(Object.fromEntries(small)),
+    large,
+    output: await columnsInTurns(output),
+    after,
+  };
   return bufferOf(await inThread('stored', task, { owner: stored.owner }));
 }
 

@@ -1,5 +1,5 @@
 import { inThread } from '../../large/in-thread.ts';
-import { columnsOf } from '../../large/item-columns.ts';
+import { columnsInTurns, columnsOf } from '../../large/item-columns.ts';
 import type { MaybePromise } from '../../large/maybe-promise.ts';
 import { bufferOf, isLarge } from '../../large/shared-bytes.ts';
 import { shownItem } from '../../stored/shown-item.ts';
@@ -17,7 +17,9 @@ export const areLarge = (items: readonly Pick<NewItem, 'json'>[]): boolean =>
 /** A list of items. @param owner who waits for it */
 export function shownList(items: readonly NamedItem[], members: object, owner: string): MaybePromise<Shown> {
   if (!areLarge(items)) return { object: 'list', data: items.map(shownItem), ...members };
-  return inThread('list', { items: columnsOf(items), members }, { owner }).then(bufferOf);
+  return columnsInTurns(items)
+    .then((columns) => inThread('list', { items: columns, members }, { owner }))
+    .then(bufferOf);
 }
 
 /** A single one. */

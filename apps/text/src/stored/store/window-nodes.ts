@@ -118,7 +118,8 @@ class GrowingWindow {
   }
 }
 
-const partOf = (owner: string, json: ItemJson, digest: string | undefined): LargePart =>
+/** The same of JSON whose digest may be known. */
+export const partOf = (owner: string, json: ItemJson, digest: string | undefined): LargePart =>
   digest !== undefined && Buffer.isBuffer(json) ? { digest, bytes: json } : largePart(owner, json);
 
 /** How the ids of items begin, by their type. */

@@ -9,7 +9,7 @@ export const COMPACTION_PREFIX = 'gwc1_';
  * A compaction comes back with every later turn, and several events of its answer have it. The longest that the Responses
  * protocol takes is 20,971,520.
  */
-export const MAX_SEALED_CHARACTERS = 4 * 1024 * 1024;
+export const MAX_SEALED_CHARACTERS = 2 * 1024 * 1024;
 
 const [CIPHER, KEY_BYTES, NONCE_BYTES, TAG_BYTES] = ['aes-256-gcm', 32, 12, 16] as const;
 

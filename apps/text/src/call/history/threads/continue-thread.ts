@@ -1,12 +1,14 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { deliveryOf } from '@gateway/service-kit/delivery';
 import { inThread } from '../../../large/in-thread.ts';
-import { columnsOf, itemsIn } from '../../../large/item-columns.ts';
+import { columnsInTurns, itemsIn } from '../../../large/item-columns.ts';
 import { type MaybePromise, whenDone } from '../../../large/maybe-promise.ts';
 import { bufferOf, isLarge, MAX_ITEMS_HERE, sharedBytes } from '../../../large/shared-bytes.ts';
+import type { MemberJson } from '../../../large/turn-tasks.ts';
 import { betasOf } from '../../../protocols/messages/request/betas.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
 import { parseItem } from '../../../stored/store/item-json.ts';
+import { holdsBytes, JsonBytes } from '../../../stored/store/record-data.ts';
 import type { NewItem } from '../../../stored/store/window-nodes.ts';
 import { type JsonObject, objectOf } from '../../../wire/json-object.ts';
 import { parseBody } from '../../../wire/raw-json.ts';
@@ -64,7 +66,7 @@ async function claimThread(
   context.line.thread = request.thread;
   const records = recordsFor(call);
   if (records === null) throw threadUnsupported();
-  const read = readTurn(call);
+  const read = readTurn(call, records);
   const turn = read instanceof Promise ? await read : read;
   const { previous } = turn;
   const claim = (thread: StoredThread | null) =>
@@ -101,20 +103,29 @@ interface Turn extends TurnHead {
   readonly body: JsonObject | null;
 }
 
-function readTurn({ request, caller, ...call }: OpenCall): MaybePromise<Turn> {
+function readTurn(
+  { request, caller, ...call }: OpenCall,
+  { owner }: Pick<ThreadRecords, 'owner'>,
+): MaybePromise<Turn> {
   if (request.large === null) {
     const body = objectOf(request.content.take());
     return { ...turnHead(body, caller.headers), system: body.system, tools: body.tools, body };
   }
   const betas = betasOf(caller.headers).join(',');
-  const task = { bytes: request.large.bytes, headers: { 'anthropic-beta': betas } };
+  const task = { bytes: request.large.bytes, headers: { 'anthropic-beta': betas }, owner };
   return inThread('turn', task, waitingFor(call)).then(({ system, tools, ...head }) => ({
     ...head,
-    system: parseBody(system) ?? undefined,
-    tools: parseBody(tools) ?? undefined,
+    system: memberOf(system),
+    tools: memberOf(tools),
     body: null,
   }));
 }
+
+const memberOf = ({ json, digest }: MemberJson): unknown =>
+  typeof json === 'string' ? (parseBody(json) ?? undefined) : new JsonBytes(bufferOf(json), digest);
+
+const jsonOf = (member: unknown): MemberJson['json'] =>
+  member instanceof JsonBytes ? member.bytes : JSON.stringify(member ?? null);
 
 interface Opening {
   readonly purpose: Purpose;
@@ -173,17 +184,22 @@ function writeWhole(
   thread: StoredThread | null,
 ): MaybePromise<Buffer> {
   const { bytes, length } = sizeOf(call, thread);
-  if (body !== null && !isLarge(bytes) && length <= MAX_ITEMS_HERE) {
+  const isRead = thread === null || !holdsBytes([thread.system, thread.tools]);
+  if (body !== null && isRead && !isLarge(bytes) && length <= MAX_ITEMS_HERE) {
     const whole = thread === null ? withoutThread(body) : wholeRequest(body, parsedThread(thread));
     return Buffer.from(JSON.stringify(whole));
   }
+  return writeLarge(call, thread);
+}
+
+async function writeLarge(call: OpenCall, thread: StoredThread | null): Promise<Buffer> {
   const before = thread && {
-    messages: columnsOf(thread.messages),
-    system: JSON.stringify(thread.system ?? null),
-    tools: JSON.stringify(thread.tools ?? null),
+    messages: await columnsInTurns(thread.messages),
+    system: jsonOf(thread.system),
+    tools: jsonOf(thread.tools),
   };
   const task = { bytes: sharedBytes(call.request.bytes), thread: before };
-  return inThread('thread', task, waitingFor(call)).then(bufferOf);
+  return bufferOf(await inThread('thread', task, waitingFor(call)));
 }
 
 const sizeOf = ({ request }: OpenCall, thread: StoredThread | null) => ({
