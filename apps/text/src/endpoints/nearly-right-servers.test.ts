@@ -321,6 +321,30 @@ test.for(PAIRS.flatMap((pair) => Object.keys(FORMS).map((form) => [...pair, form
     }
   },
 );
+const LINES_TYPES = ['application/x-ndjson', 'application/jsonl', 'text/event-stream'] as const;
+test.for(PAIRS)(
+  '%s over %s: a stream that is lines of JSON is read like events, streamed and put together',
+  async ([caller, target]) => {
+    const events = (BEGUN[target] + ENDED[target]).split('\n').filter((line) => line.startsWith('data: '));
+    const body = events.map((line) => line.slice('data: '.length)).join('\n');
+    const streamed = [...LINES_TYPES, 'application/json', 'text/plain'].map((type) => ({
+      type,
+      stream: true,
+    }));
+    for (const { type, stream } of [...streamed, ...LINES_TYPES.map((type) => ({ type, stream: false }))]) {
+      stack.first.script({ status: 200, body, headers: { 'content-type': type } });
+      const { reply, line } = await send(caller, `over-${target}`, stream);
+      if (stream) {
+        const shown = await collectSse(reply);
+        expect(shown.map(({ data, json }) => Object(json).type ?? data)).toContain(ENDS[caller]);
+        // Anthropic's clients go by the names of events.
+        if (caller === 'messages') expect(shown.map(({ event }) => event)).toContain('message_stop');
+      } else expect(await reply.text()).toContain('"Hi"');
+      expect(await line()).toMatchObject({ outcome: 'ok', attempts: 1, inputTokens: 5, outputTokens: 2 });
+    }
+  },
+);
+
 /** The end that a caller of each protocol gets. */
 const ENDS: Readonly<Record<TextProtocolName, string>> = {
   responses: 'response.completed',

@@ -18,6 +18,8 @@ interface ReplyStartOptions {
   readonly checkOutput: OutputCheck;
   /** Start events of a stream wait for the first output; see `SendOptions`. */
   readonly holdsStart: boolean;
+  /** Whether a stream was requested. */
+  readonly streamed: boolean;
 }
 
 /** The beginning of a 2xx reply, which waits in its body until it is known whether it is an answer. */
@@ -76,7 +78,7 @@ export class ReplyStart {
   /** Finds out what kind of reply it is, and checks what of it has arrived. */
   #firstVerdict(body: ReplyBody, ended: boolean): Verdict {
     const received = body.peek();
-    const headers = trulyTyped(this.headers, received, ended);
+    const headers = trulyTyped(this.headers, received, ended, this.#options.streamed);
     if (headers === null) return 'wait';
     const repair = textRepair(headers, received, ended);
     if (repair === 'wait') return 'wait';

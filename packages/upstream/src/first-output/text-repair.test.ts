@@ -4,14 +4,15 @@ import { textRepair } from './text-repair.ts';
 const STREAM = 'text/event-stream; charset=utf-8';
 
 /** What a reader gets of a reply that comes in these pieces. */
-function readOf(type: string, pieces: readonly string[]): string {
-  const chunks = pieces.map((piece) => Buffer.from(piece, 'latin1'));
+function readOf(type: string, texts: readonly string[]): string {
+  const chunks = texts.map((piece) => Buffer.from(piece, 'latin1'));
   for (let count = 1; count <= chunks.length; count += 1) {
     const start = Buffer.concat(chunks.slice(0, count));
     const repair = textRepair({ 'content-type': type }, start, count === chunks.length);
     if (repair === 'wait') continue;
     const read = (chunk: Buffer) => (repair === null ? chunk : repair(chunk));
-    return Buffer.concat([read(start), ...chunks.slice(count).map(read)]).toString('latin1');
+    const pieces = [read(start), ...chunks.slice(count).map(read), repair?.(null) ?? Buffer.alloc(0)];
+    return Buffer.concat(pieces).toString('latin1');
   }
   throw new Error('waits at the end');
 }
@@ -24,6 +25,9 @@ test.for([
   [STREAM, 'data: 1\r\rdata: 2\r\n\r\n\rdata: 3\r', 'data: 1\n\ndata: 2\n\n\ndata: 3\n'],
   [STREAM, '\rdata: \u00c3\u00bc\r\r', '\ndata: \u00c3\u00bc\n\n'],
   ['application/json', `${MARK}{"a":1}`, '{"a":1}'],
+  [STREAM, '{"a":1}\n{"b":2}', 'data: {"a":1}\n\ndata: {"b":2}\n\n'],
+  [STREAM, '{"type":"ping"}\r\n\r\n[DONE]\n', 'event: ping\ndata: {"type":"ping"}\n\ndata: [DONE]\n\n'],
+  [STREAM, `${MARK}{"a":1}\r{"b":2}`, 'data: {"a":1}\n\ndata: {"b":2}\n\n'],
 ] as const)('of type %s, %j is read as %j, however it is cut', ([type, text, expected]) => {
   const mark = text.startsWith(MARK) ? MARK.length : 1;
   for (let at = mark; at < text.length; at += 1)

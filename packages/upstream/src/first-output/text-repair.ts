@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TextRepair } from '../replies/reply-body.ts';
+import { linesToEvents } from './json-lines.ts';
 
 const [LINE_FEED, RETURN] = [0x0a, 0x0d];
 const MARK = Buffer.from('\ufeff');
 const EMPTY = Buffer.alloc(0);
+const LOOKED_AT_BYTES = 512;
+const BEGINS_AN_OBJECT = /^\s*\{/;
 
 /**
  * What has to be done to the bytes of a reply so that every reader of JSON and of events reads them: some servers begin with a byte
@@ -22,10 +25,22 @@ export function textRepair(
   if (!isStream && !type.startsWith('application/json')) return null;
   const hasReturns = isStream ? endsLinesInReturns(start, ended) : false;
   if (hasReturns === 'wait') return 'wait';
-  const withoutMark = start.subarray(0, MARK.length).equals(MARK) ? markRemover() : null;
-  if (!hasReturns) return withoutMark;
-  const feeds = returnsToFeeds();
-  return withoutMark === null ? feeds : (chunk) => feeds(withoutMark(chunk));
+  const hasMark = start.subarray(0, MARK.length).equals(MARK);
+  const text = hasMark ? start.subarray(MARK.length) : start;
+  const repairs: readonly TextRepair[] = [
+    ...(hasMark ? [markRemover()] : []),
+    ...(hasReturns ? [returnsToFeeds()] : []),
+    // What begins like JSON under the type of events is lines of it.
+    ...(isStream && BEGINS_AN_OBJECT.test(text.toString('latin1', 0, LOOKED_AT_BYTES))
+      ? [linesToEvents()]
+      : []),
+  ];
+  if (repairs.length === 0) return null;
+  return (chunk) =>
+    repairs.reduce<Buffer>(
+      (read, repair) => (chunk === null ? Buffer.concat([repair(read), repair(null)]) : repair(read)),
+      chunk ?? EMPTY,
+    );
 }
 
 /** What ends the first line. */
@@ -40,6 +55,7 @@ function endsLinesInReturns(start: Buffer, ended: boolean): boolean | 'wait' {
 function markRemover(): TextRepair {
   let isFirst = true;
   return (chunk) => {
+    if (chunk === null) return EMPTY;
     const rest = isFirst ? chunk.subarray(MARK.length) : chunk;
     isFirst = false;
     return rest;
@@ -50,7 +66,7 @@ function markRemover(): TextRepair {
 function returnsToFeeds(): TextRepair {
   let endedInReturn = false;
   return (chunk) => {
-    if (chunk.length === 0) return EMPTY;
+    if (chunk === null || chunk.length === 0) return EMPTY;
     const text = chunk.toString('latin1');
     const rest = endedInReturn && text.startsWith('\n') ? text.slice(1) : text;
     endedInReturn = text.endsWith('\r');

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { trulyTyped } from './true-type.ts';
 
-const typeOf = (type: string | undefined, text: string, ended = false) => {
+const typeOf = (type: string | undefined, text: string, ended = false, streamed = false) => {
   const headers = type === undefined ? {} : { 'content-type': type };
-  const typed = trulyTyped(headers, Buffer.from(text, 'latin1'), ended);
+  const typed = trulyTyped(headers, Buffer.from(text, 'latin1'), ended, streamed);
   return typed === null ? null : typed['content-type'];
 };
 
@@ -57,4 +57,33 @@ test('nothing but blank space decides nothing before the end', () => {
   expect(typeOf('application/json', ' \n')).toBe(null);
   expect(typeOf('text/event-stream', '\n\n')).toBe(null);
   expect(typeOf('application/json', ' \n', true)).toBe('application/json');
+});
+
+const LINES = '{"id":"a","choices":[]}\n{"id":"a"}\n';
+test.for([
+  ['application/x-ndjson', false],
+  ['application/jsonl', false],
+  ['application/stream+json', false],
+  ['text/event-stream', false],
+  ['application/json', true],
+  ['text/plain', true],
+  [undefined, true],
+] as const)(
+  'lines of JSON under %s (a stream was requested: %s) are events, however they are cut',
+  ([type, streamed]) => {
+    const second = LINES.indexOf('\n') + 1;
+    for (let length = 1; length <= LINES.length; length += 1)
+      expect(typeOf(type, LINES.slice(0, length), false, streamed)).toBe(length > second ? EVENTS : null);
+  },
+);
+
+test.for([
+  ['application/x-ndjson', '{"id":1}\n', 'application/json'],
+  ['application/json', '{\n  "id": 1\n}\n', 'application/json'],
+  ['application/json', '{"id":1}\n\n', 'application/json'],
+  ['text/event-stream', '{"error":{}}\n', 'application/json'],
+  ['application/json', `{"text":"${'a'.repeat(40_000)}`, 'application/json'],
+  ['text/plain', '{curly}\n{words}', 'text/plain'],
+] as const)('one object under %s is no stream of lines: %#', ([type, text, expected]) => {
+  expect(typeOf(type, text, text.length < 1000, true)).toBe(expected);
 });

@@ -1,8 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isJsonLines } from './json-lines.ts';
 
 const EVENTS = 'text/event-stream';
 /** Types under which servers are seen to send events: JSON, plain text, bytes of any kind, and none. */
-const MAY_BE_EVENTS = /^(?:$|text\/|application\/(?:json|octet-stream|x-ndjson|stream\+json|event-stream))/;
+const MAY_BE_EVENTS =
+  /^(?:$|text\/|application\/(?:json|octet-stream|(?:x-)?ndjson|(?:x-)?json-?l|stream\+json|event-stream))/;
+/** Types of lists of JSON objects, each on a line of its own. */
+const LINES = /^application\/(?:(?:x-)?ndjson|(?:x-)?json-?l(?:ines)?|stream\+json)\b/;
 const PAGE = 'text/html';
 const LOOKED_AT_BYTES = 512;
 const BEFORE_CONTENT = /^(?:\u00ef\u00bb\u00bf)?\s*/;
@@ -18,26 +22,35 @@ const HALF_A_MARK = /^\u00ef\u00bb?$/;
  * an event stream, and an answer in JSON a page. Everything that follows reads this type alone.
  *
  * @param bytes what has arrived
+ * @param streamed whether a stream was requested: then lines of JSON are one
  * @returns null: more has to arrive
  */
 export function trulyTyped(
   headers: IncomingHttpHeaders,
   bytes: Buffer,
   ended: boolean,
+  streamed = false,
 ): IncomingHttpHeaders | null {
   const type = (headers['content-type'] ?? '').trim().toLowerCase();
   const isClaimed = type.startsWith(EVENTS);
   if (!isClaimed && !MAY_BE_EVENTS.test(type)) return headers;
+  const mayBeLines = isClaimed || LINES.test(type) || streamed;
   const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
   const text = start.replace(BEFORE_CONTENT, '');
   if (text === '' || HALF_A_MARK.test(start)) return ended ? headers : null;
+  if (mayBeLines && text.startsWith('{')) {
+    const isLines = isJsonLines(bytes.toString().replace(/^\ufeff?\s*/, ''), ended);
+    if (isLines === 'wait') return null;
+    if (isLines) return typed(headers, `${EVENTS}; charset=utf-8`);
+  }
   if (isClaimed) {
     if (text.startsWith('{')) return typed(headers, 'application/json');
     if (text.startsWith('<')) return typed(headers, PAGE);
     return type === headers['content-type'] ? headers : typed(headers, type);
   }
   if (EVENT_LINE.test(text)) return typed(headers, `${EVENTS}; charset=utf-8`);
-  if (text.startsWith('{') && type.startsWith(PAGE)) return typed(headers, 'application/json');
+  if (text.startsWith('{') && (type.startsWith(PAGE) || LINES.test(type)))
+    return typed(headers, 'application/json');
   return !ended && text.length < LOOKED_AT_BYTES && mayBecomeEvents(text) ? null : headers;
 }
 

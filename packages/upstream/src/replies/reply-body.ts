@@ -4,8 +4,8 @@ import type { ReplySink } from './reply.ts';
 /** The most bytes that wait for a consumer before the connection is paused. */
 const MAX_WAITING_BYTES = 262_144;
 
-/** Takes the chunks of a body in order, and returns what they are to be read as. */
-export type TextRepair = (chunk: Buffer) => Buffer;
+/** Takes the chunks of a body in order, and returns what they are to be read as; null at its end: what was held back until then. */
+export type TextRepair = (chunk: Buffer | null) => Buffer;
 
 /** The provider's side of a body: can be paused and resumed. */
 interface Source {
@@ -58,7 +58,16 @@ export class ReplyBody {
 
   /** Returns the chunk as it is read. */
   push(received: Buffer): Buffer {
-    const chunk = this.#repair === null ? received : this.#repair(received);
+    return this.#take(this.#repair === null ? received : this.#repair(received));
+  }
+
+  /** The whole body has been pushed. Returns what is read after that all the same. */
+  rest(): Buffer | null {
+    const rest = this.#repair?.(null) ?? null;
+    return rest === null || rest.length === 0 ? null : this.#take(rest);
+  }
+
+  #take(chunk: Buffer): Buffer {
     // undici delivers nothing when it is resumed with nothing to read; a sink that then pauses would loop for ever.
     if (chunk.length === 0) return chunk;
     if (this.#sink !== null && !this.#paused && this.#waiting.length === 0) {

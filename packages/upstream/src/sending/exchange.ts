@@ -155,8 +155,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.status = status;
     this.headers = headers;
     if (this.#state.phase === 'over') return;
-    const { candidate, checkOutput, holdsStart } = this.#options;
-    const check = { protocol: candidate.protocol, checkOutput, holdsStart };
+    const { candidate, checkOutput, holdsStart, streamed } = this.#options;
+    const check = { protocol: candidate.protocol, checkOutput, holdsStart, streamed };
     const isRefusal = status < 200 || status > 299;
     this.#state = isRefusal ? REFUSED : { phase: 'checking', start: new ReplyStart(status, headers, check) };
   }
@@ -164,13 +164,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const state = this.#state;
     if (state.phase === 'over' || chunk.length === 0) return;
-    const read = this.body.push(chunk);
+    this.#take(state, this.body.push(chunk));
+  }
+
+  #take(state: Exclude<State, { phase: 'over' }>, read: Buffer): void {
     if (state.phase === 'open') this.#deadline.touch();
     else if (state.phase === 'checking') this.#check(state.start, read);
     else if (this.body.waitingBytes > MAX_CHECKED_BYTES) this.#refuse(this.status, '');
   }
 
   onResponseEnd(): void {
+    const rest = this.#state.phase === 'over' ? null : this.body.rest();
+    if (rest !== null && this.#state.phase !== 'over') this.#take(this.#state, rest);
     const state = this.#state;
     if (state.phase === 'over') clearTimeout(state.readOff);
     else if (state.phase === 'checking') this.#check(state.start, null);
