@@ -3,7 +3,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { ImageEditJsonRequest, ImageEditRequest } from '@gateway/contracts/openai/images';
 import { type FormField, readForm } from '@gateway/forms/read-form';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
-import { fingerprintOfForm, fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
+import {
+  fingerprintOfBody,
+  fingerprintOfForm,
+  fingerprintOfJson,
+} from '@gateway/model-service/jobs/fingerprint';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-body';
 import { contextOf } from '@gateway/service-kit/request/request-context';
@@ -82,8 +86,11 @@ async function readJsonEdit(
   request: IncomingMessage,
   { uploads, fetching, editJsonMaxBytes: maxBytes, maxJsonDepth: maxDepth }: ReadEditOptions,
 ): Promise<ReceivedEdit> {
-  const { value } = await readJsonBody(request, { maxBytes, maxDepth });
-  return jsonEdit(value, { uploads, fetching, signal: contextOf(request).signal });
+  const body = await readJsonBody(request, { maxBytes, maxDepth });
+  return {
+    ...jsonEdit(body.value, { uploads, fetching, signal: contextOf(request).signal }),
+    fingerprint: (endpoint) => fingerprintOfBody(endpoint, body),
+  };
 }
 
 interface JsonEditOptions extends Pick<ReadEditOptions, 'uploads' | 'fetching'> {

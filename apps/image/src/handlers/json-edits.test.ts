@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { startSquid } from '@gateway/testkit/start-squid';
 import { DIRECT, environmentNetwork } from '@gateway/upstream/connecting/network';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { formValues } from '../form/edit-form.ts';
 import { jpegBytes, pngBytes } from '../testing/image-files.ts';
 import { startImage, type TestImage } from '../testing/start-image.ts';
@@ -391,4 +391,25 @@ models:
     `POST 200 ${provider(behind.simulator.url)}/v1/images/edits`,
     `GET 200 ${shown}/a.png?`,
   ]);
+});
+
+test('a large edit is neither parsed nor written in the event loop, and repeated by its content', async () => {
+  const large = dataUrl(Buffer.concat([PNG, Buffer.alloc(600_000)]));
+  const key = { 'idempotency-key': 'a-large-edit' };
+  const body = (prompt: string) =>
+    `{"images":[{"image_url":"${large}"}],"model":"gpt-image-1.5","prompt":"${prompt}"}`;
+  const [parse, stringify] = [vi.spyOn(JSON, 'parse'), vi.spyOn(JSON, 'stringify')];
+  const longest = () =>
+    Math.max(
+      ...parse.mock.calls.map(([text]) => text.length),
+      ...stringify.mock.results.map(({ value }) => String(value ?? '').length),
+    );
+  expect((await edit(body('a hat'), key)).status).toBe(200);
+  expect(longest()).toBeLessThan(large.length / 2);
+  vi.restoreAllMocks();
+  // Its members in another order.
+  const again = { prompt: 'a hat', model: 'gpt-image-1.5', images: [{ image_url: large }] };
+  expect((await edit(again, key)).status).toBe(200);
+  expect((await edit(body('a cap'), key)).status).toBe(422);
+  expect(image.simulator.requests).toHaveLength(1);
 });

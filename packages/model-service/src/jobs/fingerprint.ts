@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { type JsonBody, LARGE_BODY_BYTES } from '@gateway/service-kit/request/json-body';
+import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
+import type { FingerprintTask } from './fingerprint-task.ts';
 
 /** A file of a form, as it lies in the uploads area. */
 interface FormFile {
@@ -16,6 +20,17 @@ interface Form {
 /** The same for JSON of the same content to the same endpoint, in whatever order and spacing its members come. */
 export const fingerprintOfJson = (endpoint: string, body: unknown): string =>
   digest(JSON.stringify([endpoint, sorted(body)]));
+
+const thread = createTaskThread<FingerprintTask, string>({
+  module: new URL('./fingerprint-task.ts', import.meta.url),
+  timeLimitMs: 20_000,
+  maxHeapMb: 512,
+  onTooMuch: () => new GatewayError('request_too_large', 'The request takes too long to be read.'),
+});
+
+/** The same of a whole body: a large one is read in a thread. */
+export const fingerprintOfBody = (endpoint: string, { bytes, value }: JsonBody): string | Promise<string> =>
+  bytes.length > LARGE_BODY_BYTES ? thread.run({ endpoint, bytes }) : fingerprintOfJson(endpoint, value);
 
 /** The same for forms of the same parts to the same endpoint, whatever their boundary is: each file counts by its bytes. */
 export async function fingerprintOfForm(

@@ -1,19 +1,26 @@
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { writeError } from '../error-response.ts';
 import { readJsonBody } from './json-body.ts';
 
 const MAX_BYTES = 1000;
 const MAX_DEPTH = 20;
+/** The path of large bodies. */
+const LARGE = '/large';
+const MAX_LARGE_BYTES = 2_000_000;
 let server: Server;
 let port = 0;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    readJsonBody(request, { maxBytes: MAX_BYTES, maxDepth: MAX_DEPTH }).then(
-      ({ bytes, value }) => response.end(JSON.stringify({ sizeBytes: bytes.length, value })),
+    const maxBytes = request.url === LARGE ? MAX_LARGE_BYTES : MAX_BYTES;
+    readJsonBody(request, { maxBytes, maxDepth: MAX_DEPTH }).then(
+      ({ bytes, value }) => {
+        const shown = request.url === LARGE ? Object.keys(Object(value)) : value;
+        response.end(JSON.stringify({ sizeBytes: bytes.length, value: shown }));
+      },
       (error) =>
         writeError(response, error, { dialect: 'openai', requestId: 'req_test', failure: undefined }),
     );
@@ -25,8 +32,8 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-const post = async (body: Uint8Array | string, headers: Record<string, string> = JSON_TYPE) => {
-  const reply = await fetch(`http://127.0.0.1:${port}/`, {
+const post = async (body: Uint8Array | string, headers: Record<string, string> = JSON_TYPE, path = '/') => {
+  const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
     body: typeof body === 'string' ? body : new Uint8Array(body),
     headers,
@@ -117,4 +124,20 @@ test.for([
     status: 400,
     body: { error: { message: expect.stringContaining(hint ?? '') } },
   });
+});
+
+test.for([
+  ['whole', '{"value":"TEXT"}', 200, 'value'],
+  ['with a member twice', '{"a":1,"b":"TEXT","a":2}', 400, 'occurs more than once'],
+  ['that goes on', '{"a":"TEXT"}}', 400, 'Unexpected character at position'],
+  ['nested', `{"a":"TEXT","b":${'['.repeat(100)}${']'.repeat(100)}}`, 400, 'nested'],
+  ['of many values', `{"a":"TEXT","b":[${'1,'.repeat(10_000)}1]}`, 400, 'more than the 10000 values'],
+] as const)('a large body is parsed in a thread, by the same rules: %s', async ([, shape, status, said]) => {
+  const parse = vi.spyOn(JSON, 'parse');
+  const text = 'x'.repeat(600_000);
+  const reply = await post(shape.replace('TEXT', text), JSON_TYPE, LARGE);
+  expect(reply.status).toBe(status);
+  expect(JSON.stringify(reply.body)).toContain(said);
+  expect(Math.max(0, ...parse.mock.calls.map(([parsed]) => parsed.length))).toBeLessThan(text.length);
+  parse.mockRestore();
 });

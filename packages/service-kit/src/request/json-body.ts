@@ -6,6 +6,7 @@ import { nestedTooDeeply, outlineOf } from '@gateway/contracts/json/json-depth';
 import { countMembers, findRepeatedMember } from '@gateway/contracts/json/repeated-member';
 import { openaiPath } from '../error-response.ts';
 import { discardRest } from './discard-rest.ts';
+import { parseInThread } from './parse-in-thread.ts';
 import { findContext } from './request-context.ts';
 
 /** A JSON request body: its bytes, which may be passed on unchanged, and its parsed value. */
@@ -21,7 +22,7 @@ interface JsonBounds {
 }
 
 /**
- * Reads a whole JSON body within its bounds.
+ * Reads a whole JSON body of few values within its bounds; a large one is parsed in a thread.
  *
  * @throws {GatewayError} for another content type, an encoding, too many bytes, invalid UTF-8, no body, no JSON, JSON
  * that is nested too deeply, JSON with a repeated member
@@ -31,7 +32,9 @@ export async function readJsonBody(
   { maxBytes, maxDepth }: JsonBounds,
 ): Promise<JsonBody> {
   const bytes = await readJsonBytes(request, maxBytes);
-  return { bytes, value: parseJson(bytes, maxDepth) };
+  const isLarge = bytes.length > LARGE_BODY_BYTES;
+  const value = isLarge ? await parseInThread(request, { bytes, maxDepth }) : parseFewValues(bytes, maxDepth);
+  return { bytes, value };
 }
 
 /**
@@ -62,11 +65,16 @@ export const withoutMark = (text: Buffer): Buffer =>
  *
  * @throws {GatewayError} for invalid UTF-8, no JSON, JSON that is nested too deeply, JSON with a repeated member
  */
-export function parseJson(bytes: Buffer, maxDepth: number, outline = outlineOf(bytes, maxDepth)): unknown {
+export function parseJson(
+  bytes: Buffer,
+  maxDepth: number,
+  outline = outlineOf(bytes, maxDepth),
+  maxValues = MAX_VALUES,
+): unknown {
   if (!isUtf8(bytes)) throw notJson('The body is not valid UTF-8.');
   const { isTooDeep, memberCount, valueCount } = outline;
   if (isTooDeep) throw nestedTooDeeply();
-  if (valueCount > MAX_VALUES) throw tooManyValues();
+  if (valueCount > maxValues) throw tooManyValues(maxValues);
   const value = parse(bytes.toString());
   if (countMembers(value) !== memberCount) throw repeated(bytes);
   return value;
@@ -79,10 +87,17 @@ export function parseJson(bytes: Buffer, maxDepth: number, outline = outlineOf(b
  */
 const MAX_VALUES = 250_000;
 
-const tooManyValues = (): GatewayError =>
+/** The same where no conversation is sent. */
+const MAX_FEW_VALUES = 10_000;
+
+/** The value of JSON text that has few values, however large they are. @throws {GatewayError} as `parseJson` */
+export const parseFewValues = (bytes: Buffer, maxDepth: number): unknown =>
+  parseJson(bytes, maxDepth, undefined, MAX_FEW_VALUES);
+
+const tooManyValues = (maxValues: number): GatewayError =>
   new GatewayError(
     'array_above_max_length',
-    `The JSON of the request has more than the ${MAX_VALUES} values that are accepted: members of objects and entries of lists together. Send less in one request.`,
+    `The JSON of the request has more than the ${maxValues} values that are accepted: members of objects and entries of lists together. Send less in one request.`,
   );
 
 function parse(text: string): unknown {
