@@ -3,7 +3,7 @@ import type { Redis, Result } from 'ioredis';
 import type { z } from 'zod';
 
 type ScriptName = `gateway${string}`;
-type Argument = string | number;
+type Argument = string | number | Buffer;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 interface Put {
   readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
+  readonly args: readonly (string | number | Buffer)[];
 }
 
 /** Keep the time for which Redis serves nobody else short. */

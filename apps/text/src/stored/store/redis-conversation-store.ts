@@ -18,7 +18,7 @@ import { createPutBatch } from './put-batch.ts';
 import { hashedData, holdsBytes, joinedData, splitData } from './record-data.ts';
 import { defineStoreScripts, OWNERS, storeNames, sums } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
-import { itemIdOf, nodeNamedBy, type WindowNode, windowNodes } from './window-nodes.ts';
+import { inlineTexts, itemIdOf, nodeNamedBy, type WindowNode, windowNodes } from './window-nodes.ts';
 
 interface ConversationStoreOptions {
   readonly redis: Redis;
@@ -96,6 +96,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       keyId: received?.origin.keyId,
       ownId: ids.findIndex(({ kind, id }) => kind === record.kind && id === record.id) + 1,
     };
+    const texts = inlineTexts(sent);
     const keys = [...storeNames(owner), ...ids.map(originKey)];
     const [result = '', ...unused] = await putRecord(
       keys,
@@ -103,13 +104,14 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       JSON.stringify(order),
       data.text,
       ids.length === 0 ? '' : JSON.stringify(received?.origin),
-      ...sent.flatMap(({ node, parent, id, maker, part, json }) => [
+      texts instanceof Promise ? await texts : texts,
+      ...sent.flatMap(({ node, parent, id, maker, part, sizeBytes }) => [
         node,
         parent,
         id,
         maker,
         part?.digest ?? '',
-        json,
+        part === null ? sizeBytes : 0,
       ]),
     );
     if (result === 'stored') {

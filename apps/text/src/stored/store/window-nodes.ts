@@ -30,7 +30,7 @@ export interface WindowNode {
   readonly id: string;
   readonly maker: string;
   /** Empty where it lies outside of Redis. */
-  readonly json: string;
+  readonly json: ItemJson;
   readonly sizeBytes: number;
   /** What lies outside of Redis; null for what is small. */
   readonly part: LargePart | null;
@@ -41,7 +41,14 @@ export const MAX_INLINE_BYTES = 8192;
 
 const DIGEST_CHARACTERS = 32;
 const shortDigest = (digest: string): string => digest.slice(0, DIGEST_CHARACTERS);
-const digestOf = (text: string): string => shortDigest(hash('sha256', text, 'hex'));
+
+/** The digest of a text after another. */
+const digestOf = (before: string, text: ItemJson): string =>
+  shortDigest(
+    typeof text === 'string'
+      ? hash('sha256', before + text, 'hex')
+      : createHash('sha256').update(before).update(text).digest('hex'),
+  );
 
 /** One of an owner's large parts. */
 export function largePart(owner: string, json: ItemJson): LargePart {
@@ -87,6 +94,29 @@ async function inTurns(
   return nodes;
 }
 
+/**
+ * The JSON of the nodes that have no part, one after the other, as Redis gets it. Much of it is put together in several turns of
+ * the event loop.
+ */
+export function inlineTexts(nodes: readonly WindowNode[]): MaybePromise<string | Buffer> {
+  const sizeBytes = nodes.reduce((sum, node) => sum + (node.part === null ? node.sizeBytes : 0), 0);
+  if (isLarge(sizeBytes)) return joinedInTurns(nodes, sizeBytes);
+  return nodes.map(({ json }) => String(json)).join('');
+}
+
+async function joinedInTurns(nodes: readonly WindowNode[], sizeBytes: number): Promise<Buffer> {
+  const joined = Buffer.allocUnsafe(sizeBytes);
+  let end = 0;
+  let turnStart = 0;
+  for (const { json } of nodes) {
+    end += typeof json === 'string' ? joined.write(json, end) : json.copy(joined, end);
+    if (!isLarge(end - turnStart)) continue;
+    turnStart = end;
+    await setImmediate();
+  }
+  return joined;
+}
+
 /** A single item that is too large for the event loop. */
 async function hashed(owner: string, item: NewItem): Promise<NewItem> {
   const json = typeof item.json === 'string' ? sharedText(item.json) : item.json;
@@ -109,8 +139,8 @@ class GrowingWindow {
     const owner = this.#owner;
     const sizeBytes = Buffer.byteLength(json);
     const part = sizeBytes > MAX_INLINE_BYTES ? partOf(owner, json, digest) : null;
-    const inline = part === null ? String(json) : '';
-    const node = digestOf(`${owner}\n${this.#seed}\n${part?.digest ?? inline}`);
+    const inline = part === null ? json : '';
+    const node = digestOf(`${owner}\n${this.#seed}\n`, part?.digest ?? inline);
     const parent = this.#parent;
     this.#parent = node;
     this.#seed = node;

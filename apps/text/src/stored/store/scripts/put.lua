@@ -7,8 +7,9 @@
 --          in seconds), keyId, ownId (which of the ids is the record's, from 1)
 -- ARGV[3]  the record's data
 -- ARGV[4]  for whose key, and where, the ids were made (JSON); empty where there are none
--- ARGV[5…] the nodes after `base`, six each: node, parent, the item's id, its maker, the digest of its part, its text where
---          it has none
+-- ARGV[5]  the texts of the nodes that have no part, one after the other
+-- ARGV[6…] the nodes after `base`, six each: node, parent, the item's id, its maker, the digest of its part, the bytes of its
+--          text
 --
 -- Returns `stored` and the files that nothing refers to any more; or what prevented it: `full`, `missing` (a node or part
 -- that the caller took for known), `previous` and its key, `continued`, `changed`, `taken` (the
@@ -35,14 +36,14 @@ if order.previous ~= '' then
 end
 
 -- Which nodes are there already: those up to the last of them, since each keeps its parent.
-local first_new = 5
-for at = #ARGV - 5, 5, -6 do
+local first_new = 6
+for at = #ARGV - 5, 6, -6 do
   if redis.call('HEXISTS', KEYS[2], ARGV[at]) == 1 then
     first_new = at + 6
     break
   end
 end
-local is_base_used = first_new == 5
+local is_base_used = first_new == 6
 if is_base_used and order.base ~= '' and redis.call('HEXISTS', KEYS[2], order.base) == 0 then return { 'missing' } end
 
 local added = OVERHEAD + #ARGV[3]
@@ -56,7 +57,7 @@ local function count_part(digest)
   return upload ~= nil
 end
 for at = first_new, #ARGV - 5, 6 do
-  added = added + OVERHEAD + #ARGV[at + 5]
+  added = added + OVERHEAD + tonumber(ARGV[at + 5])
   if ARGV[at + 4] ~= '' and not count_part(ARGV[at + 4]) then return { 'missing' } end
 end
 for _, digest in ipairs(order.parts) do
@@ -104,12 +105,17 @@ local function write_nodes()
   if #fields > 0 then redis.call('HSET', KEYS[2], unpack(fields)) end
   fields = {}
 end
+local text_end = 0
+for at = 6, first_new - 1, 6 do text_end = text_end + tonumber(ARGV[at + 5]) end
 for at = first_new, #ARGV - 5, 6 do
   local node, id, part = ARGV[at], ARGV[at + 2], ARGV[at + 4]
+  local text_start = text_end + 1
+  text_end = text_end + tonumber(ARGV[at + 5])
   if part ~= '' then keep_part(part) end
   fields[#fields + 1] = node
   fields[#fields + 1] = cmsgpack.pack({
-    parent = ARGV[at + 1], id = id, maker = ARGV[at + 3], part = part, json = ARGV[at + 5],
+    parent = ARGV[at + 1], id = id, maker = ARGV[at + 3], part = part,
+    json = string.sub(ARGV[5], text_start, text_end),
   })
   if #fields >= 200 then write_nodes() end
   if id ~= '' then redis.call('HSETNX', KEYS[4], id, node) end
