@@ -13,6 +13,8 @@ export interface ChaosRedis {
   restart(): Promise<void>;
   /** Is killed and started again. */
   crash(): Promise<void>;
+  /** Forgets everything. */
+  empty(): Promise<void>;
   /** Is killed, and comes back with what it had so many milliseconds before. */
   lose(lostMs: number): Promise<void>;
   freeze(forMs: number): Promise<void>;
@@ -65,6 +67,11 @@ export async function startChaosRedis(): Promise<ChaosRedis> {
     crash: async () => {
       await kill();
       await start();
+    },
+    empty: async () => {
+      const redis = new Redis(url);
+      await redis.flushall();
+      await redis.quit();
     },
     lose: async (lostMs) => {
       const path = await newestLog();

@@ -84,7 +84,8 @@ export const CIRCUMSTANCES: readonly Circumstance[] = [
   },
   {
     name: 'Redis had lost what it had accepted',
-    holds: (_, { happened }) => happened.some(({ disturbance }) => disturbance.kind === 'redis-loses'),
+    holds: (_, { happened }) =>
+      happened.some(({ disturbance: { kind } }) => kind === 'redis-loses' || kind === 'redis-emptied'),
     allows: ({ status, code }) =>
       status === 404 || code === 'previous_response_not_found' || code === 'conflict',
   },

@@ -11,6 +11,8 @@ export type Disturbance =
   | { readonly kind: 'kill' | 'stop'; readonly process: string; readonly of: Replicated }
   | { readonly kind: 'provider-away'; readonly provider: 'first' | 'second'; readonly forMs: number }
   | { readonly kind: 'redis-restart' | 'redis-crash' }
+  /** Redis forgets everything, and is filled again from the database. */
+  | { readonly kind: 'redis-emptied' }
   | { readonly kind: 'redis-frozen' | 'redis-full'; readonly forMs: number }
   /** Redis is killed and comes back with what it had `lostMs` before. */
   | { readonly kind: 'redis-loses'; readonly lostMs: number }
@@ -48,6 +50,7 @@ const SHORT: readonly Make[] = [
 const LONG: readonly Make[] = [
   ...SHORT,
   ...WORKERS.map(killing),
+  () => ({ kind: 'redis-emptied' }),
   (prng) => ({ kind: 'redis-loses', lostMs: prng.between(500, 1500) }),
   (prng) => ({ kind: 'redis-frozen', forMs: prng.between(4000, 8000) }),
 ];

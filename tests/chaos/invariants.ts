@@ -144,6 +144,8 @@ function imagesOfOneKey(trip: Travelled, { happened, attempted }: Round): number
   const shared = failed < trip.exchanges.length ? 1 : 0;
   // Redis alone knows what a key names: where it has lost that, the next request is the first one.
   const around = aroundOf(trip, happened, attempted).happened;
-  const lost = around.filter(({ disturbance }) => disturbance.kind === 'redis-loses').length;
+  const lost = around.filter(
+    ({ disturbance: { kind } }) => kind === 'redis-loses' || kind === 'redis-emptied',
+  ).length;
   return Math.max(1, failed + shared) + lost;
 }

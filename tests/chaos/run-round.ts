@@ -46,7 +46,9 @@ export async function runRound(world: World, plan: Plan): Promise<string[]> {
   await waitFor(isAccounted, ACCOUNTED).catch(() => undefined);
   const abandoned = await settleAll(world);
   // Workers sweep, every hour, what a killed process leaves and what Redis has forgotten.
-  const isSwept = happened.some(({ disturbance: { kind } }) => kind === 'kill' || kind === 'redis-loses');
+  const isSwept = happened.some(({ disturbance: { kind } }) =>
+    ['kill', 'redis-loses', 'redis-emptied'].includes(kind),
+  );
   const leftFiles = isSwept ? [] : await quietFiles(world);
   const round: Round = {
     plan,

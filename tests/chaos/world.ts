@@ -189,6 +189,8 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
         return redis.restart();
       case 'redis-crash':
         return redis.crash();
+      case 'redis-emptied':
+        return redis.empty();
       case 'redis-loses':
         return redis.lose(what.lostMs);
       case 'redis-frozen':

@@ -3,13 +3,14 @@ import type { JobList } from '@gateway/jobs/records/job-list';
 import { createOperatedJobs } from '@gateway/jobs/records/operated-jobs';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import type { ReportBroken } from '@gateway/metering/broken-records';
+import type { KeyFinder } from '@gateway/metering/keys/find-key';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Passes } from '@gateway/metering/keys/pass';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
-import type { Usage } from '@gateway/records/open-usage';
+import type { Records } from '@gateway/records/open-records';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
@@ -60,7 +61,7 @@ export interface AdminRoutesOptions {
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
   readonly onBroken: ReportBroken;
-  readonly usage: Usage;
+  readonly records: Records;
   readonly jobs: JobList;
   /** Aborted when the service begins to stop: streams end. */
   readonly stopping: AbortSignal;
@@ -72,6 +73,7 @@ export interface AdminRoutesOptions {
   readonly checkToken: (authorization: string | undefined) => void;
   readonly addressOf: AddressOf;
   readonly keys: KeyStore;
+  readonly keyFinder: KeyFinder;
   readonly passes: Passes;
   /** Null: no identity provider is set. */
   readonly oidc: OidcSettings | null;
@@ -90,7 +92,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     logger,
     metrics,
     onBroken,
-    usage,
+    records,
     jobs,
     sessions,
     cookies,
@@ -98,14 +100,16 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     checkToken,
     addressOf,
     keys,
+    keyFinder,
     passes,
     oidc,
   } = options;
+  const { usage } = records;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
   const signInMetrics = createSignInMetrics(metrics);
   const signIn = createSignIn({ sessions, attempts, addressOf, logger, metrics: signInMetrics });
-  const teams = createTeamStore({ redis, now, onBroken });
+  const teams = createTeamStore({ records: records.access, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
   const rests = createChannelRests({ redis, now });
@@ -122,7 +126,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       cookies,
       signIn,
       checkToken,
-      keys,
+      keys: keyFinder,
       hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
       maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
     }),
@@ -158,7 +162,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         stopping: options.stopping,
       }),
     }),
-    ...auditRoutes({ redis, onBroken }),
+    ...auditRoutes(records),
     ...channelRoutes({
       readConfiguration,
       rests,

@@ -1,3 +1,4 @@
+import { BootstrapKey } from '@gateway/metering/keys/key-secret';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
@@ -8,6 +9,8 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_SECRET: setting.secret(),
   /** The configuration of channels and models, to show it and to check patterns against it. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+  /** A caller's key that must exist. */
+  GATEWAY_BOOTSTRAP_KEY: BootstrapKey.optional(),
   /** The time zone of budget periods. */
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** From which keys' webhook secrets are derived. Absent: there are none. */

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
-import { openUsage } from '@gateway/records/open-usage';
+import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
+import { openRecords } from '@gateway/records/open-records';
 import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
@@ -47,13 +49,25 @@ export async function openAdmin({
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
-  const usage = life.own(
-    await openUsage({
+  const keysIn = (access: AccessRecords) =>
+    createKeyStore({
+      records: access,
+      gatewaySecret: config.GATEWAY_SECRET,
+      webhookSecret: config.WEBHOOK_SECRET,
+      now,
+      onBroken,
+    });
+  const bootstrapKey = config.GATEWAY_BOOTSTRAP_KEY;
+  const records = life.own(
+    await openRecords({
       redis,
       settings: config,
       now,
+      ...(bootstrapKey !== undefined && {
+        prepareAccess: (access) => keysIn(access).ensureBootstrapKey(bootstrapKey),
+      }),
       onBroken,
-      report: (event) => logger.info(event, 'usage'),
+      report: (event) => logger.info(event, 'the database'),
     }),
     (owned) => owned[Symbol.asyncDispose](),
   );
@@ -70,13 +84,8 @@ export async function openAdmin({
     maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
     idleSeconds: config.CONSOLE_SESSION_IDLE_HOURS * 3600,
   });
-  const keys = createKeyStore({
-    redis,
-    gatewaySecret: config.GATEWAY_SECRET,
-    webhookSecret: config.WEBHOOK_SECRET,
-    now,
-    onBroken,
-  });
+  const keys = keysIn(records.access);
+  const keyFinder = createKeyFinder({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const passes = createPasses({ gatewaySecret: config.GATEWAY_SECRET, now });
   const addressOf = createAddressOf(config.ADMIN_TRUST_PROXY);
   const app = createAdminApp({
@@ -88,7 +97,7 @@ export async function openAdmin({
       logger,
       metrics,
       onBroken,
-      usage,
+      records,
       jobs,
       stopping: life.stopping,
       sessions,
@@ -97,6 +106,7 @@ export async function openAdmin({
       checkToken,
       addressOf,
       keys,
+      keyFinder,
       passes,
       oidc,
     }),
@@ -114,7 +124,7 @@ export async function openAdmin({
       addressOf,
       cookies,
       sessions,
-      keys,
+      keys: keyFinder,
     }),
     readiness,
     page,

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createJobList } from '@gateway/jobs/records/job-list';
+import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import { createRedis } from '@gateway/redis/open-redis';
@@ -26,6 +27,7 @@ const now = Date.now;
 const never = (): never => {
   throw new Error('no call is answered here');
 };
+const access = { get: never, list: never, change: never };
 const routes = adminRoutes({
   config,
   env: {},
@@ -34,7 +36,11 @@ const routes = adminRoutes({
   logger: await createLogger({ level: 'silent', pretty: false }),
   metrics: createPartMetrics('admin'),
   onBroken: () => undefined,
-  usage: { sums: never, newest: never, find: never, all: never, trouble: () => null },
+  records: {
+    usage: { sums: never, newest: never, find: never, all: never, trouble: () => null },
+    access,
+    readAudit: never,
+  },
   jobs: createJobList(redis, () => undefined),
   stopping: new AbortController().signal,
   sessions: createSessionStore({ redis, now, maxSeconds: 1, idleSeconds: 1 }),
@@ -43,7 +49,8 @@ const routes = adminRoutes({
   checkToken: () => undefined,
   addressOf: () => 'unknown',
   oidc: null,
-  keys: createKeyStore({ redis, gatewaySecret: NOTHING, now }),
+  keyFinder: createKeyFinder({ redis, gatewaySecret: NOTHING, now }),
+  keys: createKeyStore({ records: access, gatewaySecret: NOTHING, now }),
   passes: createPasses({ gatewaySecret: NOTHING, now }),
 });
 await mkdir(dirname(file), { recursive: true });

@@ -1,5 +1,4 @@
 import { JOB_REPLY_TIMEOUT_MS } from '@gateway/contracts/time-limits';
-import { isPlausibleSecret, SECRET_PREFIX } from '@gateway/metering/keys/key-secret';
 import { LoadSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
@@ -39,14 +38,6 @@ export const EdgeSettings = ProcessSettings.extend(LoadSettings.shape).extend({
   EDGE_METRICS_PORT: setting.port(9080),
   REDIS_URL: setting.redisUrl(),
   GATEWAY_SECRET: setting.secret(),
-  GATEWAY_BOOTSTRAP_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]{24,256}$/, 'must be 24 to 256 printable characters without spaces')
-    .refine(
-      (key) => !key.startsWith(SECRET_PREFIX) || isPlausibleSecret(key),
-      'must not begin with gwk_, by which the keys that the gateway makes are known',
-    )
-    .optional(),
   GATEWAY_TIME_ZONE: setting.timeZone(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
   /**

@@ -1,8 +1,9 @@
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyCache, type KeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { hashOf } from '@gateway/metering/keys/key-secret';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { createFilledCheck } from '@gateway/metering/keys/not-filled';
 import { createPasses, type Passes } from '@gateway/metering/keys/pass';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
@@ -63,10 +64,9 @@ export async function listenEdge(
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
-  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
-  const bootstrapKey = config.GATEWAY_BOOTSTRAP_KEY;
-  const prepare = bootstrapKey === undefined ? undefined : () => keys.ensureBootstrapKey(bootstrapKey);
-  await connectRedis(redis, { logger, readiness, metrics, prepare });
+  const keys = createKeyFinder({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  await connectRedis(redis, { logger, readiness, metrics });
+  readiness.check('keys', createFilledCheck(redis));
 
   const admission = life.own(createAdmission({ redis }), (owned) => owned.close());
   const keepSumsDays = config.USAGE_SUMS_DAYS;

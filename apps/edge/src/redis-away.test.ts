@@ -1,4 +1,4 @@
-import { createKeyStore } from '@gateway/metering/keys/key-store';
+import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { createRedis } from '@gateway/redis/open-redis';
 import { freePort } from '@gateway/testkit/free-port';
 import { startRedis } from '@gateway/testkit/start-redis';
@@ -12,11 +12,9 @@ test('with Redis away or frozen a key in use still works, any other gets a promp
   const client = createRedis(redis.url, 'request');
   client.on('error', () => undefined);
   await client.connect();
-  const { secret } = await createKeyStore({
-    redis: client,
-    gatewaySecret: GATEWAY_SECRET,
-    now: Date.now,
-  }).createKey({ name: 'idle' });
+  const { secret } = await keysInRedis({ redis: client, gatewaySecret: GATEWAY_SECRET }).createKey({
+    name: 'idle',
+  });
   client.disconnect();
   const service = await startStandInService();
   const edge = await runEdge({ REDIS_URL: redis.url, TEXT_URL: service.url });
@@ -45,9 +43,15 @@ test('with Redis away or frozen a key in use still works, any other gets a promp
   await redis.close();
   redis = await startRedis({ port: redis.port });
   await waitFor(isReady);
-  // This Redis has lost its data: the bootstrap key is made again, the other one is unknown.
-  await waitFor(async () => (await post(bearer)).status === 200);
-  expect((await post(idle)).status).toBe(401);
+  // This Redis is another one, which has no keys.
+  for (const key of [bearer, idle]) expect((await post(key)).status).toBe(401);
+
+  const emptied = createRedis(redis.url, 'request');
+  await emptied.connect();
+  await emptied.flushall();
+  const { status, headers } = await post({ authorization: 'Bearer a-key-that-was-not-seen-before' });
+  expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+  emptied.disconnect();
 
   await edge.stop();
   await service.close();
@@ -65,9 +69,7 @@ test('settings that are wrong are named, without their values', async () => {
   const started = runEdge({
     REDIS_URL: 'redis://127.0.0.1:1',
     TEXT_URL: 'https://text/path',
-    GATEWAY_BOOTSTRAP_KEY: 'short',
+    PORT: 'a port',
   });
-  await expect(started).rejects.toThrow(
-    /GATEWAY_BOOTSTRAP_KEY: must be 24 to 256 printable .*\n {2}TEXT_URL: must be an http URL without a path/,
-  );
+  await expect(started).rejects.toThrow(/PORT: .*\n {2}TEXT_URL: must be an http URL without a path/);
 });

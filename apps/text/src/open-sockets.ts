@@ -1,6 +1,6 @@
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
 import type { RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
@@ -49,7 +49,7 @@ export function openSockets(
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
   });
-  const keys = createKeyStore({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
+  const keys = createKeyFinder({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const access = createCallerAccess({
     keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
     refusals,

@@ -22,6 +22,13 @@ export const redisNames = {
   slots: (owner: string) => `${METER}:places:${owner}`,
   /** What an owner has spent and reserved in a period. */
   account: (owner: string, period: string) => `${METER}:account:${owner}:${period}`,
+  /**
+   * String: there since all that Redis has from the database was written, with a value of its own each time. Without it Redis was
+   * emptied: what is missing may exist all the same.
+   */
+  epoch: `${METER}:epoch`,
+  /** Set: ids of requests that had lost their reservation, and whose cost has been added to the accounts all the same. */
+  lateIds: `${METER}:late-ids`,
   /** One day's usage records, in UTC: they stay until they are in the database. */
   records: (day: string) => `${METER}:records:${day}`,
   /** One day's counts of refused requests, until they are in the database. */
@@ -33,21 +40,24 @@ export const redisNames = {
 
 const RECORD = 'gateway:key:';
 const TEAM = 'gateway:team:';
+const KEY_HASH = 'gateway:key-hash:';
 
-/** The names of callers' keys, their teams and the log of their changes. */
+/** The names of what Redis has of callers' keys and their teams, and of the log of changes. */
 export const keyNames = {
   /** String: the key's record as JSON. */
   record: (keyId: string) => RECORD + keyId,
   recordPrefix: RECORD,
   /** String: the id of the key whose secret has this keyed hash. */
-  idOfHash: (hash: string) => `gateway:key-hash:${hash}`,
-  /** Sorted set of all key ids, every score 0: ids sort by creation time. */
+  idOfHash: (hash: string) => KEY_HASH + hash,
+  idOfHashPrefix: KEY_HASH,
+  /** Hash: the version of each record that is here, or was. */
+  versions: 'gateway:record-versions',
+  /** Sorted sets of all keys' ids and all teams' names. Gateways of before December 2026 kept them. */
   index: 'gateway:keys',
+  teams: 'gateway:teams',
   /** String: the team's record as JSON. */
   team: (name: string) => TEAM + name,
   teamPrefix: TEAM,
-  /** Sorted set of all teams' names, every score 0. */
-  teams: 'gateway:teams',
-  /** Stream: who changed what. */
+  /** Stream: who did what, on its way into the database. */
   audit: 'gateway:audit',
 } as const;

@@ -24,7 +24,7 @@ const row = (name: string, changes: Partial<ProcessRow> = {}): ProcessRow => ({
   secrets: [],
   ...changes,
 });
-const EDGE = row('edge', { stage: 'edge', secrets: ['GATEWAY_BOOTSTRAP_KEY'] });
+const EDGE = row('edge', { stage: 'edge', secrets: ['GATEWAY_ADMIN_TOKEN'] });
 const TEXT = row('text', { port: { variable: 'TEXT_PORT', fallback: 0 }, urlVariable: 'TEXT_URL' });
 
 let folder: TemporaryFolder;
@@ -103,7 +103,7 @@ test('the edge gets the addresses of the services, one for each replica', async 
   const edge = await get(stack.edgeUrl);
   const urls = [stack.process('text').url, stack.process('text-2').url];
   expect(new Set(edge.env.TEXT_URL?.split(','))).toEqual(new Set(urls));
-  expect(edge.env.GATEWAY_BOOTSTRAP_KEY).toBe(stack.key);
+  expect(edge.env.GATEWAY_ADMIN_TOKEN).toBe(stack.adminToken);
 });
 
 test('a process that most requests pass through gets the options that keep it fast', async () => {

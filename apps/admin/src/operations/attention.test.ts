@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { QUEUE_PREFIX } from '@gateway/jobs/redis/job-keys';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { createTeamStore } from '@gateway/metering/teams/team-store';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
+import { emptyDatabase } from '@gateway/records/testing/empty-database';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -12,7 +12,8 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { AttentionPage } from '../routes/operations/attention-routes.ts';
-import { GATEWAY_SECRET, runAdmin, TOKEN } from '../testing/run-admin.ts';
+import { openAccess } from '../testing/open-access.ts';
+import { runAdmin, TOKEN } from '../testing/run-admin.ts';
 
 let redisServer: TestRedis;
 let redis: Redis;
@@ -29,7 +30,11 @@ afterAll(async () => {
   await redisServer.close();
   await folder.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(async () => {
+  await emptyRedis(redis);
+  await using access = await openAccess(redis, { GATEWAY_DATA_DIR: folder.path });
+  await emptyDatabase(access.database);
+});
 
 const CONFIGURATION = `channels:
   one: { provider: openai, apiKey: some-key }
@@ -41,7 +46,7 @@ models:
 async function attention(configuration: string, before?: (url: string) => Promise<unknown>) {
   const path = join(folder.path, 'gateway.yaml');
   await writeFile(path, CONFIGURATION);
-  const admin = await runAdmin(redisServer.url, { GATEWAY_CONFIG: path });
+  const admin = await runAdmin(redisServer.url, { GATEWAY_CONFIG: path, GATEWAY_DATA_DIR: folder.path });
   try {
     await before?.(admin.url);
     await writeFile(path, configuration);
@@ -59,8 +64,8 @@ test('where all is well nothing needs a person', async () => {
 
 test('what needs a person is told, the urgent first', async () => {
   const nowMs = Date.now();
-  const keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
-  const teams = createTeamStore({ redis, now: Date.now });
+  await using access = await openAccess(redis, { GATEWAY_DATA_DIR: folder.path });
+  const { keys, teams } = access;
   const by = { who: 'test', requestId: null };
   const budget = { usd: 1, period: 'total' as const };
   const near = (await keys.createKey({ name: 'near', budget }, by)).record;

@@ -4,7 +4,7 @@ import { accountOfKey, type KeyRecord } from '@gateway/metering/keys/key-record'
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { accountOfTeam } from '@gateway/metering/teams/team-record';
 import type { TeamStore } from '@gateway/metering/teams/team-store';
-import type { Usage } from '@gateway/records/open-usage';
+import type { Usage } from '@gateway/records/open-records';
 import { z } from 'zod';
 import { instant } from '../api/schemas/page.ts';
 import type { ReadState } from '../configuration/configuration-state.ts';

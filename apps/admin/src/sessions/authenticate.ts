@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { GATEWAY_ITSELF } from '@gateway/metering/audit/audit-log';
-import type { KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyFinder } from '@gateway/metering/keys/find-key';
 import type { AddressOf } from './client-address.ts';
 import type { Role } from './roles.ts';
 import { ALL, type Scope } from './scope.ts';
@@ -28,7 +28,7 @@ interface AuthenticateOptions {
   readonly addressOf: AddressOf;
   readonly cookies: SessionCookies;
   readonly sessions: SessionStore;
-  readonly keys: Pick<KeyStore, 'findKeyByHash'>;
+  readonly keys: Pick<KeyFinder, 'findKeyByHash'>;
 }
 
 const READING = ['GET', 'HEAD'];

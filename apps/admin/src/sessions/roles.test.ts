@@ -4,14 +4,14 @@ import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usa
 import { generation, type JobStage, openJobStage } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import { hashOf } from '@gateway/metering/keys/key-secret';
-import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createLedger, type Ledger } from '@gateway/metering/ledger/ledger';
-import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRedis } from '@gateway/redis/open-redis';
 import { readSse } from '@gateway/testkit/collect-sse';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { type OpenedAccess, openAccess } from '../testing/open-access.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { cookieOf, type Person } from '../testing/use-admin.ts';
 import { ALL } from './scope.ts';
@@ -27,6 +27,7 @@ interface Property {
 
 let stage: JobStage;
 let redis: Redis;
+let access: OpenedAccess;
 let keys: KeyStore;
 let ledger: Ledger;
 let admin: RunningAdmin;
@@ -44,12 +45,14 @@ beforeAll(async () => {
   stage = await openJobStage();
   redis = createRedis(stage.redis.url, 'request');
   await redis.connect();
-  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+  access = await openAccess(redis, { GATEWAY_DATA_DIR: stage.dataDir });
+  keys = access.keys;
   ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
   const path = join(stage.dataDir, 'gateway.yaml');
   await writeFile(path, CONFIGURATION);
   admin = await runAdmin(stage.redis.url, {
     GATEWAY_CONFIG: path,
+    GATEWAY_DATA_DIR: stage.dataDir,
     WEBHOOK_SECRET: 'a webhook secret of more than 32 characters',
   });
   red = await propertyOf('red');
@@ -57,6 +60,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await admin.stop();
+  await access[Symbol.asyncDispose]();
   await redis.quit();
   await stage.close();
 });
@@ -65,7 +69,7 @@ const BY = { who: 'test', requestId: null };
 
 async function propertyOf(team: string): Promise<Property> {
   const budget = { usd: 1, period: 'total' as const };
-  await createTeamStore({ redis, now: Date.now }).createTeam({ name: team, budget }, BY);
+  await access.teams.createTeam({ name: team, budget }, BY);
   const settings = { name: `${team} key`, team, owner: `${team} owner`, models: [`${team}-*`], budget };
   const { record, secret } = await keys.createKey(settings, BY);
   const requestId = `req-${team}-1`;

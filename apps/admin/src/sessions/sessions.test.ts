@@ -1,10 +1,14 @@
 import { hashOf } from '@gateway/metering/keys/key-secret';
-import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
+import { emptyDatabase } from '@gateway/records/testing/empty-database';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { type TemporaryFolder, temporaryFolder } from '@gateway/testkit/temporary-folder';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { type OpenedAccess, openAccess } from '../testing/open-access.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { cookieOf } from '../testing/use-admin.ts';
 import { ALL } from './scope.ts';
@@ -21,19 +25,28 @@ const ANN: NewSession = {
 let redisServer: TestRedis;
 let redis: Redis;
 let admin: RunningAdmin;
+let folder: TemporaryFolder;
+let access: OpenedAccess;
 
 beforeAll(async () => {
   redisServer = await startRedis();
   redis = createRedis(redisServer.url, 'request');
   await redis.connect();
-  admin = await runAdmin(redisServer.url);
+  folder = await temporaryFolder();
+  admin = await runAdmin(redisServer.url, { GATEWAY_DATA_DIR: folder.path });
+  access = await openAccess(redis, { GATEWAY_DATA_DIR: folder.path });
 });
 afterAll(async () => {
   await admin.stop();
+  await access[Symbol.asyncDispose]();
+  await folder.close();
   await redis.quit();
   await redisServer.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(async () => {
+  await emptyRedis(redis);
+  await emptyDatabase(access.database);
+});
 
 const Reply = z.looseObject({
   id: z.string().optional(),
@@ -165,7 +178,7 @@ test('a count of failures always ends, also one that was taken back just after i
   expect(await redis.ttl('gateway:sign-in-failures')).toBeGreaterThan(0);
 });
 
-const keyStore = () => createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+const keyStore = () => access.keys;
 
 test('a key signs its holder in, sees its own part, and is stored nowhere', async () => {
   const { record, secret } = await keyStore().createKey({ name: 'search' }, BY);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import type { Database, Dialect } from '@gateway/records/database/database';
-import { openDatabase } from '@gateway/records/database/open-database';
 import { emptyDatabase } from '@gateway/records/testing/empty-database';
 import { createPostgresDatabase } from '@gateway/records/testing/postgres-database';
 import { createRedis } from '@gateway/redis/open-redis';
@@ -11,6 +11,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createSessionCookies } from '../sessions/session-cookie.ts';
 import { createSessionStore, type NewSession } from '../sessions/session-store.ts';
+import { type OpenedAccess, openAccess } from './open-access.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin } from './run-admin.ts';
 
 interface UseAdminOptions {
@@ -27,6 +28,7 @@ interface UseAdminOptions {
 export interface UsedAdmin extends Pick<RunningAdmin, 'url' | 'output'> {
   readonly server: TestRedis;
   readonly redis: Redis;
+  readonly keys: OpenedAccess['keys'];
   /** Where its `gateway.yaml` is. */
   readonly configurationPath: string;
 }
@@ -56,14 +58,14 @@ export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdm
       ...env,
     };
     const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
-    ({ database } = await openDatabase(settings));
-    resources.use(database);
-    used = { url, output, server, redis, configurationPath };
+    const opened = resources.use(await openAccess(redis, settings));
+    database = opened.database;
+    used = { url, output, server, redis, keys: opened.keys, configurationPath };
   });
   afterAll(() => resources.disposeAsync());
   if (!keepsData)
     beforeEach(async () => {
-      await now().redis.flushall();
+      await emptyRedis(now().redis);
       if (database !== undefined) await emptyDatabase(database);
     });
 
@@ -79,6 +81,9 @@ export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdm
     },
     get redis() {
       return now().redis;
+    },
+    get keys() {
+      return now().keys;
     },
     get configurationPath() {
       return now().configurationPath;

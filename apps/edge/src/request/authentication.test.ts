@@ -1,4 +1,5 @@
-import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -17,7 +18,7 @@ beforeAll(async () => {
   redisServer = await startRedis();
   redis = createRedis(redisServer.url, 'request');
   await redis.connect();
-  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+  keys = keysInRedis({ redis, gatewaySecret: GATEWAY_SECRET });
   service = await startStandInService();
   const { url } = service;
   edge = await runEdge({ REDIS_URL: redisServer.url, TEXT_URL: url, IMAGE_URL: url, AUDIO_URL: url });

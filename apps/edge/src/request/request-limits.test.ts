@@ -1,6 +1,6 @@
-import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { KeySettings } from '@gateway/metering/keys/settings';
-import { createTeamStore } from '@gateway/metering/teams/team-store';
+import { emptyRedis, keysInRedis, teamsInRedis } from '@gateway/metering/testing/records-in-redis';
 import { unrecordedUsage } from '@gateway/metering/usage/unrecorded-usage';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   redisServer = await startRedis();
   redis = createRedis(redisServer.url, 'request');
   await redis.connect();
-  keys = createKeyStore({ redis, gatewaySecret: GATEWAY_SECRET, now: Date.now });
+  keys = keysInRedis({ redis, gatewaySecret: GATEWAY_SECRET });
   service = await startStandInService();
   const env = { REDIS_URL: redisServer.url, TEXT_URL: service.url, IMAGE_URL: service.url };
   edges = await Promise.all([runEdge(env), runEdge(env)]);
@@ -32,7 +32,7 @@ afterAll(async () => {
   await redis.quit();
   await redisServer.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(() => emptyRedis(redis));
 afterEach(() => service.reply(answerOk));
 
 const makeKey = (settings: Omit<KeySettings, 'name'>) => keys.createKey({ name: 'limited', ...settings });
@@ -223,7 +223,7 @@ test('requests that share a request id do not share a slot', async () => {
 });
 
 test("a team's limit holds for all its keys together, in addition to their own", async () => {
-  const teams = createTeamStore({ redis, now: Date.now });
+  const teams = teamsInRedis(redis);
   await teams.createTeam({ name: 'platform', limits: { requestsPerMinute: 6 } }, by);
   const members = await Promise.all(
     [1, 2, 3].map(() => makeKey({ team: 'platform', limits: { requestsPerMinute: 4 } })),
@@ -233,7 +233,7 @@ test("a team's limit holds for all its keys together, in addition to their own",
 });
 
 test("a team's new limits hold for keys in use, on both edges", async () => {
-  const teams = createTeamStore({ redis, now: Date.now });
+  const teams = teamsInRedis(redis);
   await teams.createTeam({ name: 'platform', limits: { requestsPerMinute: 1 } }, by);
   const { secret } = await makeKey({ team: 'platform' });
   const bothAre = async (status: number) => statuses(await callMany(2, { secret }))[status] === 2;
@@ -303,10 +303,7 @@ test('refused requests are counted by reason', async () => {
 });
 
 test('a caller reads what is left of its own limits and budgets', async () => {
-  await createTeamStore({ redis, now: Date.now }).createTeam(
-    { name: 'platform', budget: { usd: 100, period: 'total' } },
-    by,
-  );
+  await teamsInRedis(redis).createTeam({ name: 'platform', budget: { usd: 100, period: 'total' } }, by);
   const { secret, record } = await makeKey({
     team: 'platform',
     models: ['gpt-*'],

@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
+import { createRedis } from '@gateway/redis/open-redis';
 import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { freePort } from '@gateway/testkit/free-port';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -25,9 +27,10 @@ export interface RunningEdge {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The edge as a process of its own, with a Redis and services of the test's. */
+/** The edge as a process of its own, with a Redis and services of the test's. `KEY` is among the keys of a Redis that answers. */
 export async function runEdge(env: Record<string, string>): Promise<RunningEdge> {
   const metricsPort = await freePort();
+  if (env.REDIS_URL !== undefined) await makeKey(env.REDIS_URL);
   const child = fork(new URL('../main.ts', import.meta.url), {
     silent: true,
     env: {
@@ -35,7 +38,6 @@ export async function runEdge(env: Record<string, string>): Promise<RunningEdge>
       PORT: '0',
       EDGE_METRICS_PORT: String(metricsPort),
       GATEWAY_SECRET,
-      GATEWAY_BOOTSTRAP_KEY: KEY,
       ...env,
     },
   });
@@ -64,4 +66,15 @@ export async function runEdge(env: Record<string, string>): Promise<RunningEdge>
       return code;
     },
   };
+}
+
+async function makeKey(redisUrl: string): Promise<void> {
+  const redis = createRedis(redisUrl, 'once');
+  redis.on('error', () => undefined);
+  const isThere = await redis.connect().then(
+    () => true,
+    () => false,
+  );
+  if (isThere) await keysInRedis({ redis, gatewaySecret: GATEWAY_SECRET }).ensureBootstrapKey(KEY);
+  redis.disconnect();
 }

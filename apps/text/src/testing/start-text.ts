@@ -8,10 +8,11 @@ import type { Identity } from '@gateway/contracts/identity';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import { hashOf } from '@gateway/metering/keys/key-secret';
-import { createKeyStore, type KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry } from '@gateway/metering/limits/request-entry';
 import { openMeter } from '@gateway/metering/meter/open-meter';
+import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
 import { createUpstreamMetrics } from '@gateway/model-service/upstream-metrics';
@@ -234,7 +235,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const url = `http://127.0.0.1:${address.port}`;
-  const keys = createKeyStore({ redis: options.redis, gatewaySecret: secret, now: Date.now });
+  const keys = keysInRedis({ redis: options.redis, gatewaySecret: secret });
   const sign = createIdentitySigner({ secret, now: Date.now });
 
   return {

@@ -1,7 +1,5 @@
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
-import { type ReportBroken, readStored } from '../broken-records.ts';
-import { awaitRedis } from '../keys/await-redis.ts';
 import { keyNames } from '../redis-names.ts';
 
 /** Who makes a change: a name that the admin's client gave, and the request by which it came. */
@@ -46,16 +44,13 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 /** About how many entries the log keeps; older ones are dropped. */
 export const MAX_AUDIT_ENTRIES = 100_000;
 
-/** Adds an entry to the transaction that makes the change, so that neither is there without the other. */
+/**
+ * Adds an entry to the transaction of Redis that makes the change, so that neither is there without the other. From there it comes
+ * into the database.
+ */
 export function addAuditEntry(transaction: ChainableCommander, entry: AuditEntry): void {
   const text = JSON.stringify(entry);
   transaction.xadd(keyNames.audit, 'MAXLEN', '~', MAX_AUDIT_ENTRIES, '*', 'entry', text);
-}
-
-interface AuditRequest {
-  readonly limit: number;
-  readonly after?: string | undefined;
-  readonly onBroken?: ReportBroken;
 }
 
 export interface AuditPage {
@@ -64,23 +59,4 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
-/**
- * The newest first. An entry that cannot be read is reported and left out.
- *
- * @throws {GatewayError} `service_unavailable` when Redis does not answer
- */
-export async function readAudit(
-  redis: Redis,
-  { limit, after, onBroken = () => undefined }: AuditRequest,
-): Promise<AuditPage> {
-  const from = after === undefined ? '+' : `(${after}`;
-  const found = await awaitRedis(redis.xrevrange(keyNames.audit, from, '-', 'COUNT', limit + 1));
-  const page = found.slice(0, limit);
-  const entries = page.flatMap(([id, [, text = '']]) => {
-    const entry = readStored(text, parseEntry, { kind: 'audit_entry', id }, onBroken);
-    return entry === undefined ? [] : [{ id, ...entry }];
-  });
-  return { entries, next: found.length > limit ? (page.at(-1)?.[0] ?? null) : null };
-}
-
-const parseEntry = (text: string): AuditEntry => AuditEntry.parse(JSON.parse(text));
+export const parseAuditEntry = (text: string): AuditEntry => AuditEntry.parse(JSON.parse(text));

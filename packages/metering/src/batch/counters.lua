@@ -49,11 +49,19 @@ local function change_rate(key, tat) rates[key], changed_rates[key] = tat, tat e
 -- Budgets' accounts, by key.
 local accounts, changed_accounts = {}, {}
 
+local is_filled
+-- Ends the operation here if Redis was emptied, and has not yet again what the database knows: what is not there may exist.
+local function check_filled()
+  if is_filled == nil then is_filled = call('EXISTS', 'gateway:{meter}:epoch') == 1 end
+  if not is_filled then error('accounts are being read again') end
+end
+
 local function account_of(key)
   local account = accounts[key]
   if not account then
     local found = call('HMGET', key, 'spent', 'reserved')
     account = { spent = counter(found[1], 'spent'), reserved = counter(found[2], 'reserved') }
+    account.is_new = not found[1] and not found[2]
     accounts[key] = account
   end
   return account

@@ -4,6 +4,8 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisClock } from '../load-script.ts';
+import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { createOperationBatch, type Operation, type OperationBatch } from './operation-batch.ts';
 
 let server: TestRedis;
@@ -30,7 +32,7 @@ const at = <T>(all: readonly T[], index: number): T => {
 };
 /** Beside the batches' connections. */
 const redis = () => at(connections, 2);
-beforeEach(() => redis().flushall());
+beforeEach(() => emptyRedis(redis()));
 
 const admit = (id: string, limits: Readonly<Record<string, number>>): Operation => ({
   name: 'admit',
@@ -172,6 +174,7 @@ test('an operation that is refused or malformed leaves the others of its batch e
   expect((await redis().keys('*')).toSorted()).toEqual([
     'account',
     'broken',
+    redisNames.epoch,
     'ids',
     'open',
     'other',

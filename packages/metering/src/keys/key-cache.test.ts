@@ -4,9 +4,9 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { emptyRedis, keysInRedis } from '../testing/records-in-redis.ts';
 import { createKeyCache } from './key-cache.ts';
 import { makeSecret } from './key-secret.ts';
-import { createKeyStore, type KeyStore } from './key-store.ts';
 import type { KeySettings } from './settings.ts';
 
 const gatewaySecret = 'a gateway secret of more than 32 characters';
@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 const now = () => nowMs;
-const store = (): KeyStore => createKeyStore({ redis, gatewaySecret, now });
+const store = () => keysInRedis({ redis, gatewaySecret, now });
 
 /** What one replica of the edge has: a cache of its own over the shared Redis. */
 function replica() {
@@ -167,6 +167,19 @@ test('while Redis is away a key seen within the last minute still works, never l
   await server.close();
   server = await startRedis({ port: server.port });
   await waitFor(() => redis.status === 'ready');
+  expect(await cache.identify(secret)).toBeUndefined();
+});
+
+test('while Redis was emptied nobody is let in by what was known before, and all keys get a 503 with a time', async () => {
+  const { secret } = await store().createKey({ name: 'search' });
+  const cache = replica();
+  await cache.identify(secret);
+  await redis.flushall();
+  nowMs += 1000;
+  const unavailable = { code: 'service_unavailable', options: { retryAfterSeconds: 1 } };
+  for (const any of [secret, makeSecret()])
+    await expect(cache.identify(any)).rejects.toMatchObject(unavailable);
+  await emptyRedis(redis);
   expect(await cache.identify(secret)).toBeUndefined();
 });
 

@@ -1,7 +1,7 @@
 import type { Identity } from '@gateway/contracts/identity';
 import { within } from '@gateway/redis/within';
-import type { FoundKey } from './find-key.ts';
-import type { KeyStore } from './key-store.ts';
+import type { FoundKey, KeyFinder } from './find-key.ts';
+import { NotFilled } from './not-filled.ts';
 
 /** A key in use is looked up again after this time, during the request, so that active keys never wait for Redis. */
 const REFRESH_AFTER_MS = 500;
@@ -22,7 +22,7 @@ export interface KeyCache {
    * there is none. Immediate for keys in use, else a promise.
    *
    * @throws {GatewayError} `service_unavailable` when Redis is away and the key was not seen within the last minute, or
-   * has limits or a budget
+   * has limits or a budget; and while Redis was emptied
    */
   identify(secret: string): Identity | undefined | Promise<Identity | undefined>;
 }
@@ -43,7 +43,7 @@ export function createKeyCache({
   now,
   uptime,
 }: {
-  findKey: KeyStore['findKey'];
+  findKey: KeyFinder['findKey'];
   /** Unix milliseconds, for the end of a key. */
   now: () => number;
   /** Milliseconds of a clock that nobody sets, for the age of an answer: a clock set back must not make it young. */
@@ -69,7 +69,7 @@ export function createKeyCache({
       away = false;
       return found === undefined ? forget(secret, startedAtMs) : remember(secret, found, startedAtMs);
     } catch (error) {
-      away = true;
+      away = !(error instanceof NotFilled);
       throw error;
     }
   };
@@ -113,8 +113,9 @@ export function createKeyCache({
         answer.catch(() => undefined);
         return key.identity;
       }
+      // A Redis that answers would know of a revocation, had it not been emptied: nobody gets in who may have been revoked.
       const tolerate = (error: unknown) => {
-        if (tolerated(key)) return key.identity;
+        if (!(error instanceof NotFilled) && tolerated(key)) return key.identity;
         throw error;
       };
       if (away && tolerated(key)) return within(PATIENCE_MS, answer, () => key.identity).catch(tolerate);

@@ -2,9 +2,7 @@ import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readAudit } from '../audit/audit-log.ts';
-import { createTeamStore } from '../teams/team-store.ts';
-import { createKeyStore } from './key-store.ts';
+import { emptyRedis, keysInRedis, teamsInRedis } from '../testing/records-in-redis.ts';
 
 let server: TestRedis;
 let redis: Redis;
@@ -21,11 +19,10 @@ afterAll(async () => {
   await redis.quit();
   await server.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(() => emptyRedis(redis));
 
-const keys = () =>
-  createKeyStore({ redis, gatewaySecret: 'a gateway secret of more than 32 characters', now });
-const teams = () => createTeamStore({ redis, now });
+const keys = () => keysInRedis({ redis, gatewaySecret: 'a gateway secret of more than 32 characters', now });
+const teams = () => teamsInRedis(redis, now);
 const later = (seconds: number) => {
   nowMs += seconds * 1000;
 };
@@ -107,68 +104,12 @@ test("a key counts on its own account and its team's, as soon as the team has on
   expect(await accounts()).toEqual([own]);
 });
 
-test('a team is made once, listed by name, and an unknown one is reported', async () => {
+test('a team is made once, and an unknown one is reported', async () => {
   await teams().createTeam({ name: 'b' }, alice);
   await teams().createTeam({ name: 'a' }, alice);
   await expect(teams().createTeam({ name: 'a' }, alice)).rejects.toMatchObject({ code: 'conflict' });
-  const first = await teams().listTeams({ limit: 1 });
-  const second = await teams().listTeams({ limit: 1, after: first.next ?? undefined });
-  expect([...first.teams, ...second.teams].map(({ name }) => name)).toEqual(['a', 'b']);
-  expect(second.next).toBeNull();
   expect(await teams().updateTeam('c', (record) => ({ name: record.name }), alice)).toBeUndefined();
   expect(await teams().deleteTeam('c', alice)).toBeUndefined();
-});
-
-test('every change is in the audit log with who, before and after, and no secret or hash', async () => {
-  const { record, secret } = await keys().createKey({ name: 'search' }, alice);
-  await keys().updateKey(record.id, () => ({ name: 'find', disabled: true }), alice);
-  const next = (await keys().rotateKey(record.id, 60, alice))?.secret ?? '';
-  await keys().revokeKey(record.id, { who: 'bob', requestId: null });
-  await keys().revokeKey(record.id, alice);
-  const first = await readAudit(redis, { limit: 3 });
-  const rest = await readAudit(redis, { limit: 3, after: first.next ?? undefined });
-  const entries = [...first.entries, ...rest.entries];
-  expect(rest.next).toBeNull();
-  expect(entries.map(({ action, who }) => `${who} ${action}`)).toEqual([
-    'bob key.revoked',
-    'alice key.rotated',
-    'alice key.changed',
-    'alice key.created',
-  ]);
-  expect(entries[2]).toMatchObject({
-    requestId: 'req_1',
-    subject: record.id,
-    before: { name: 'search', disabled: false },
-    after: { name: 'find', disabled: true },
-  });
-  const hashes = (await redis.keys('gateway:key-hash:*')).map((key) => key.slice('gateway:key-hash:'.length));
-  expect(hashes).toHaveLength(2);
-  const text = JSON.stringify(entries);
-  for (const hidden of [secret, next, ...hashes]) expect(text).not.toContain(hidden);
-});
-
-test('two changes at the same time both happen, one after the other', async () => {
-  const { record } = await keys().createKey({ name: 'search' });
-  await Promise.all(
-    Array.from({ length: 5 }, (_, n) =>
-      keys().updateKey(
-        record.id,
-        (before) => ({ name: before.name, labels: { ...before.labels, [`l${n}`]: '' } }),
-        alice,
-      ),
-    ),
-  );
-  expect(Object.keys((await keys().getKey(record.id))?.labels ?? {})).toHaveLength(5);
-  await expect(
-    keys().updateKey(
-      record.id,
-      () => {
-        throw new Error('refused');
-      },
-      alice,
-    ),
-  ).rejects.toThrow('refused');
-  expect((await readAudit(redis, { limit: 50 })).entries).toHaveLength(6);
 });
 
 test('limits for some models are kept with a key and its team; without any, nothing is limited', async () => {

@@ -4,12 +4,10 @@ import { type KeyRecord, withSettings } from './key-record.ts';
 import type { KeySettings } from './settings.ts';
 import type { WebhookSecret } from './webhooks/webhook-secret.ts';
 
-/** A record's next state, and the hashes of secrets that begin and end with it. */
+/** A record's next state. */
 export interface NextRecord {
   readonly action: AuditEntry['action'];
   readonly record: KeyRecord;
-  readonly begin?: readonly string[];
-  readonly end?: readonly string[];
 }
 
 /** @throws {GatewayError} `conflict` for a revoked key */
@@ -26,16 +24,11 @@ export function rotated(
   nowMs: number,
 ): NextRecord {
   checkNotRevoked(before);
-  const [current, ...older] = before.secrets;
+  const [current] = before.secrets;
   const until = new Date(nowMs + graceSeconds * 1000).toISOString();
   const staying = current !== undefined && graceSeconds > 0 ? [{ ...current, until }] : [];
-  const leaving = current !== undefined && graceSeconds === 0 ? [current, ...older] : older;
-  return {
-    action: 'key.rotated',
-    record: { ...before, secrets: [{ hash: secretHash, until: null }, ...staying] },
-    begin: [secretHash],
-    end: leaving.flatMap((secret) => (secret.hash === null ? [] : [secret.hash])),
-  };
+  const secrets = [{ hash: secretHash, until: null }, ...staying];
+  return { action: 'key.rotated', record: { ...before, secrets } };
 }
 
 /** As `rotated`, for the secret that signs the key's webhooks. @throws {GatewayError} `conflict` for a revoked key */

@@ -6,6 +6,7 @@ import { keyNames } from '../redis-names.ts';
 import { parseTeamRecord } from '../teams/team-record.ts';
 import { awaitRedis } from './await-redis.ts';
 import { identityOf, parseKeyRecord } from './key-record.ts';
+import { checkFilled } from './not-filled.ts';
 
 interface ReaderOptions {
   readonly redis: Redis;
@@ -17,7 +18,7 @@ interface ReaderOptions {
 /**
  * What a key may do now, for work that goes on without its caller. Undefined for a key that is unknown, revoked, disabled or expired.
  *
- * @throws {GatewayError} `service_unavailable` when Redis does not answer, or its team's limits cannot be read
+ * @throws {GatewayError} `service_unavailable` when Redis does not answer or was emptied, or its team's limits cannot be read
  */
 export type ReadKeyIdentity = (keyId: string) => Promise<Identity | undefined>;
 
@@ -25,6 +26,7 @@ export const createKeyIdentityReader =
   ({ redis, now, onBroken }: ReaderOptions): ReadKeyIdentity =>
   async (keyId) => {
     const text = await awaitRedis(redis.get(keyNames.record(keyId)));
+    if (text === null) await checkFilled(redis);
     const record =
       text === null ? undefined : readStored(text, parseKeyRecord, { kind: 'key', id: keyId }, onBroken);
     if (record === undefined || record.revokedAt !== null || record.disabled) return undefined;

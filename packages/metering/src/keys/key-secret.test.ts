@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
+import { BootstrapKey, hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
 
 test('a made key has the prefix and 256 random bits, and no two are alike', () => {
   const secrets = new Set(Array.from({ length: 1000 }, makeSecret));
@@ -33,4 +33,14 @@ test('the stored hash depends on the gateway secret', () => {
   expect(hashOf('a key', 'one secret')).toBe(hashOf('a key', 'one secret'));
   expect(hashOf('a key', 'one secret')).not.toBe(hashOf('a key', 'another secret'));
   expect(hashOf('a key', 'one secret')).not.toContain('a key');
+});
+
+test('a bootstrap key is any string of 24 characters, or a key that the gateway has made', () => {
+  for (const key of ['x'.repeat(24), 'sk-a-key-of-our-own-making', makeSecret()])
+    expect(BootstrapKey.parse(key)).toBe(key);
+});
+
+test('a bootstrap key that no request can use is refused', () => {
+  expect(() => BootstrapKey.parse('x'.repeat(23))).toThrow('must be 24 to 256');
+  expect(() => BootstrapKey.parse(`gwk_${'x'.repeat(40)}`)).toThrow('must not begin with gwk_');
 });

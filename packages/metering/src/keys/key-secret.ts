@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { z } from 'zod';
 
 /** The prefix of the gateway's keys, for people and for secret scanners. */
 export const SECRET_PREFIX = 'gwk_';
@@ -42,3 +43,12 @@ function checksumOf(body: string): string {
   bytes.writeUInt32BE(crc32(body));
   return bytes.toString('base64url');
 }
+
+/** A key that a person chose, and that must exist. */
+export const BootstrapKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{24,256}$/, 'must be 24 to 256 printable characters without spaces')
+  .refine(
+    (key) => !key.startsWith(SECRET_PREFIX) || isPlausibleSecret(key),
+    'must not begin with gwk_, by which the keys that the gateway makes are known',
+  );

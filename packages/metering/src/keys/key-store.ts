@@ -1,10 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Redis } from 'ioredis';
 import { type Actor, GATEWAY_ITSELF } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { keyNames } from '../redis-names.ts';
-import { awaitRedis } from './await-redis.ts';
-import { createFindKey, type FoundKey } from './find-key.ts';
 import { changed, type NextRecord, revoked, rotated, webhookSecretRotated } from './key-changes.ts';
 import {
   bootstrapKeyId,
@@ -14,9 +10,8 @@ import {
   parseKeyRecord,
   shownKey,
 } from './key-record.ts';
-import { hashOf, isPlausibleSecret, makeSecret } from './key-secret.ts';
-import { createRecordChanger, untilChanged } from './records/record-changer.ts';
-import { listRecords, type PageRequest } from './records/record-list.ts';
+import { hashOf, makeSecret } from './key-secret.ts';
+import { type AccessRecords, type PageRequest, untilChanged } from './records/access-records.ts';
 import type { KeySettings } from './settings.ts';
 import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
 
@@ -36,9 +31,9 @@ export interface KeyWithSecret {
 export type KeySelection = (record: KeyRecord) => boolean;
 
 /**
- * Caller keys in Redis. Secrets are never stored, only their keyed hash. The audit log has every change. Every function
- * throws a `GatewayError` `service_unavailable` when Redis does not answer; the answer is undefined when there is no
- * such key. A record that cannot be read is reported, and counts as absent.
+ * Callers' keys. Secrets are never stored, only their keyed hash. The audit log has every change. Every function throws a
+ * `GatewayError` `service_unavailable` where the records do not answer; the answer is undefined when there is no such key. A record
+ * that cannot be read is reported, and counts as absent.
  */
 export interface KeyStore {
   createKey(settings: KeySettings, by?: Actor): Promise<KeyWithSecret>;
@@ -83,14 +78,10 @@ export interface KeyStore {
   revokeKey(id: string, by?: Actor, among?: KeySelection): Promise<KeyRecord | undefined>;
   /** Makes sure that this secret is a key. Changes nothing if it is one already, also if that was revoked. */
   ensureBootstrapKey(secret: string): Promise<void>;
-  /** The valid key that has this secret, with its team's account; undefined if unknown, revoked, disabled or expired. */
-  findKey(secret: string): Promise<FoundKey | undefined>;
-  /** The valid key by the keyed hash of its secret, for processes that must not have the secret itself. */
-  findKeyByHash(secretHash: string): Promise<FoundKey | undefined>;
 }
 
 interface KeyStoreOptions {
-  readonly redis: Redis;
+  readonly records: AccessRecords;
   /** GATEWAY_SECRET: without it, nobody can test secrets against the stored hashes. */
   readonly gatewaySecret: string;
   /** WEBHOOK_SECRET: from it webhooks' secrets are derived. */
@@ -100,20 +91,17 @@ interface KeyStoreOptions {
 }
 
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
-  const { redis, gatewaySecret, webhookSecret, now, onBroken = () => undefined } = options;
+  const { records, gatewaySecret, webhookSecret, now, onBroken = () => undefined } = options;
   const hash = (secret: string) => hashOf(secret, gatewaySecret);
-  const changeRecord = createRecordChanger({ redis, now });
   const read = (id: string, text: string): KeyRecord | undefined =>
     readStored(text, parseKeyRecord, { kind: 'key', id }, onBroken);
-  const findByHash = createFindKey({ redis, now, read, onBroken });
-  const recordNames = (id: string) => ({ id, record: keyNames.record(id), index: keyNames.index });
 
-  const create = (record: KeyRecord, secretHash: string, by: Actor) =>
-    changeRecord({
-      ...recordNames(record.id),
+  const create = (record: KeyRecord, by: Actor) =>
+    records.change({
+      kind: 'key',
+      id: record.id,
       before: null,
       after: record,
-      begin: [secretHash],
       by,
       audit: { action: 'key.created', before: null, after: shownKey(record) },
     });
@@ -126,22 +114,15 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     among: KeySelection = () => true,
   ) =>
     untilChanged(id, async () => {
-      const text = await awaitRedis(redis.get(keyNames.record(id)));
+      const text = await records.get('key', id);
       if (text === null) return { record: undefined };
       const before = read(id, text);
       if (before === undefined || !among(before)) return { record: undefined };
       const to = next(before);
       if (to === undefined) return { record: before };
-      const { action, record, ...hashes } = to;
+      const { action, record } = to;
       const audit = { action, before: shownKey(before), after: shownKey(record) };
-      const changed = await changeRecord({
-        ...recordNames(id),
-        before: text,
-        after: record,
-        ...hashes,
-        by,
-        audit,
-      });
+      const changed = await records.change({ kind: 'key', id, before: text, after: record, by, audit });
       return changed ? { record } : undefined;
     }).then(({ record }) => record);
 
@@ -149,21 +130,17 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     createKey: async (settings, by = GATEWAY_ITSELF) => {
       const secret = makeSecret();
       const record = newKeyRecord(newKeyId(now()), settings, hash(secret), now());
-      await create(record, hash(secret), by);
+      await create(record, by);
       return { record, secret };
     },
 
     listKeys: async (page) => {
-      const { records, next } = await listRecords(
-        redis,
-        { index: keyNames.index, nameOf: keyNames.record, order: 'newest' },
-        page,
-      );
-      return { keys: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
+      const { records: found, next } = await records.list('key', page);
+      return { keys: found.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getKey: async (id) => {
-      const text = await awaitRedis(redis.get(keyNames.record(id)));
+      const text = await records.get('key', id);
       return text === null ? undefined : read(id, text);
     },
 
@@ -190,11 +167,8 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
     ensureBootstrapKey: async (secret) => {
       const secretHash = hash(secret);
       const record = newKeyRecord(bootstrapKeyId(secretHash), { name: 'bootstrap' }, secretHash, now());
-      await create(record, secretHash, GATEWAY_ITSELF);
+      await create(record, GATEWAY_ITSELF);
     },
-
-    findKey: async (secret) => (isPlausibleSecret(secret) ? findByHash(hash(secret)) : undefined),
-    findKeyByHash: findByHash,
   };
 }
 

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { unrecordedUsage } from '../usage/unrecorded-usage.ts';
 import type { Charge } from './charge.ts';
 import { createLedger, type Ledger } from './ledger.ts';
@@ -34,7 +35,7 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
 });
 
 /** A fixed time unless a test moves it: no bucket refills while requests run. */
@@ -214,7 +215,7 @@ test('a request whose reservation Redis has lost leaves its record all the same,
   const abouts = Array.from({ length: 10 }, subject);
   const reservation = { estimate: result(100, 7), charges: [budget(10_000)], leaseMs: LEASE_MS };
   await Promise.all(abouts.map((about) => ledger.reserve({ subject: about, ...reservation })));
-  await redis.flushall();
+  await emptyRedis(redis);
   for (const replica of [ledger, otherLedger, ledger])
     await Promise.all(abouts.map((about) => replica.settle(about, result(60, 5))));
   const found = await records();
@@ -266,7 +267,7 @@ test('what is released is given back whole, leaves no record, and may never have
   await ledger.release(about.id);
   expect(await ledger.settleAbandoned()).toBe(0);
   expect(await redis.hgetall(redisNames.account('key_1', 'total'))).toEqual({ reserved: '0' });
-  expect(await redis.keys('*')).toHaveLength(1);
+  expect(await redis.keys('*')).toHaveLength(2);
 });
 
 test('a reservation whose process is gone is charged as estimated when its lease runs out, once', async () => {
@@ -358,7 +359,7 @@ test('in any order of reserving, settling, crashing and retrying: never overspen
       fc.array(step, { minLength: 1, maxLength: 30 }),
       fc.scheduler(),
       async (steps, scheduler) => {
-        await redis.flushall();
+        await emptyRedis(redis);
         const limit = 1000;
         let expected = 0;
         const run = async ({ estimate, share, end, replica }: (typeof steps)[number]) => {

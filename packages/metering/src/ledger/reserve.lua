@@ -24,6 +24,7 @@ function operations.reserve(k, a, key_count)
       tats[i], answer[i + 1] = tat, left
     else
       local account = account_of(key)
+      if account.is_new then check_filled() end
       local left = limit - account.spent - account.reserved
       if taken > left then return { i, -1, math.max(0, left) } end
       answer[i + 1] = left - taken

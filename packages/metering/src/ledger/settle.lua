@@ -7,6 +7,9 @@
 -- Argument 3…6  tokens, images, milliseconds of audio, micro-dollars, 7  the record (JSON)
 -- Argument 8   how long records may wait for the database, in seconds
 --
+-- The record's entry also names the accounts that it was charged to (JSON), or says that its reservation was lost: then who
+-- brings it into the database finds out which they are.
+--
 -- Who settles: "ended", the request itself, with or without a reservation; "abandoned", another process for one that is
 -- gone; "released", a request that was not let in although it may have reserved: it leaves no record, and has no
 -- arguments after these two.
@@ -31,6 +34,15 @@ local function changes_of(reserved, used)
     changes[i] = { kind = kind, key = key, limit = limit, held = held, actual = actual }
   end
   return changes
+end
+
+-- The accounts among what is charged, as JSON; nil where there is none.
+local function accounts_in(changes)
+  local names = {}
+  for _, change in ipairs(changes) do
+    if change.kind ~= 'rate' then names[#names + 1] = change.key end
+  end
+  return #names > 0 and cjson.encode(names) or nil
 end
 
 function operations.settle(k, a)
@@ -60,7 +72,16 @@ function operations.settle(k, a)
     local keep_records_s = amount(ARGV[a + 8], 'seconds')
     check_type('XLEN', records)
     -- The first write, because a stream can refuse an entry for its own reasons.
-    call('XADD', records, '*', 'record', ARGV[a + 7])
+    if not reserved then
+      call('XADD', records, '*', 'record', ARGV[a + 7], 'lost', '1')
+    else
+      local charged = accounts_in(changes)
+      if charged then
+        call('XADD', records, '*', 'record', ARGV[a + 7], 'accounts', charged)
+      else
+        call('XADD', records, '*', 'record', ARGV[a + 7])
+      end
+    end
     keep(records, keep_records_s)
     call('SADD', settled, id)
     keep(settled, SETTLED_TTL_S)

@@ -4,6 +4,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { type Admission, type Check, createAdmission } from './admission.ts';
 
 let server: TestRedis;
@@ -26,7 +27,7 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  await connections[0]?.flushall();
+  for (const redis of connections.slice(0, 1)) await emptyRedis(redis);
 });
 
 const replica = (index: number): Admission => {

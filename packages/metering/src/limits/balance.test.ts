@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { chargesOf } from '../meter/account-charges.ts';
 import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { checksOf } from './account-checks.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { readBalances } from './balance.ts';
@@ -31,7 +32,7 @@ afterAll(async () => {
   await redis.quit();
   await server.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(() => emptyRedis(redis));
 
 const accounts: Account[] = [
   {
@@ -55,7 +56,7 @@ const remaining = async () =>
 
 test('an unused account has everything left', async () => {
   expect(await remaining()).toEqual([[5, 10_000, 90, 3, 1000], [500]]);
-  expect(await redis.dbsize()).toBe(0);
+  expect(await redis.keys('*')).toEqual([redisNames.epoch]);
 });
 
 test('what is left is what admission and reservation leave', async () => {

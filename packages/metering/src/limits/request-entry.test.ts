@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createOperationBatch } from '../batch/operation-batch.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { createRequestEntry, type Entered, type PendingEntry, type RequestEntry } from './request-entry.ts';
 
@@ -35,7 +36,7 @@ afterAll(async () => {
   for (const connection of [redis, ...connections]) connection.disconnect();
   await server.close();
 });
-beforeEach(() => redis.flushall());
+beforeEach(() => emptyRedis(redis));
 
 async function startReplica(): Promise<Replica> {
   const connection = createRedis(server.url, 'request');

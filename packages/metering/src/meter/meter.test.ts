@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { createMeter, type Meter, type MeterProblem } from './meter.ts';
 import { openUsageSpool, type SpooledUsage, type UsageSpool } from './usage-spool.ts';
 
@@ -31,7 +32,7 @@ afterAll(async () => {
   await folder.close();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
 });
 
 let nextId = 0;
@@ -264,7 +265,7 @@ test('when Redis loses its data during ten requests, each is recorded once, also
   const begun = await Promise.all(
     abouts.map((about) => meter.begin({ subject: about, accounts: [budget(10_000)], estimate: result(400) })),
   );
-  await redis.flushall();
+  await emptyRedis(redis);
   await Promise.all(begun.map((metered) => metered.settle(result(150))));
   const spool = await openUsageSpool(folder.path, 'after a flush', Date.now);
   for (const about of abouts) await spool.add({ record: { ...about, ...result(150) } });

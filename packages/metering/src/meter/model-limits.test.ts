@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../ledger/ledger.ts';
 import { readBalances } from '../limits/balance.ts';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { createMeter, type Meter } from './meter.ts';
 
 let server: TestRedis;
@@ -38,7 +39,7 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  await connections[0]?.flushall();
+  for (const redis of connections.slice(0, 1)) await emptyRedis(redis);
   reasons.length = 0;
 });
 

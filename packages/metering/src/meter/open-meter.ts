@@ -5,7 +5,9 @@ import type { Redis } from 'ioredis';
 import { createOperationBatch, type OperationBatch } from '../batch/operation-batch.ts';
 import { type BrokenRecord, reportOnce } from '../broken-records.ts';
 import { createLedger } from '../ledger/ledger.ts';
+import { redisNames } from '../redis-names.ts';
 import type { RefusalCounts } from '../usage/refusal-counts.ts';
+import { createEpochWatch } from './epoch-watch.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
 import { createRecentSettlements } from './recent-settlements.ts';
 import type { RefusedFor } from './refusal.ts';
@@ -56,7 +58,10 @@ export async function openMeter({
       now,
       keepRecordsDays,
       onBroken,
-      onRecorded: recent.add,
+      onRecorded: (record) => {
+        recent.add(record);
+        watch.wake();
+      },
     }),
     spool: await openUsageSpool(join(settings.GATEWAY_DATA_DIR, SPOOL_FOLDER), randomUUID(), now, onBroken),
     now,
@@ -68,6 +73,14 @@ export async function openMeter({
     },
     onBudgetNear: () => metrics.budgetNear(),
   });
-  redis.on(REPLACED, () => void meter.restore(recent.take()).then(metrics.usageRestored));
-  return meter;
+  const restore = () => void meter.restore(recent.take()).then(metrics.usageRestored);
+  redis.on(REPLACED, restore);
+  const watch = createEpochWatch({ readEpoch: () => redis.get(redisNames.epoch), onEmptied: restore });
+  return {
+    ...meter,
+    close: () => {
+      watch.close();
+      return meter.close();
+    },
+  };
 }

@@ -1,12 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Redis } from 'ioredis';
 import type { Actor } from '../audit/audit-log.ts';
 import { type ReportBroken, readStored } from '../broken-records.ts';
-import { awaitRedis } from '../keys/await-redis.ts';
-import { createRecordChanger, untilChanged } from '../keys/records/record-changer.ts';
-import { listRecords, type PageRequest } from '../keys/records/record-list.ts';
+import { type AccessRecords, type PageRequest, untilChanged } from '../keys/records/access-records.ts';
 import type { TeamSettings } from '../keys/settings.ts';
-import { keyNames } from '../redis-names.ts';
 import {
   newTeamRecord,
   parseTeamRecord,
@@ -21,9 +17,9 @@ export interface TeamPage {
 }
 
 /**
- * Teams in Redis. A key is a member by naming the team. The audit log has every change, and every edge uses it within a
- * second. Every function throws a `GatewayError` `service_unavailable` when Redis does not answer; the answer is
- * undefined when there is no such team. A record that cannot be read is reported, and counts as absent.
+ * Teams. A key is a member by naming the team. The audit log has every change, and every edge uses it within a second. Every
+ * function throws a `GatewayError` `service_unavailable` where the records do not answer; the answer is undefined when there is no
+ * such team. A record that cannot be read is reported, and counts as absent.
  */
 export interface TeamStore {
   /** @throws {GatewayError} `conflict` if there is one of this name */
@@ -42,23 +38,22 @@ export interface TeamStore {
 }
 
 interface TeamStoreOptions {
-  readonly redis: Redis;
+  readonly records: AccessRecords;
   readonly now: () => number;
   readonly onBroken?: ReportBroken;
 }
 
 export function createTeamStore(options: TeamStoreOptions): TeamStore {
-  const { redis, now, onBroken = () => undefined } = options;
-  const changeRecord = createRecordChanger({ redis, now });
+  const { records, now, onBroken = () => undefined } = options;
   const read = (name: string, text: string): TeamRecord | undefined =>
     readStored(text, parseTeamRecord, { kind: 'team', id: name }, onBroken);
-  const recordNames = (id: string) => ({ id, record: keyNames.team(id), index: keyNames.teams });
 
   return {
     createTeam: async (settings, by) => {
       const record = newTeamRecord(settings, now());
-      const created = await changeRecord({
-        ...recordNames(record.name),
+      const created = await records.change({
+        kind: 'team',
+        id: record.name,
         before: null,
         after: record,
         by,
@@ -72,28 +67,25 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
     },
 
     listTeams: async (page) => {
-      const { records, next } = await listRecords(
-        redis,
-        { index: keyNames.teams, nameOf: keyNames.team, order: 'by name' },
-        page,
-      );
-      return { teams: records.flatMap(({ id, text }) => read(id, text) ?? []), next };
+      const { records: found, next } = await records.list('team', page);
+      return { teams: found.flatMap(({ id, text }) => read(id, text) ?? []), next };
     },
 
     getTeam: async (name) => {
-      const text = await awaitRedis(redis.get(keyNames.team(name)));
+      const text = await records.get('team', name);
       return text === null ? undefined : read(name, text);
     },
 
     updateTeam: (name, settingsFor, by) =>
       untilChanged(name, async () => {
-        const text = await awaitRedis(redis.get(keyNames.team(name)));
+        const text = await records.get('team', name);
         if (text === null) return { team: undefined };
         const before = read(name, text);
         if (before === undefined) return { team: undefined };
         const team = withTeamSettings(before, settingsFor(before));
-        const changed = await changeRecord({
-          ...recordNames(name),
+        const changed = await records.change({
+          kind: 'team',
+          id: name,
           before: text,
           after: team,
           by,
@@ -104,12 +96,13 @@ export function createTeamStore(options: TeamStoreOptions): TeamStore {
 
     deleteTeam: (name, by) =>
       untilChanged(name, async () => {
-        const text = await awaitRedis(redis.get(keyNames.team(name)));
+        const text = await records.get('team', name);
         if (text === null) return { team: undefined };
         const team = read(name, text);
         if (team === undefined) return { team: undefined };
-        const changed = await changeRecord({
-          ...recordNames(name),
+        const changed = await records.change({
+          kind: 'team',
+          id: name,
           before: text,
           after: null,
           by,

@@ -1,6 +1,7 @@
 import { startRedis } from '@gateway/testkit/start-redis';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { emptyRedis } from './records-in-redis.ts';
 
 /** Gives `use` a client of the Redis that the tests of a file share, and that each of them finds empty. */
 export function withRedis(use: (redis: Redis) => void): void {
@@ -16,6 +17,6 @@ export function withRedis(use: (redis: Redis) => void): void {
     await server.close();
   });
   beforeEach(async () => {
-    await redis.flushall();
+    await emptyRedis(redis);
   });
 }

@@ -24,7 +24,12 @@ export interface EntryId {
 export interface OutboxEntry {
   readonly id: EntryId;
   readonly text: string;
+  /** Of a record: what it was charged to. */
+  readonly charged: Charged;
 }
+
+/** The accounts of budgets that a request counted on, by their names; `lost`: its reservation was, which knew them. */
+export type Charged = readonly string[] | 'lost';
 
 export const FIRST_ID: EntryId = { ms: 0, seq: 0 };
 const DAY_MS = 86_400_000;
@@ -61,8 +66,17 @@ export async function readOutbox(
   { after, count }: Section,
 ): Promise<OutboxEntry[]> {
   const entries = await redis.xrange(name, `(${entryIdText(after)}`, '+', 'COUNT', count);
-  return entries.map(([id, [, text = '']]) => ({ id: parseEntryId(id), text }));
+  return entries.map(([id, [, text = '', more, value = '[]']]) => ({
+    id: parseEntryId(id),
+    text,
+    charged: more === 'lost' ? 'lost' : more === 'accounts' ? accountsIn(value) : NOTHING,
+  }));
 }
+
+const NOTHING: readonly string[] = [];
+const Names = z.array(z.string());
+/** The script that writes them is our own. */
+const accountsIn = (text: string): readonly string[] => Names.parse(JSON.parse(text));
 
 export const parseRecord = (text: string): UsageRecord => UsageRecord.parse(JSON.parse(text));
 

@@ -3,6 +3,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { emptyRedis } from '../testing/records-in-redis.ts';
 import { createRefusalCounts } from './refusal-counts.ts';
 import { unrecordedUsage } from './unrecorded-usage.ts';
 
@@ -52,7 +53,7 @@ test('no refusals, no Redis calls', async () => {
 });
 
 test('counts that cannot be written while Redis is away are written when it is back', async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
   const kept = counts();
   server.kill('SIGKILL');
   await waitFor(() => redis.status === 'reconnecting');

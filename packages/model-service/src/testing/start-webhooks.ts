@@ -10,8 +10,8 @@ import type { AnnounceEnd } from '@gateway/jobs/webhooks/announce-end';
 import { createWebhookLog } from '@gateway/jobs/webhooks/webhook-log';
 import { createWebhookWorker, type FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import { createJobWorker } from '@gateway/jobs/worker/job-worker';
-import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createKeyWebhookReader } from '@gateway/metering/keys/webhooks/key-webhook';
+import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { DIRECT } from '@gateway/upstream/connecting/network';
@@ -69,7 +69,7 @@ export async function startWebhooks() {
   const { uploads, assets } = await openJobStores({ dataDir: folder.path });
   const results = createKeptResults({ redis, assets, now: Date.now });
   const masterSecret = 'a webhook secret of more than 32 characters';
-  const keys = createKeyStore({
+  const keys = keysInRedis({
     redis,
     gatewaySecret: 'a gateway secret of more than 32 characters',
     webhookSecret: masterSecret,

@@ -84,4 +84,25 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
       primary key (grain, start, group_id, bucket)
     )${dialect === 'sqlite' ? ' without rowid' : ''}`,
   ],
+  (dialect) => {
+    // By bytes, as Redis sorted them: ids are pages' cursors.
+    const sortedText = dialect === 'postgres' ? 'text collate "C"' : 'text';
+    return [
+      // Keys by their ids and teams by their names. Each change of any of them has a version of its own.
+      `create table access_records (
+        kind text not null,
+        id ${sortedText} not null,
+        version bigint not null,
+        content text not null,
+        primary key (kind, id)
+      )`,
+      'create table access_version (version bigint not null)',
+      'insert into access_version (version) values (0)',
+      // What Redis may not know of yet.
+      'create table access_changes (version bigint primary key, kind text not null, id text not null)',
+      'create table audit_log (entry_ms bigint not null, entry_seq bigint not null, content text not null, primary key (entry_ms, entry_seq))',
+      // What budgets' accounts have spent, by their names in Redis.
+      `create table spent_accounts (name ${sortedText} primary key, micro_usd bigint not null, changed_at bigint not null)`,
+    ];
+  },
 ];

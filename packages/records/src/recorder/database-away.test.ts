@@ -14,7 +14,7 @@ test('while the database is away usage waits, whoever asks is told so, and it is
   const opened = await openDatabase(used.settings);
   const { database } = opened;
   await using recorder = createRecorder({
-    ...{ redis, opened, now: Date.now, keepRecordsDays: 90, keepSumsDays: 400, everyMs: 50 },
+    ...{ redis, opened, now: Date.now, timeZone: 'UTC', keepRecordsDays: 90, keepSumsDays: 400, everyMs: 50 },
     ...{ onBroken: () => undefined, report: () => undefined },
   });
   const store = createUsageStore({ database, redis, now: Date.now, onBroken: () => undefined });

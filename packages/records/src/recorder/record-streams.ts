@@ -19,6 +19,8 @@ export interface StreamRecorderOptions
   extends Pick<RecorderOptions, 'redis' | 'now' | 'keepRecordsDays' | 'report'>,
     Omit<WriteOptions, 'dialect'> {
   readonly database: Database;
+  /** Redis may have lost what it had from the database. */
+  readonly onOtherRedis: () => Promise<void>;
   readonly stopping: AbortSignal;
 }
 
@@ -43,6 +45,7 @@ const REPLICATION_ID = /^master_replid:(\S+)/m;
 
 export function createStreamRecorder(options: StreamRecorderOptions): StreamRecorder {
   const { redis, database, lease, groupIds, now, keepRecordsDays, onBroken, report, stopping } = options;
+  const { charging, onOtherRedis } = options;
   const cursors = new Map<string, EntryId>();
   let source: string | null = null;
   let rounds = 0;
@@ -56,6 +59,7 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
     );
     const before = Facts.parse(rows).at(0)?.value;
     if (before !== current) {
+      if (before !== undefined) await onOtherRedis();
       await lease.write(async ({ query }) => {
         if (before !== undefined) await query('delete from stream_cursors');
         await query(
@@ -79,7 +83,7 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
 
   const recordStream = async (stream: OutboxStream, first: readonly OutboxEntry[]): Promise<void> => {
     for (let entries = first; entries.length > 0; ) {
-      await writeEntries({ lease, dialect: database.dialect, groupIds, onBroken }, stream, entries);
+      await writeEntries({ lease, dialect: database.dialect, groupIds, onBroken, charging }, stream, entries);
       const after = entries.at(-1)?.id ?? FIRST_ID;
       cursors.set(stream.name, after);
       if (entries.length < AT_ONCE || stopping.aborted) return;

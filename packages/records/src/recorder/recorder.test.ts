@@ -19,7 +19,7 @@ onBothDatabases((used) => {
   const events: RecorderEvent[] = [];
   const recorderOf = ({ opened, redis }: Pick<UsedDatabase, 'opened' | 'redis'> = used, now = Date.now) => {
     const recorder = createRecorder({
-      ...{ redis, opened, now, keepRecordsDays: 90, keepSumsDays: 400, everyMs: NEVER_MS },
+      ...{ redis, opened, now, timeZone: 'UTC', keepRecordsDays: 90, keepSumsDays: 400, everyMs: NEVER_MS },
       onBroken: ({ id }) => void broken.push(id),
       report: (event) => void events.push(event),
     });

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { BrokenRecord } from '@gateway/metering/broken-records';
+import { createProjection } from '@gateway/metering/keys/records/projection';
 import type { Redis } from 'ioredis';
+import { createAccessKeeper } from '../access/access-keeper.ts';
+import { type AuditRecorder, createAuditRecorder } from '../access/record-audit.ts';
 import { QueryError } from '../database/database.ts';
 import type { OpenedDatabase } from '../database/open-database.ts';
 import { createGroupIds } from '../usage/usage-groups.ts';
@@ -11,6 +14,10 @@ import { deleteOld } from './retention.ts';
 
 export interface RecorderOptions {
   readonly redis: Redis;
+  /** Of budget periods. */
+  readonly timeZone: string;
+  /** What must be among the keys before Redis has them all. It may be called again where it fails. */
+  readonly prepareAccess?: (() => Promise<void>) | undefined;
   readonly opened: OpenedDatabase;
   readonly now: () => number;
   readonly keepRecordsDays: number;
@@ -23,8 +30,8 @@ export interface RecorderOptions {
 }
 
 export interface RecorderEvent {
-  readonly what: 'waiting' | 'recording again' | 'moved' | 'read again';
-  /** Why it waits; how much was moved; why it reads again. */
+  readonly what: 'waiting' | 'recording again' | 'moved' | 'read again' | 'filled Redis';
+  /** Why it waits; how much was moved; why it reads again; what Redis has got. */
   readonly detail: string;
 }
 
@@ -42,6 +49,10 @@ export interface Recorder extends AsyncDisposable {
   /** One round; it throws nothing. Rounds never overlap. */
   round(): Promise<void>;
   trouble(): RecorderTrouble | null;
+  /** Resolves when the database has all keys and teams. */
+  readonly accessOpened: Promise<void>;
+  /** Resolves when Redis has what it needs of them. */
+  readonly accessFilled: Promise<void>;
 }
 
 const EVERY_MS = 1000;
@@ -59,6 +70,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let streams: StreamRecorder | null = null;
   let rounds = 0;
   let found: RecorderTrouble | null = null;
+  const projection = createProjection(redis);
+  const access = createAccessKeeper({ ...options, projection, database, lease, stopping });
+  let audit: AuditRecorder | null = null;
 
   const begin = async (): Promise<StreamRecorder> => {
     groupIds.forget();
@@ -82,6 +96,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       keepRecordsDays,
       onBroken,
       report,
+      charging: { projection, timeZone: options.timeZone, now },
+      onOtherRedis: access.fill,
       stopping,
     });
   };
@@ -92,8 +108,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
       isPrepared = true;
     }
     const { isHeld, isNew } = await lease.hold();
-    if (!isHeld || isNew) streams = null;
-    if (!isHeld) return;
+    if (!isHeld || isNew) [streams, audit] = [null, null];
+    if (!(await access.open(isHeld)) || !isHeld) return;
+    await access.keepUp();
+    audit ??= createAuditRecorder({ redis, database, lease, now });
+    await audit.record();
     streams ??= await begin();
     await streams.record();
     if (rounds % ROUNDS_OF_RETENTION === 0)
@@ -107,7 +126,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (found !== null) report({ what: 'recording again', detail: '' });
       found = null;
     } catch (error) {
-      streams = null;
+      [streams, audit] = [null, null];
       // While Redis is away there is nothing to record; who watches Redis reports it.
       const isOfDatabase = error instanceof QueryError || !isPrepared;
       if (error instanceof LostLease || stopping.aborted || !isOfDatabase) return;
@@ -131,6 +150,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     round,
     trouble: () => found,
+    accessOpened: access.opened,
+    accessFilled: access.filled,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       clearTimeout(timer);

@@ -1,5 +1,7 @@
+import { MAX_AUDIT_ENTRIES } from '@gateway/metering/audit/audit-log';
 import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
+import { trimAudit } from '../access/audit-rows.ts';
 import type { Database } from '../database/database.ts';
 import { GRAINS, HOURS_PER_DAY } from '../usage/add-sums.ts';
 import type { Lease } from './lease.ts';
@@ -12,6 +14,7 @@ const SLICE = 2000;
 const MAX_SLICES = 50;
 /** A Redis that was set back returns nothing older. */
 const REFUSALS_DAYS = 8;
+const ACCOUNTS_DAYS = 100;
 /** Pages that one call gives back to the file system. */
 const FREED_PAGES = 2000;
 
@@ -59,8 +62,11 @@ export async function deleteOld({
       Math.floor(hourNumber(recordsBeforeMs) / HOURS_PER_DAY),
     ],
     ['refusal_counts', 'ended_at < $1', now() - REFUSALS_DAYS * DAY_MS],
+    // As long as Redis keeps them; what has no period is never over.
+    ['spent_accounts', "changed_at < $1 and name not like '%:total'", now() - ACCOUNTS_DAYS * DAY_MS],
   ];
   for (const [table, where, before] of slices) await deleteSlices({ database, lease }, table, where, before);
+  await lease.write((queries) => trimAudit(queries, MAX_AUDIT_ENTRIES));
   if (database.dialect === 'sqlite')
     await lease.write(({ query }) => query(`pragma incremental_vacuum(${FREED_PAGES})`));
 }
@@ -70,6 +76,7 @@ const KEYS: Readonly<Record<string, string>> = {
   usage_sums: 'grain, start, group_id',
   usage_latencies: 'grain, start, group_id, bucket',
   refusal_counts: 'id',
+  spent_accounts: 'name',
 };
 
 async function deleteSlices(

@@ -10,7 +10,7 @@ export type StreamCursors = (stream: Pick<OutboxStream, 'name'>) => EntryId;
 /** Of some streams. */
 export async function readCursors(
   { query }: Queries,
-  streams: readonly OutboxStream[],
+  streams: readonly Pick<OutboxStream, 'name'>[],
 ): Promise<StreamCursors> {
   const rows = await query(
     `select stream, entry_ms, entry_seq from stream_cursors where stream in ${placesOf(1, streams.length)}`,
@@ -24,7 +24,7 @@ export async function readCursors(
 
 export async function writeCursor(
   { query }: Queries,
-  { name }: OutboxStream,
+  { name }: Pick<OutboxStream, 'name'>,
   { ms, seq }: EntryId,
 ): Promise<void> {
   await query(

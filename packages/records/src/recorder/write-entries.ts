@@ -11,6 +11,7 @@ import { groupsOf } from '@gateway/metering/usage/sums';
 import { brokenEntry } from '@gateway/metering/usage/unrecorded-usage';
 import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
+import { type ChargedRecord, type ChargeOptions, chargeAccounts } from '../access/spent-accounts.ts';
 import { placesOf, type Queries, QueryError } from '../database/database.ts';
 import { type Additions, createAdditions } from '../usage/add-sums.ts';
 import { type PlacedRecord, RECORD_COLUMNS, rowOf } from '../usage/record-rows.ts';
@@ -31,6 +32,7 @@ export interface WriteOptions {
   readonly dialect: 'sqlite' | 'postgres';
   readonly groupIds: GroupIds;
   readonly onBroken: (broken: BrokenRecord) => void;
+  readonly charging: ChargeOptions;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function writeEntries(
 }
 
 async function writeAll(
-  { lease, dialect, groupIds, onBroken }: WriteOptions,
+  { lease, dialect, groupIds, onBroken, charging }: WriteOptions,
   stream: OutboxStream,
   entries: readonly OutboxEntry[],
   mode: 'expect' | 'try' | 'put aside',
@@ -71,7 +73,8 @@ async function writeAll(
     mode === 'put aside' ? { records: [], refusals: [], broken: entries } : readEntries(stream, entries);
   await lease.write(async (queries) => {
     const additions = createAdditions();
-    await writeRecords(queries, { dialect, groupIds, additions }, read.records);
+    const written = await writeRecords(queries, { dialect, groupIds, additions }, read.records);
+    await chargeAccounts(queries, charging, written);
     await writeRefusals(queries, additions, read.refusals);
     await additions.write(queries, groupIds);
     for (const entry of read.broken)
@@ -85,7 +88,7 @@ async function writeAll(
 }
 
 interface ReadEntries {
-  readonly records: PlacedRecord[];
+  readonly records: (PlacedRecord & ChargedRecord)[];
   readonly refusals: { readonly entry: OutboxEntry; readonly counted: ReturnType<typeof parseRefusals> }[];
   readonly broken: readonly OutboxEntry[];
 }
@@ -98,7 +101,7 @@ function readEntries(stream: OutboxStream, entries: readonly OutboxEntry[]): Rea
     const place = brokenEntry(stream, entry);
     if (stream.kind === 'records') {
       const record = readStored(entry.text, parseRecord, place, putAside);
-      if (record !== undefined) read.records.push({ id: entry.id, record });
+      if (record !== undefined) read.records.push({ id: entry.id, record, charged: entry.charged });
     } else {
       const counted = readStored(entry.text, parseRefusals, place, putAside);
       if (counted !== undefined) read.refusals.push({ entry, counted });
@@ -107,16 +110,17 @@ function readEntries(stream: OutboxStream, entries: readonly OutboxEntry[]): Rea
   return read;
 }
 
-async function writeRecords(
+/** Returns those that were not there yet. */
+async function writeRecords<Placed extends PlacedRecord>(
   queries: Queries,
   {
     dialect,
     groupIds,
     additions,
   }: Pick<WriteOptions, 'dialect' | 'groupIds'> & { readonly additions: Additions },
-  placed: readonly PlacedRecord[],
-): Promise<void> {
-  if (placed.length === 0) return;
+  placed: readonly Placed[],
+): Promise<readonly Placed[]> {
+  if (placed.length === 0) return [];
   if (dialect === 'postgres')
     await preparePartitions(
       queries,
@@ -126,6 +130,7 @@ async function writeRecords(
     queries,
     placed.map(({ record }) => groupsOf(record)),
   );
+  const isNew: Placed[] = [];
   for (let at = 0; at < placed.length; at += AT_ONCE) {
     // The same record twice in a statement: the first one counts.
     const some = new Map(
@@ -140,8 +145,10 @@ async function writeRecords(
       [...some.values()].flatMap((one) => rowOf(one, idOf(groupsOf(one.record)))),
     );
     const written = new Set(Ids.parse(rows).map(({ id }) => id));
-    for (const one of some.values()) if (written.has(storable(one.record.id))) additions.addRecord(one);
+    isNew.push(...[...some.values()].filter(({ record }) => written.has(storable(record.id))));
   }
+  for (const one of isNew) additions.addRecord(one);
+  return isNew;
 }
 
 async function writeRefusals(

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 
-/** Deletes all usage from a database that is in use, as if another recorder had taken over: what one has under way is not written. */
+/** Deletes everything from a database that is in use, as if another recorder had taken over: what one has under way is not written. */
 export async function emptyDatabase(database: Database): Promise<void> {
   await database.write(async ({ query }) => {
     await query("update recorder set term = term + 1, holder = '', lease_until = 0");
@@ -10,6 +10,10 @@ export async function emptyDatabase(database: Database): Promise<void> {
       'usage_sums',
       'usage_latencies',
       'refusal_counts',
+      'access_records',
+      'access_changes',
+      'audit_log',
+      'spent_accounts',
     ])
       await query(`delete from ${table}`);
   });

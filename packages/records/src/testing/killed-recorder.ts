@@ -45,7 +45,7 @@ const recorder = createRecorder({
   opened: { ...opened, database: countedDatabase(opened.database) },
   // The lease of the one that was killed has ended.
   now: () => Date.now() + Number(killAt) * 120_000,
-  ...{ keepRecordsDays: 2, keepSumsDays: 2, everyMs: 1_000_000_000 },
+  ...{ timeZone: 'UTC', keepRecordsDays: 2, keepSumsDays: 2, everyMs: 1_000_000_000 },
   ...{ onBroken: () => undefined, report: () => undefined },
 });
 await recorder.round();

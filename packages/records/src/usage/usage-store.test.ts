@@ -16,7 +16,15 @@ onBothDatabases((used) => {
   const record = async () => {
     const { redis, opened } = used;
     const recorder = createRecorder({
-      ...{ redis, opened, now: Date.now, keepRecordsDays: 90, keepSumsDays: 400, everyMs: 1_000_000_000 },
+      ...{
+        redis,
+        opened,
+        now: Date.now,
+        timeZone: 'UTC',
+        keepRecordsDays: 90,
+        keepSumsDays: 400,
+        everyMs: 1_000_000_000,
+      },
       ...{ onBroken: ignore, report: ignore },
     });
     onTestFinished(() => recorder[Symbol.asyncDispose]());

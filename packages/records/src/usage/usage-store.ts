@@ -1,4 +1,3 @@
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { type ReportBroken, readStored } from '@gateway/metering/broken-records';
 import {
@@ -18,7 +17,8 @@ import {
   type UsageRow,
 } from '@gateway/metering/usage/usage-rows';
 import type { Redis } from 'ioredis';
-import { type Database, type Queries, QueryError } from '../database/database.ts';
+import { awaitDatabase } from '../database/await-database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { readCursors, type StreamCursors } from '../recorder/stream-cursors.ts';
 import { findRecords, pageOfRecords, recordsAfter } from './read-records.ts';
 import { readSums } from './read-sums.ts';
@@ -68,7 +68,7 @@ const DAY_MS = 86_400_000;
 /** Entries of a stream that are read for an answer: the recorder is rarely so far behind. */
 const MAX_TAIL = 20_000;
 const PAGE = 1000;
-const RETRY_AFTER_SECONDS = 5;
+const MEANWHILE = 'Usage is recorded later and nothing is lost.';
 
 export function createUsageStore({
   database,
@@ -89,6 +89,7 @@ export function createUsageStore({
         cursors: await readCursors(queries, streams),
         found: await work(queries),
       })),
+      MEANWHILE,
     );
     return { found, tails: await tailsAfter(streams, cursors) };
   };
@@ -167,17 +168,3 @@ function positionOf(cursor: string | undefined): EntryId | null {
 }
 
 const cursorOf = (id: EntryId): string => `${new Date(id.ms).toISOString().slice(0, 10)}_${entryIdText(id)}`;
-
-/** @throws {GatewayError} where the database does not answer */
-async function awaitDatabase<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (!(cause instanceof QueryError)) throw cause;
-    throw new GatewayError('service_unavailable', {
-      message: `The database does not answer at the moment. Usage is recorded later and nothing is lost. Please try again in ${RETRY_AFTER_SECONDS} seconds.`,
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-      cause,
-    });
-  }
-}

@@ -17,8 +17,6 @@ interface ConnectOptions {
   readonly logger: Logger;
   readonly readiness: Readiness;
   readonly metrics: Pick<Metrics, 'redisReplaced'>;
-  /** Runs now and after every reconnection, since Redis may have lost its data. */
-  readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 /** Never exists, so that `SET … XX` changes nothing, neither in memory nor in the append-only file. */
@@ -29,11 +27,11 @@ const NO_KEY = 'gateway:takes-writes';
  * away, once when it is back, and when it is another one than before; the same when it answers but refuses writes (out of memory, a replica, a full
  * disk, too few replicas).
  *
- * @throws {ConfigError} when it cannot be reached now, or refuses what is to be prepared
+ * @throws {ConfigError} when it cannot be reached now, or refuses us
  */
 export async function connectRedis(
   redis: RedisConnection,
-  { logger, readiness, metrics, prepare }: ConnectOptions,
+  { logger, readiness, metrics }: ConnectOptions,
 ): Promise<void> {
   let lastError: unknown;
   let away = false;
@@ -50,7 +48,6 @@ export async function connectRedis(
   });
   try {
     await redis.connect();
-    await prepare?.();
   } catch (error) {
     const refusal = refusalIn(error);
     if (refusal !== undefined)
@@ -72,7 +69,6 @@ export async function connectRedis(
   redis.on('ready', () => {
     away = false;
     logger.info('redis is back');
-    prepare?.().catch((error: unknown) => logger.error({ err: error }, 'redis could not be prepared'));
   });
 }
 

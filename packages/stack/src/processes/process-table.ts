@@ -133,7 +133,7 @@ const EACH = [
     port: EDGE_PORT,
     furtherPorts: [EDGE_METRICS_PORT],
     urlVariable: null,
-    secrets: ['GATEWAY_BOOTSTRAP_KEY'],
+    secrets: [],
     isBusy: true,
   },
 ] as const satisfies readonly ProcessRow[];

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { KeyStore } from '@gateway/metering/keys/key-store';
+import type { KeyFinder } from '@gateway/metering/keys/find-key';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { OwnSessionReply, SessionList, SessionReply } from '../../api/schemas/access.ts';
@@ -16,7 +16,7 @@ interface SessionRoutesOptions {
   readonly signIn: SignIn;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
-  readonly keys: Pick<KeyStore, 'findKey'>;
+  readonly keys: Pick<KeyFinder, 'findKey'>;
   /** The keyed hash of a key's secret. */
   readonly hashSecret: (secret: string) => string;
   readonly maxSeconds: number;

@@ -1,7 +1,6 @@
 import { shownWebhookUrl } from '@gateway/contracts/webhooks';
-import { type AuditEntry, readAudit } from '@gateway/metering/audit/audit-log';
-import type { ReportBroken } from '@gateway/metering/broken-records';
-import type { Redis } from 'ioredis';
+import type { AuditEntry } from '@gateway/metering/audit/audit-log';
+import type { ReadAudit } from '@gateway/records/access/read-audit';
 import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
 import { AuditPage } from '../../api/schemas/operations.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
@@ -14,7 +13,7 @@ const withoutQuery = (shown: AuditEntry['before']): AuditEntry['before'] =>
   typeof shown?.webhookUrl === 'string' ? { ...shown, webhookUrl: shownWebhookUrl(shown.webhookUrl) } : shown;
 
 /** Who changed what. */
-export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: ReportBroken }): AdminRoute[] => [
+export const auditRoutes = ({ readAudit }: { readonly readAudit: ReadAudit }): AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: '/admin/v1/audit',
@@ -24,11 +23,7 @@ export const auditRoutes = ({ redis, onBroken }: { redis: Redis; onBroken: Repor
     query: pageQuery(AUDIT_ID).extend(AuditFilter.shape),
     reply: AuditPage,
     handle: async ({ query: { limit, cursor, ...filter } }) => {
-      const { entries, next } = await findAuditEntries(
-        (options) => readAudit(redis, { ...options, onBroken }),
-        filter,
-        { limit, after: cursor },
-      );
+      const { entries, next } = await findAuditEntries(readAudit, filter, { limit, after: cursor });
       const data = entries.map((entry) => ({
         ...entry,
         before: withoutQuery(entry.before),

@@ -1,0 +1,48 @@
+import type { Actor, AuditEntry } from '../../audit/audit-log.ts';
+
+/** What is kept of those who may use the gateway: keys by their ids, teams by their names. */
+export type RecordKind = 'key' | 'team';
+
+/** A change of one record; everything in it happens, or nothing. */
+export interface RecordChange {
+  readonly kind: RecordKind;
+  readonly id: string;
+  /** The record's text as it was read; null: there must be none. */
+  readonly before: string | null;
+  /** The new record; null deletes it. */
+  readonly after: Readonly<Record<string, unknown>> | null;
+  readonly by: Actor;
+  /** What the audit log shows. */
+  readonly audit: Pick<AuditEntry, 'action' | 'before' | 'after'>;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+export interface RecordPage {
+  readonly records: readonly { readonly id: string; readonly text: string }[];
+  readonly next: string | null;
+}
+
+/** Where records lie. All throw a `GatewayError` `service_unavailable` where that does not answer. */
+export interface AccessRecords {
+  get(kind: RecordKind, id: string): Promise<string | null>;
+  /** Keys with the newest first, teams by name. */
+  list(kind: RecordKind, page: PageRequest): Promise<RecordPage>;
+  /** False if the record has changed since it was read. Who looks keys up knows it when this resolves. */
+  change(change: RecordChange): Promise<boolean>;
+}
+
+const MAX_ATTEMPTS = 10;
+
+/** Repeats `attempt` while it returns undefined, which means that the record changed since it was read. */
+export async function untilChanged<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done;
+  }
+  throw new Error(`${id} changes faster than it can be read`);
+}

@@ -1,0 +1,70 @@
+import type { RecordKind } from '@gateway/metering/keys/records/access-records';
+import type { ProjectedRecord } from '@gateway/metering/keys/records/projection';
+import { z } from 'zod';
+import type { Queries } from '../database/database.ts';
+
+const Kind = z.enum(['key', 'team']) satisfies z.ZodType<RecordKind>;
+const Contents = z.array(z.object({ id: z.string(), version: z.int(), content: z.string() }));
+const Changes = z.array(z.object({ version: z.int(), kind: Kind, id: z.string() }));
+const Versions = z.tuple([z.object({ version: z.int() })]);
+
+/** A record as it is; undefined where there is none. */
+export async function readRecord(
+  { query }: Queries,
+  kind: RecordKind,
+  id: string,
+): Promise<{ readonly version: number; readonly text: string } | undefined> {
+  const rows = await query('select id, version, content from access_records where kind = $1 and id = $2', [
+    kind,
+    id,
+  ]);
+  const row = Contents.parse(rows).at(0);
+  return row && { version: row.version, text: row.content };
+}
+
+/** The next records of a kind in an order of their ids. */
+export async function readRecords(
+  { query }: Queries,
+  {
+    kind,
+    order,
+    after,
+    limit,
+  }: {
+    readonly kind: RecordKind;
+    readonly order: 'ascending' | 'descending';
+    readonly after: string | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly (ProjectedRecord & { readonly text: string })[]> {
+  const [compare, direction] = order === 'ascending' ? ['>', 'asc'] : ['<', 'desc'];
+  const from = after === undefined ? '' : `and id ${compare} $3`;
+  const rows = await query(
+    `select id, version, content from access_records where kind = $1 ${from} order by id ${direction} limit $2`,
+    [kind, limit, ...(after === undefined ? [] : [after])],
+  );
+  return Contents.parse(rows).map(({ id, version, content }) => ({ kind, id, version, text: content }));
+}
+
+/** Takes so many versions, of which the last is returned. Whoever changes records waits here for all others. */
+export async function takeVersions({ query }: Queries, count: number): Promise<number> {
+  const rows = await query('update access_version set version = version + $1 returning version', [count]);
+  const [{ version }] = Versions.parse(rows);
+  return version;
+}
+
+/** Records that Redis may not know of yet, each as it is now. */
+export async function readChanges(
+  queries: Queries,
+  limit: number,
+): Promise<readonly { readonly change: number; readonly record: ProjectedRecord }[]> {
+  const rows = await queries.query('select version, kind, id from access_changes order by version limit $1', [
+    limit,
+  ]);
+  const changes: { change: number; record: ProjectedRecord }[] = [];
+  for (const { version: change, kind, id } of Changes.parse(rows)) {
+    const found = (await readRecord(queries, kind, id)) ?? { version: change, text: null };
+    changes.push({ change, record: { kind, id, ...found } });
+  }
+  return changes;
+}

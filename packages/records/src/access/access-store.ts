@@ -1,0 +1,106 @@
+import type { AuditEntry } from '@gateway/metering/audit/audit-log';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
+import type { ProjectedRecord, Projection } from '@gateway/metering/keys/records/projection';
+import { awaitDatabase } from '../database/await-database.ts';
+import { type Database, placesOf, type Queries } from '../database/database.ts';
+import { readChanges, readRecord, readRecords, takeVersions } from './access-rows.ts';
+import { writeAudit } from './audit-rows.ts';
+
+interface AccessStoreOptions {
+  readonly database: Database;
+  readonly projection: Pick<Projection, 'epoch' | 'put'>;
+  readonly now: () => number;
+  /** Resolves when the database has all records. @throws {GatewayError} where that takes too long */
+  readonly opened: () => Promise<void>;
+}
+
+const MEANWHILE = 'Keys and teams can be neither shown nor changed until then; callers are served as before.';
+/** Apart from the numbers that Redis gives to the entries of a millisecond. */
+const FIRST_AUDIT_SEQ = 1_000_000_000;
+const CHANGES_AT_ONCE = 500;
+
+/** Keys and teams in the database, from where every change goes to Redis. */
+export function createAccessStore({ database, projection, now, opened }: AccessStoreOptions): AccessRecords {
+  const read = async <T>(work: (queries: Queries) => Promise<T>): Promise<T> => {
+    await opened();
+    return awaitDatabase(database.read(work), MEANWHILE);
+  };
+
+  return {
+    get: (kind, id) => read(async (queries) => (await readRecord(queries, kind, id))?.text ?? null),
+
+    list: async (kind, { limit, after }) => {
+      const order = kind === 'key' ? 'descending' : 'ascending';
+      const found = await read((queries) => readRecords(queries, { kind, order, after, limit: limit + 1 }));
+      const records = found.slice(0, limit);
+      return { records, next: found.length > limit ? (records.at(-1)?.id ?? null) : null };
+    },
+
+    change: async ({ kind, id, before, after, by, audit }) => {
+      await opened();
+      // Where Redis is away nothing is changed: nobody would know of it.
+      await awaitRedis(projection.epoch());
+      const text = after === null ? null : JSON.stringify(after);
+      const write = async (queries: Queries): Promise<ProjectedRecord | null> => {
+        const version = await takeVersions(queries, 1);
+        if (((await readRecord(queries, kind, id))?.text ?? null) !== before) return null;
+        if (text === null)
+          await queries.query('delete from access_records where kind = $1 and id = $2', [kind, id]);
+        else await writeRecords(queries, [{ kind, id, version, text }]);
+        await queries.query('insert into access_changes (version, kind, id) values ($1, $2, $3)', [
+          version,
+          kind,
+          id,
+        ]);
+        const atMs = now();
+        const entry: AuditEntry = { at: new Date(atMs).toISOString(), ...by, subject: id, ...audit };
+        await writeAudit(queries, [
+          { id: { ms: atMs, seq: FIRST_AUDIT_SEQ + version }, text: JSON.stringify(entry) },
+        ]);
+        return { kind, id, version, text };
+      };
+      const written = await awaitDatabase(database.write(write), MEANWHILE);
+      if (written === null) return false;
+      try {
+        await projection.put([written]);
+        await forgetChanges(database, [written.version]);
+      } catch {
+        // It has happened: who follows the changes brings it to Redis.
+      }
+      return true;
+    },
+  };
+}
+
+export async function writeRecords(
+  { query }: Queries,
+  records: readonly (ProjectedRecord & { readonly text: string })[],
+): Promise<void> {
+  if (records.length === 0) return;
+  await query(
+    `insert into access_records (kind, id, version, content) values ${placesOf(records.length, 4)}
+     on conflict (kind, id) do update set version = excluded.version, content = excluded.content`,
+    records.flatMap(({ kind, id, version, text }) => [kind, id, version, text]),
+  );
+}
+
+async function forgetChanges(database: Database, versions: readonly number[]): Promise<void> {
+  await database.write(({ query }) =>
+    query(`delete from access_changes where version in ${placesOf(1, versions.length)}`, versions),
+  );
+}
+
+/** Brings to Redis what was changed while it was away, or by a process that ended. */
+export async function projectChanges(database: Database, projection: Pick<Projection, 'put'>): Promise<void> {
+  for (;;) {
+    const changes = await database.read((queries) => readChanges(queries, CHANGES_AT_ONCE));
+    if (changes.length === 0) return;
+    await projection.put(changes.map(({ record }) => record));
+    await forgetChanges(
+      database,
+      changes.map(({ change }) => change),
+    );
+    if (changes.length < CHANGES_AT_ONCE) return;
+  }
+}

@@ -1,0 +1,109 @@
+import type { BrokenRecord } from '@gateway/metering/broken-records';
+import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
+import { createProjection } from '@gateway/metering/keys/records/projection';
+import type { Redis } from 'ioredis';
+import { createAccessStore } from './access/access-store.ts';
+import { createAuditReader, type ReadAudit } from './access/read-audit.ts';
+import { databaseAway } from './database/await-database.ts';
+import { type DatabaseSettings, openDatabase } from './database/open-database.ts';
+import { createRecorder, type Recorder, type RecorderEvent } from './recorder/recorder.ts';
+import { createUsageStore, type UsageStore } from './usage/usage-store.ts';
+
+interface OpenRecordsOptions {
+  readonly redis: Redis;
+  readonly settings: DatabaseSettings & {
+    readonly USAGE_RECORDS_DAYS: number;
+    readonly USAGE_SUMS_DAYS: number;
+    readonly GATEWAY_TIME_ZONE: string;
+  };
+  readonly now: () => number;
+  /** Makes what must be among the keys before any is looked up. It may be called again. */
+  readonly prepareAccess?: ((access: AccessRecords) => Promise<void>) | undefined;
+  readonly onBroken: (broken: BrokenRecord) => void;
+  readonly report: (event: RecorderEvent) => void;
+}
+
+/** Usage in the database, and the recorder that brings it there. */
+export type Usage = UsageStore & Pick<Recorder, 'trouble'>;
+
+/** What lasts. */
+export interface Records {
+  readonly usage: Usage;
+  /** Keys and teams. */
+  readonly access: AccessRecords;
+  readonly readAudit: ReadAudit;
+}
+
+/** How long a start, and a call, waits for keys that are still read over. */
+const OPENING_MS = 5000;
+
+/**
+ * Opens the database and begins to record, and to keep in Redis what it has from the database.
+ *
+ * @throws {ConfigError} where the database cannot be used
+ */
+export async function openRecords({
+  redis,
+  settings,
+  now,
+  prepareAccess,
+  onBroken,
+  report,
+}: OpenRecordsOptions): Promise<Records & AsyncDisposable> {
+  const opened = await openDatabase(settings);
+  const { database } = opened;
+  const recorder = createRecorder({
+    redis,
+    opened,
+    timeZone: settings.GATEWAY_TIME_ZONE,
+    now,
+    keepRecordsDays: settings.USAGE_RECORDS_DAYS,
+    keepSumsDays: settings.USAGE_SUMS_DAYS,
+    // It opens the access before it prepares it.
+    prepareAccess: prepareAccess && (() => prepareAccess(access)),
+    onBroken,
+    report,
+  });
+  let isOpen = false;
+  void recorder.accessOpened.then(() => {
+    isOpen = true;
+  });
+  const access = createAccessStore({
+    database,
+    projection: createProjection(redis),
+    now,
+    opened: async () => {
+      if (!isOpen) await openedInTime(recorder.accessOpened);
+    },
+  });
+  // What is started next can look keys up, where a database and a Redis that answer need no longer.
+  await withTimer(OPENING_MS, (late) => Promise.race([recorder.accessFilled, recorder.round(), late]));
+  return {
+    usage: { ...createUsageStore({ database, redis, now, onBroken }), trouble: recorder.trouble },
+    access,
+    readAudit: createAuditReader({ database, redis, onBroken }),
+    [Symbol.asyncDispose]: async () => {
+      await recorder[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** @throws {GatewayError} where it takes longer */
+const openedInTime = (opened: Promise<void>): Promise<void> =>
+  withTimer(OPENING_MS, async (late) => {
+    const isLate = await Promise.race([opened, late]);
+    if (isLate === true) throw databaseAway('It does not have all keys and teams yet.');
+  });
+
+async function withTimer(limitMs: number, work: (late: Promise<true>) => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<true>((resolve) => {
+    timer = setTimeout(() => resolve(true), limitMs);
+  });
+  try {
+    await work(late);
+  } finally {
+    clearTimeout(timer);
+  }
+}
