@@ -131,6 +131,8 @@ test('with an emptied Redis keys soon work again, who was refused stays refused,
   // What was recorded a moment ago is settled again where the database does not have it yet.
   await redis.flushall();
   await waitFor(async () => (await statusOf(spent.key)).status === 429, BACK);
+  await waitFor(async () => (await costOf(key)) === cost, { what: 'that all is recorded again' });
+  await waitFor(async () => (await budgets()).every((one) => one.spent === cost), { what: 'exact budgets' });
   expect(await costOf(key)).toBe(cost);
   expect(await budgets()).toEqual(Array(2).fill({ spent: cost, reserved: 0 }));
 });

@@ -73,7 +73,7 @@ export async function openMeter({
     },
     onBudgetNear: () => metrics.budgetNear(),
   });
-  const restore = () => void meter.restore(recent.take()).then(metrics.usageRestored);
+  const restore = () => void meter.restore(recent.all()).then(metrics.usageRestored);
   redis.on(REPLACED, restore);
   const watch = createEpochWatch({ readEpoch: () => redis.get(redisNames.epoch), onEmptied: restore });
   return {

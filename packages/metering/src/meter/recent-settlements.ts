@@ -4,8 +4,8 @@
  */
 export interface RecentSettlements {
   add(record: string): void;
-  /** All of them, oldest first; they are forgotten. */
-  take(): readonly string[];
+  /** All of them, each once, oldest first. They stay: Redis may be emptied or replaced again at once. */
+  all(): readonly string[];
 }
 
 /** How far a replica may be behind; `min-replicas-max-lag` has the same default. Twice as much is kept at most. */
@@ -28,11 +28,6 @@ export function createRecentSettlements(monotonic: () => number): RecentSettleme
       }
       current.push(record);
     },
-    take: () => {
-      const all = [...former, ...current];
-      former = [];
-      current = [];
-      return all;
-    },
+    all: () => [...new Set([...former, ...current])],
   };
 }
