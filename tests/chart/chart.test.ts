@@ -29,10 +29,10 @@ const SETTINGS: Readonly<Record<string, z.ZodObject>> = {
   gateway: GatewayConfig,
   workers: WorkersConfig,
 };
-/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens the database and Redis. */
+/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens Redis. */
 const BESIDE_SETTINGS = [
   ...['SIMULATOR_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'REDIS_PASSWORD'],
-  ...['DATABASE_URL', ...Object.keys(NO_REDIS_FILES)],
+  ...Object.keys(NO_REDIS_FILES),
 ];
 const SECRETS: readonly string[] = [
   ...SECRET_VARIABLES,
@@ -233,7 +233,7 @@ test.for([
   ['databse.url.secretName=postgres', /databse/],
   [
     'processes.admin.replicas=2',
-    /usage is in SQLite's file, which one process writes\. Set database\.url\.secretName/,
+    /keys and usage are in SQLite's file, which one process writes\. Set database\.url\.secretName/,
   ],
   ['mode=all-in-one,files.volume.accessMode=ReadWriteMany', /must not be on a network file system\. Leave/],
   [

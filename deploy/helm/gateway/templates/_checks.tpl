@@ -4,10 +4,10 @@
 {{- $settings := index .Values.processes $admin -}}
 {{- if include "gateway.isSqlite" . -}}
 {{- if gt (int $settings.replicas) 1 -}}
-{{- fail (printf "processes.%s.replicas is %d, but usage is in SQLite's file, which one process writes. Set database.url.secretName, or replicas to 1." $admin (int $settings.replicas)) -}}
+{{- fail (printf "processes.%s.replicas is %d, but keys and usage are in SQLite's file, which one process writes. Set database.url.secretName, or replicas to 1." $admin (int $settings.replicas)) -}}
 {{- end -}}
 {{- if and (eq .Values.mode "all-in-one") .Values.autoscaling.services.enabled -}}
-{{- fail "autoscaling.services is on, but usage is in SQLite's file, which one process writes. Set database.url.secretName, or switch it off." -}}
+{{- fail "autoscaling.services is on, but keys and usage are in SQLite's file, which one process writes. Set database.url.secretName, or switch it off." -}}
 {{- end -}}
 {{- if and (eq .Values.mode "all-in-one") (not .Values.files.url) (ne (include "gateway.filesAccessMode" .) "ReadWriteOnce") -}}
 {{- fail "In all-in-one mode SQLite's file is in the volume of files, and must not be on a network file system. Leave files.volume.accessMode empty, or set files.url to a bucket, or database.url.secretName." -}}

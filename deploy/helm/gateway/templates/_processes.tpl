@@ -10,7 +10,6 @@ edge:
   scaledBy: cpu
   ports: { http: 8080, ops: 9080 }
   secrets: [GATEWAY_SECRET]
-  optionalSecrets: [GATEWAY_BOOTSTRAP_KEY]
   reads: []
 text:
   entry: apps/text/src/main.ts
@@ -60,7 +59,7 @@ admin:
   entry: apps/admin/src/main.ts
   ports: { ops: 8090 }
   secrets: [GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN]
-  optionalSecrets: [WEBHOOK_SECRET, OIDC_CLIENT_SECRET]
+  optionalSecrets: [GATEWAY_BOOTSTRAP_KEY, WEBHOOK_SECRET, OIDC_CLIENT_SECRET]
   reads: [config, database, publicUrl]
 {{- else }}
 gateway:
