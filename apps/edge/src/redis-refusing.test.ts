@@ -3,7 +3,7 @@ import { createRedis } from '@gateway/redis/open-redis';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { type RunningEdge, runEdge } from './testing/run-edge.ts';
 
@@ -92,4 +92,15 @@ test('the readiness check changes nothing in Redis', async () => {
   const [keys, changes] = [await redis.keys('*'), await writes()];
   for (let n = 0; n < 5; n += 1) expect(await readyz()).toBe(200);
   expect([await redis.keys('*'), await writes()]).toEqual([keys, changes]);
+});
+
+test('a process that starts while Redis refuses writes says so, and is ready when Redis accepts them', async () => {
+  await redis.config('SET', 'maxmemory', '1');
+  const started = await runEdge({ REDIS_URL: server.url });
+  onTestFinished(async () => void (await started.stop()));
+  const status = async () => (await fetch(`${started.url}/readyz`)).status;
+  expect(await status()).toBe(503);
+  await waitFor(() => started.output.some((line) => line.includes('redis refuses writes')));
+  await redis.config('SET', 'maxmemory', '0');
+  await waitFor(async () => (await status()) === 200);
 });

@@ -249,6 +249,14 @@ test('a Redis that does not answer is reported in one clear sentence without its
   );
 });
 
+test('a Redis that refuses writes is reported with its reason', async () => {
+  const redis = await startRedis({ lines: ['maxmemory 1'] });
+  await expect(start({ env: { REDIS_URL: redis.url } })).rejects.toThrow(
+    /^The Redis at 127\.0\.0\.1:\d+ \(REDIS_URL\) refuses writes: .*OOM/,
+  );
+  await redis.close();
+});
+
 test('a database that does not answer, or is none, is reported in one clear sentence without its password', async () => {
   const port = await freePort();
   const starting = start({ env: { DATABASE_URL: `postgres://gateway:hush@127.0.0.1:${port}/gateway` } });

@@ -12,10 +12,13 @@ function redisAddress(url: string): string {
   return shownPlace(parseRedisUrl(url));
 }
 
+/** Never exists, so that `SET … XX` changes nothing. */
+const NO_KEY = 'gateway:takes-writes';
+
 /**
  * Checks the Redis that `REDIS_URL` names.
  * @param warn gets a sentence for a setting that works but should change.
- * @throws StartError if it cannot be reached, refuses us or is too old.
+ * @throws StartError if it cannot be reached, refuses us or our writes, or is too old.
  */
 export async function checkRedis(url: string, warn: (line: string) => void): Promise<void> {
   const address = redisAddress(url);
@@ -31,6 +34,10 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
       throw new StartError(
         `The Redis at ${address} (REDIS_URL) has version ${version}; 6.2 or newer is needed.`,
       );
+    await redis.set(NO_KEY, '', 'XX').catch((error: Error) => {
+      if (error.name !== 'ReplyError') throw error;
+      throw new StartError(`The Redis at ${address} (REDIS_URL) refuses writes: ${error.message}`);
+    });
     const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
     if (policy && policy !== 'noeviction')
       warn(
