@@ -16,7 +16,7 @@ what it needs into this folder. Settings come from the environment or from a fil
   GATEWAY_CONFIG                       channels and models of your own (gateway.yaml; gateway.example.yaml shows every setting)
   GATEWAY_PROCESSES                    one: the edge, the services and admin in one process, workers in a second; each: a process for each (one)
   REDIS_URL                            a Redis that runs already, 6.2 or newer
-  DATABASE_URL                         a PostgreSQL for usage, 13 or newer (a file in the data folder)
+  DATABASE_URL                         a PostgreSQL for keys and usage, 13 or newer (a file in the data folder)
   GATEWAY_DATA_DIR                     where keys, images and Redis' files are kept (.data)
   LOG_LEVEL                            fatal, error, warn, info, debug, trace or silent (info)
   LOG_FORMAT                           pretty or json (pretty on a terminal, else json)
