@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createGate } from '@gateway/simulator/gate';
 import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
+import { startPostgres } from '@gateway/testkit/start-postgres';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { describe, expect, test } from 'vitest';
@@ -199,12 +200,15 @@ describe.concurrent('one replica of everything after the other: no request fails
   test('with two processes that are all services', async ({ onTestFinished }) => {
     const files = await temporaryFolder();
     onTestFinished(() => files.close());
+    const postgres = await startPostgres();
+    onTestFinished(() => postgres[Symbol.asyncDispose]());
     const secret = () => randomBytes(32).toString('hex');
     const shared = {
       ...env,
       GATEWAY_SECRET: secret(),
       GATEWAY_BOOTSTRAP_KEY: secret(),
       GATEWAY_ADMIN_TOKEN: secret(),
+      DATABASE_URL: postgres.url,
       ASSETS_URL: files.path,
     };
     const one = await startGateway({ mode: 'one', configuration, env: shared });

@@ -10,7 +10,10 @@ import { ONE_PROVIDER } from './configuration.ts';
 /** However often a test ends a process, it need not wait longer for the next one. */
 const RESTARTS = { maxDelayMs: 200 };
 
-/** Default of `mode`: `one`. A story that kills or scales a single service needs `each`. */
+/**
+ * Default of `mode`: `one`. A story that kills or scales a single service needs `each`. Of `services` admin is always one: without it
+ * Redis has no keys.
+ */
 export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' | 'replicas' | 'restarts'> {
   /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
   readonly configuration?: (origin: string) => string;
@@ -65,7 +68,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
           for (const text of texts)
             lines.push({ process: mode === 'one' ? partOf(text, process) : process, text });
         },
-        ...(services ? { services } : {}),
+        ...(services ? { services: [...services, 'admin'] } : {}),
         ...(replicas ? { replicas } : {}),
       }),
       (owned) => owned.stop(),

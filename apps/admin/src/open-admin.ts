@@ -43,6 +43,7 @@ export async function openAdmin({
 }: Started<AdminConfig>): Promise<void> {
   const now = Date.now;
   const { readiness, deadline } = life;
+  const oidc = oidcSettings(config);
   const redis = life.own(createRedis(config.REDIS_URL, 'request'), (owned) => owned.disconnect());
   await connectRedis(redis, { logger, readiness, metrics });
   const onBroken = reportOnce((broken) => {
@@ -77,7 +78,6 @@ export async function openAdmin({
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
   const { basePath, hostName } = consoleAddress(config.CONSOLE_URL);
   const cookies = createSessionCookies(config.GATEWAY_SECRET, basePath);
-  const oidc = oidcSettings(config);
   const sessions = createSessionStore({
     redis,
     now,

@@ -36,7 +36,10 @@ export async function fillDatabase(
   /** The smaller numbers much more often. */
   const skewed = (below: number) => Math.floor(below * random() ** 3);
   const lease = createLease({ database, holder: 'bench', now });
-  const options = { lease, dialect: database.dialect, groupIds: createGroupIds(), onBroken: () => undefined };
+  const options = {
+    ...{ lease, dialect: database.dialect, groupIds: createGroupIds(), onBroken: () => undefined },
+    charging: { projection: { chargeLate: () => Promise.resolve() }, timeZone: 'UTC', now },
+  };
   await lease.hold();
   const beganMs = now() - days * DAY_MS;
   const endOf = (n: number) => Math.floor(beganMs + (n / count) * days * DAY_MS);
@@ -61,8 +64,12 @@ export async function fillDatabase(
   for (let from = 0; from < count; ) {
     const day = dayOf(endOf(from));
     const entries = [];
-    for (; from < count && entries.length < AT_ONCE && dayOf(endOf(from)) === day; from += 1)
-      entries.push({ id: { ms: endOf(from), seq: from }, text: JSON.stringify(recordOf(from)) });
+    for (; from < count && entries.length < AT_ONCE && dayOf(endOf(from)) === day; from += 1) {
+      const record = recordOf(from);
+      // Each key has a budget for all time.
+      const charged = [redisNames.account(record.keyId, 'total')];
+      entries.push({ id: { ms: endOf(from), seq: from }, text: JSON.stringify(record), charged });
+    }
     await writeEntries(options, { kind: 'records', day, name: redisNames.records(day) }, entries);
     progress(from);
   }

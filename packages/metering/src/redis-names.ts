@@ -23,10 +23,12 @@ export const redisNames = {
   /** What an owner has spent and reserved in a period. */
   account: (owner: string, period: string) => `${METER}:account:${owner}:${period}`,
   /**
-   * String: there since all that Redis has from the database was written, with a value of its own each time. Without it Redis was
-   * emptied: what is missing may exist all the same.
+   * String: there since all that Redis has from the database was written: the database's id, and a value of its own each time. Without
+   * it Redis was emptied: what is missing may exist all the same.
    */
   epoch: `${METER}:epoch`,
+  /** String: the id of the database whose gateway uses this Redis now. */
+  database: `${METER}:database`,
   /** Set: ids of requests that had lost their reservation, and whose cost has been added to the accounts all the same. */
   lateIds: `${METER}:late-ids`,
   /** One day's usage records, in UTC: they stay until they are in the database. */
@@ -50,7 +52,7 @@ export const keyNames = {
   /** String: the id of the key whose secret has this keyed hash. */
   idOfHash: (hash: string) => KEY_HASH + hash,
   idOfHashPrefix: KEY_HASH,
-  /** Hash: the version of each record that is here, or was. */
+  /** Hash: the version of each record that is here, or was; without a name the latest of them. */
   versions: 'gateway:record-versions',
   /** Sorted sets of all keys' ids and all teams' names. Gateways of before December 2026 kept them. */
   index: 'gateway:keys',

@@ -1,3 +1,4 @@
+import { ConfigError } from '@gateway/contracts/config-error';
 import type { BrokenRecord } from '@gateway/metering/broken-records';
 import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
 import { createProjection } from '@gateway/metering/keys/records/projection';
@@ -40,7 +41,7 @@ const OPENING_MS = 5000;
 /**
  * Opens the database and begins to record, and to keep in Redis what it has from the database.
  *
- * @throws {ConfigError} where the database cannot be used
+ * @throws {ConfigError} where the database cannot be used, or Redis is in use by a gateway with another one
  */
 export async function openRecords({
   redis,
@@ -64,6 +65,10 @@ export async function openRecords({
     onBroken,
     report,
   });
+  const close = async (): Promise<void> => {
+    await recorder[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+  };
   let isOpen = false;
   void recorder.accessOpened.then(() => {
     isOpen = true;
@@ -78,14 +83,16 @@ export async function openRecords({
   });
   // What is started next can look keys up, where a database and a Redis that answer need no longer.
   await withTimer(OPENING_MS, (late) => Promise.race([recorder.accessFilled, recorder.round(), late]));
+  const trouble = recorder.trouble();
+  if (trouble?.kind === 'other database') {
+    await close();
+    throw new ConfigError(trouble.reason);
+  }
   return {
     usage: { ...createUsageStore({ database, redis, now, onBroken }), trouble: recorder.trouble },
     access,
     readAudit: createAuditReader({ database, redis, onBroken }),
-    [Symbol.asyncDispose]: async () => {
-      await recorder[Symbol.asyncDispose]();
-      await database[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -383,7 +383,7 @@ test.for(['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '\n=1'])(
 );
 
 test('a long export arrives whole, page after page', async () => {
-  for (let n = 0; n < 1203; n += 1) await use(`req_${n}`, 'key_a', 'gpt-5');
+  await Promise.all(Array.from({ length: 1203 }, (_, n) => use(`req_${n}`, 'key_a', 'gpt-5')));
   const lines = (await (await send('GET', '/usage/records')).text()).trim().split('\n');
   expect(new Set(lines.map((line) => JSON.parse(line).id)).size).toBe(1203);
 });

@@ -227,11 +227,15 @@ async function waitingUsage(options: AttentionOptions): Promise<Item[]> {
   const trouble = options.usage.trouble();
   // What the database does not answer cannot be looked at.
   if (trouble === null) return unpricedModels(options);
+  const sentence =
+    trouble.kind === 'other database'
+      ? `${trouble.reason} Usage waits in Redis until then.`
+      : `Usage waits in Redis because the database does not take it (${trouble.reason}). Nothing is lost, and no request is affected. Check the database.`;
   return [
     {
       kind: 'usage_waiting',
       subject: 'database',
-      sentence: `Usage waits in Redis because the database does not take it (${trouble.reason}). Nothing is lost, and no request is affected. Check the database.`,
+      sentence,
       since: instantOf(trouble.sinceMs),
       until: null,
       isUrgent: true,

@@ -101,7 +101,7 @@ test("a key's webhook secret is shown once, rotated with a grace, and audited wi
 
 test('without WEBHOOK_SECRET there are no webhook secrets', async () => {
   const { id } = await makeKey();
-  const off = await runAdmin(admin.server.url);
+  const off = await runAdmin(admin.server.url, { GATEWAY_DATA_DIR: admin.dataFolder });
   const reply = await fetch(`${off.url}/admin/v1/keys/${id}/webhook-secret`, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },

@@ -170,7 +170,7 @@ test('more requests than a tail shows at once are counted', async () => {
 });
 
 test('no more than 32 readers are let in at once, and one that leaves makes room', async () => {
-  const other = await runAdmin(admin.server.url);
+  const other = await runAdmin(admin.server.url, { GATEWAY_DATA_DIR: admin.dataFolder });
   const leaving = new AbortController();
   const open = (signal: AbortSignal) =>
     fetch(`${other.url}/admin/v1/requests/tail`, { headers: { authorization: `Bearer ${TOKEN}` }, signal });
@@ -194,7 +194,7 @@ test('no more than 32 readers are let in at once, and one that leaves makes room
 });
 
 test('a tail ends when the service stops', async () => {
-  const other = await runAdmin(admin.server.url);
+  const other = await runAdmin(admin.server.url, { GATEWAY_DATA_DIR: admin.dataFolder });
   const response = await fetch(`${other.url}/admin/v1/requests/tail`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });

@@ -29,6 +29,8 @@ export interface UsedAdmin extends Pick<RunningAdmin, 'url' | 'output'> {
   readonly server: TestRedis;
   readonly redis: Redis;
   readonly keys: OpenedAccess['keys'];
+  /** For another admin service beside it, which has the same database. */
+  readonly dataFolder: string;
   /** Where its `gateway.yaml` is. */
   readonly configurationPath: string;
 }
@@ -60,7 +62,7 @@ export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdm
     const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
     const opened = resources.use(await openAccess(redis, settings));
     database = opened.database;
-    used = { url, output, server, redis, keys: opened.keys, configurationPath };
+    used = { url, output, server, redis, keys: opened.keys, dataFolder: folder.path, configurationPath };
   });
   afterAll(() => resources.disposeAsync());
   if (!keepsData)
@@ -84,6 +86,9 @@ export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdm
     },
     get keys() {
       return now().keys;
+    },
+    get dataFolder() {
+      return now().dataFolder;
     },
     get configurationPath() {
       return now().configurationPath;

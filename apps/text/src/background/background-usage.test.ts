@@ -1,5 +1,6 @@
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { collectSse, readSse } from '@gateway/testkit/collect-sse';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
   simulator.reset();
 });
 afterEach(async () => {

@@ -1,3 +1,4 @@
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -75,7 +76,7 @@ export function useConversations() {
   afterAll(() => resources.disposeAsync());
   beforeEach(async () => {
     const { redis, first, second } = stage();
-    await redis.flushall();
+    await emptyRedis(redis);
     first.reset();
     second.reset();
     configure();

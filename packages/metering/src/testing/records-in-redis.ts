@@ -7,6 +7,9 @@ import { createProjection } from '../keys/records/projection.ts';
 import { keyNames } from '../redis-names.ts';
 import { createTeamStore, type TeamStore } from '../teams/team-store.ts';
 
+/** The id of no database. */
+const OF_TESTS = 'of-tests';
+
 /** Keys and teams for tests of what reads them: what Redis has of them is all there is, and there is no log. */
 export function recordsInRedis(redis: Redis): AccessRecords {
   const projection = createProjection(redis);
@@ -19,16 +22,18 @@ export function recordsInRedis(redis: Redis): AccessRecords {
       const version = await redis.incr('gateway:last-version');
       const text = after === null ? null : JSON.stringify(after);
       await projection.put([{ kind, id, version, text }]);
-      await projection.complete();
+      if ((await projection.source()) === null) await projection.complete(OF_TESTS);
       return true;
     },
   };
 }
 
-/** Empties a Redis as one that has all that the database knows, which is nothing. */
+/** Empties a Redis as one that has all that its database knows, which is nothing. */
 export async function emptyRedis(redis: Redis): Promise<void> {
+  const projection = createProjection(redis);
+  const source = await projection.source();
   await redis.flushall();
-  await createProjection(redis).complete();
+  await projection.complete(source?.database ?? OF_TESTS);
 }
 
 interface TestAccess {

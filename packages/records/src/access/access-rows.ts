@@ -1,11 +1,12 @@
 import type { RecordKind } from '@gateway/metering/keys/records/access-records';
 import type { ProjectedRecord } from '@gateway/metering/keys/records/projection';
 import { z } from 'zod';
-import type { Queries } from '../database/database.ts';
+import { placesOf, type Queries } from '../database/database.ts';
 
 const Kind = z.enum(['key', 'team']) satisfies z.ZodType<RecordKind>;
 const Contents = z.array(z.object({ id: z.string(), version: z.int(), content: z.string() }));
 const Changes = z.array(z.object({ version: z.int(), kind: Kind, id: z.string() }));
+const Ids = z.array(z.object({ id: z.string() }));
 const Versions = z.tuple([z.object({ version: z.int() })]);
 
 /** A record as it is; undefined where there is none. */
@@ -51,6 +52,34 @@ export async function takeVersions({ query }: Queries, count: number): Promise<n
   const rows = await query('update access_version set version = version + $1 returning version', [count]);
   const [{ version }] = Versions.parse(rows);
   return version;
+}
+
+/** The latest version of any record. */
+export async function readVersion({ query }: Queries): Promise<number> {
+  const [{ version }] = Versions.parse(await query('select version from access_version'));
+  return version;
+}
+
+/** Gives all records one version, beyond a given one and all that there are. */
+export async function raiseVersions(queries: Queries, beyond: number): Promise<void> {
+  const latest = await readVersion(queries);
+  const version = await takeVersions(queries, Math.max(beyond - latest, 0) + 1);
+  await queries.query('update access_records set version = $1', [version]);
+}
+
+/** Those of some ids of which there is no record. */
+export async function missingRecords(
+  { query }: Queries,
+  kind: RecordKind,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const rows = await query(
+    `select id from access_records where kind = $1 and id in ${placesOf(1, ids.length, 1)}`,
+    [kind, ...ids],
+  );
+  const found = new Set(Ids.parse(rows).map(({ id }) => id));
+  return ids.filter((id) => !found.has(id));
 }
 
 /** Records that Redis may not know of yet, each as it is now. */

@@ -1,15 +1,17 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
 import type { ProjectedRecord, Projection } from '@gateway/metering/keys/records/projection';
 import { awaitDatabase } from '../database/await-database.ts';
 import { type Database, placesOf, type Queries } from '../database/database.ts';
+import { createDatabaseId } from '../database/facts.ts';
 import { readChanges, readRecord, readRecords, takeVersions } from './access-rows.ts';
 import { writeAudit } from './audit-rows.ts';
 
 interface AccessStoreOptions {
   readonly database: Database;
-  readonly projection: Pick<Projection, 'epoch' | 'put'>;
+  readonly projection: Pick<Projection, 'claim' | 'put'>;
   readonly now: () => number;
   /** Resolves when the database has all records. @throws {GatewayError} where that takes too long */
   readonly opened: () => Promise<void>;
@@ -20,8 +22,13 @@ const MEANWHILE = 'Keys and teams can be neither shown nor changed until then; c
 const FIRST_AUDIT_SEQ = 1_000_000_000;
 const CHANGES_AT_ONCE = 500;
 
+/** Why a gateway leaves a Redis alone that one with another database uses, for so many milliseconds more. */
+export const otherDatabase = (ms: number): string =>
+  `Redis is in use by a gateway with another database. All admin services of a gateway need the same one: set DATABASE_URL to one PostgreSQL for each. If the other gateway has ended, start this one again in ${Math.ceil(ms / 1000)} seconds.`;
+
 /** Keys and teams in the database, from where every change goes to Redis. */
 export function createAccessStore({ database, projection, now, opened }: AccessStoreOptions): AccessRecords {
+  const databaseId = createDatabaseId(database);
   const read = async <T>(work: (queries: Queries) => Promise<T>): Promise<T> => {
     await opened();
     return awaitDatabase(database.read(work), MEANWHILE);
@@ -39,8 +46,10 @@ export function createAccessStore({ database, projection, now, opened }: AccessS
 
     change: async ({ kind, id, before, after, by, audit }) => {
       await opened();
+      const ownId = await awaitDatabase(databaseId(), MEANWHILE);
       // Where Redis is away nothing is changed: nobody would know of it.
-      await awaitRedis(projection.epoch());
+      const takenMs = await awaitRedis(projection.claim(ownId));
+      if (takenMs > 0) throw new GatewayError('service_unavailable', { message: otherDatabase(takenMs) });
       const text = after === null ? null : JSON.stringify(after);
       const write = async (queries: Queries): Promise<ProjectedRecord | null> => {
         const version = await takeVersions(queries, 1);
@@ -76,11 +85,13 @@ export function createAccessStore({ database, projection, now, opened }: AccessS
 export async function writeRecords(
   { query }: Queries,
   records: readonly (ProjectedRecord & { readonly text: string })[],
+  /** What becomes of a record that is there. */
+  there: 'replace' | 'keep' = 'replace',
 ): Promise<void> {
   if (records.length === 0) return;
   await query(
     `insert into access_records (kind, id, version, content) values ${placesOf(records.length, 4)}
-     on conflict (kind, id) do update set version = excluded.version, content = excluded.content`,
+     on conflict (kind, id) do ${there === 'keep' ? 'nothing' : 'update set version = excluded.version, content = excluded.content'}`,
     records.flatMap(({ kind, id, version, text }) => [kind, id, version, text]),
   );
 }

@@ -35,7 +35,7 @@ onBothDatabases((used) => {
     });
     return created;
   };
-  const stores = (projection: Pick<Projection, 'epoch' | 'put'> = createProjection(used.redis)) => {
+  const stores = (projection: Pick<Projection, 'claim' | 'put'> = createProjection(used.redis)) => {
     const opened = () => Promise.resolve();
     const records = createAccessStore({ database: used.database, projection, now: Date.now, opened });
     const options = { redis: used.redis, records, gatewaySecret: GATEWAY_SECRET, now: Date.now };
@@ -137,7 +137,7 @@ onBothDatabases((used) => {
     const { keys, findKey } = stores();
     const { record, secret } = await keys.createKey({ name: 'search' }, ANN);
     const missed = stores({
-      epoch: () => Promise.resolve(null),
+      claim: () => Promise.resolve(0),
       put: () => Promise.reject(new Error('away')),
     });
     await missed.keys.revokeKey(record.id, ANN);
@@ -145,7 +145,7 @@ onBothDatabases((used) => {
     await recorder().round();
     expect(await findKey(secret)).toBeUndefined();
 
-    const away = stores({ epoch: () => Promise.reject(new Error('away')), put: () => Promise.resolve() });
+    const away = stores({ claim: () => Promise.reject(new Error('away')), put: () => Promise.resolve() });
     await expect(away.keys.createKey({ name: 'other' })).rejects.toMatchObject({
       code: 'service_unavailable',
     });

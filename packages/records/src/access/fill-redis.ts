@@ -1,21 +1,24 @@
 import type { Projection } from '@gateway/metering/keys/records/projection';
 import type { Database } from '../database/database.ts';
-import { readRecords } from './access-rows.ts';
+import { missingRecords, readRecords, readVersion } from './access-rows.ts';
 import { readSpent } from './spent-accounts.ts';
 
 const AT_ONCE = 500;
 
 interface FillOptions {
   readonly database: Database;
+  /** Its id. */
+  readonly databaseId: string;
   readonly projection: Projection;
   readonly stopping: AbortSignal;
 }
 
 /**
  * Writes to Redis all that it has from the database: first what accounts have spent, then teams, then keys, so that no key is found
- * before what limits it. Later versions stay. Returns how many keys there are.
+ * before what limits it. Later versions stay; what the database does not have goes. Returns how many keys there are.
  */
-export async function fillRedis({ database, projection, stopping }: FillOptions): Promise<number> {
+export async function fillRedis(options: FillOptions): Promise<number> {
+  const { database, databaseId, projection, stopping } = options;
   for (let after = ''; !stopping.aborted; ) {
     const accounts = await database.read((queries) => readSpent(queries, { after, limit: AT_ONCE }));
     await projection.putAccounts(accounts);
@@ -36,6 +39,22 @@ export async function fillRedis({ database, projection, stopping }: FillOptions)
       if (after === undefined || records.length < AT_ONCE) break;
     }
   }
-  if (!stopping.aborted) await projection.complete();
+  await removeOthers(options);
+  if (!stopping.aborted) await projection.complete(databaseId);
   return keys;
+}
+
+async function removeOthers({ database, projection, stopping }: FillOptions): Promise<void> {
+  for await (const names of projection.names()) {
+    if (stopping.aborted) return;
+    for (const kind of ['team', 'key'] as const) {
+      const ids = names.filter((one) => one.kind === kind).map(({ id }) => id);
+      const { version, missing } = await database.read(async (queries) => ({
+        // A record that is made after this has a later one.
+        version: await readVersion(queries),
+        missing: await missingRecords(queries, kind, ids),
+      }));
+      await projection.put(missing.map((id) => ({ kind, id, version, text: null })));
+    }
+  }
 }

@@ -1,17 +1,19 @@
 import { parseKeyRecord } from '@gateway/metering/keys/key-record';
 import type { RecordKind } from '@gateway/metering/keys/records/access-records';
-import type { ProjectedRecord } from '@gateway/metering/keys/records/projection';
+import type { ProjectedRecord, Projection } from '@gateway/metering/keys/records/projection';
 import { keyNames, redisNames } from '@gateway/metering/redis-names';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Queries } from '../database/database.ts';
+import { readFact, writeFact } from '../database/facts.ts';
 import type { Lease } from '../recorder/lease.ts';
 import { storable } from '../usage/usage-groups.ts';
 import { takeVersions } from './access-rows.ts';
 import { writeRecords } from './access-store.ts';
 import { addSpent } from './spent-accounts.ts';
 
-// Gateways of before December 2026 had keys, teams and what accounts have spent in Redis alone. They are read over once.
+// Gateways of before December 2026 had keys, teams and what accounts have spent in Redis alone. They are read over once; so are those
+// that Redis has from another database, by one that has none yet.
 
 const MOVED = 'moved access';
 /** How far: the kind, and the id of the last record. */
@@ -20,19 +22,7 @@ const AT_ONCE = 500;
 /** Records between two reports. */
 const REPORT_EVERY = 20 * AT_ONCE;
 
-const Facts = z.array(z.object({ value: z.string() }));
 const Place = z.object({ kind: z.enum(['team', 'key']), after: z.string() });
-
-async function readFact({ query }: Queries, name: string): Promise<string | undefined> {
-  return Facts.parse(await query('select value from recorder_facts where name = $1', [name])).at(0)?.value;
-}
-
-async function writeFact({ query }: Queries, name: string, value: string): Promise<void> {
-  await query(
-    'insert into recorder_facts (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
-    [name, value],
-  );
-}
 
 /** Whether the database has all keys and teams. */
 export const wereMoved = async (queries: Queries): Promise<boolean> =>
@@ -40,6 +30,7 @@ export const wereMoved = async (queries: Queries): Promise<boolean> =>
 
 interface MoveOptions {
   readonly redis: Redis;
+  readonly projection: Pick<Projection, 'names' | 'source'>;
   readonly read: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>;
   readonly lease: Pick<Lease, 'write'>;
   readonly now: () => number;
@@ -54,10 +45,13 @@ const KINDS = {
 
 /** Reads over what there is; a start that was killed in the middle goes on. False where it is to stop before the end. */
 export async function moveAccess(options: MoveOptions): Promise<boolean> {
-  const { redis, read, lease, report, stopping } = options;
+  const { redis, projection, read, lease, report, stopping } = options;
   if (await read(wereMoved)) return true;
   const text = await read((queries) => readFact(queries, MOVING));
   const place = text === undefined ? null : Place.parse(JSON.parse(text));
+  if ((await projection.source()) !== null)
+    for await (const names of projection.names())
+      for (const { kind, id } of names) await redis.zadd(KINDS[kind].index, 0, id);
   const hashes = createHashFinder(redis);
   for (const kind of ['team', 'key'] as const) {
     if (kind === 'team' && place?.kind === 'key') continue;
@@ -73,6 +67,7 @@ export async function moveAccess(options: MoveOptions): Promise<boolean> {
         await writeRecords(
           queries,
           records.map((record, at) => ({ ...record, version: version - records.length + 1 + at })),
+          'keep',
         );
         await writeFact(queries, MOVING, JSON.stringify({ kind, after: last }));
       });

@@ -10,7 +10,7 @@ import { createUsageStore } from '../usage/usage-store.ts';
 const run = promisify(execFile);
 const CHILD = new URL('../testing/killed-recorder.ts', import.meta.url).pathname;
 /** Steps beyond the last one: the recorder has ended by itself. */
-const MAX_STEPS = 40;
+const MAX_STEPS = 80;
 const RECORDS_OF_A_STEP = 3;
 /** Each step takes the start of a process: a short run leaves some out, each database others. */
 const EVERY = isLongRun ? 1 : 5;

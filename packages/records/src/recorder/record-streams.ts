@@ -9,8 +9,8 @@ import {
   parseEntryId,
   readOutbox,
 } from '@gateway/metering/usage/outbox';
-import { z } from 'zod';
 import type { Database } from '../database/database.ts';
+import { readFact, writeFact } from '../database/facts.ts';
 import type { RecorderOptions } from './recorder.ts';
 import { readCursors, type StreamCursors, writeCursor } from './stream-cursors.ts';
 import { type WriteOptions, writeEntries } from './write-entries.ts';
@@ -40,7 +40,6 @@ const KEEP_IN_REDIS_MS = 3_600_000;
 
 /** Which Redis the cursors are of. */
 const SOURCE = 'source';
-const Facts = z.array(z.object({ value: z.string() }));
 const REPLICATION_ID = /^master_replid:(\S+)/m;
 
 export function createStreamRecorder(options: StreamRecorderOptions): StreamRecorder {
@@ -54,18 +53,12 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
   const checkSource = async (): Promise<void> => {
     const [, current] = REPLICATION_ID.exec(await redis.info('replication')) ?? [];
     if (current === undefined || current === source) return;
-    const rows = await database.read(({ query }) =>
-      query('select value from recorder_facts where name = $1', [SOURCE]),
-    );
-    const before = Facts.parse(rows).at(0)?.value;
+    const before = await database.read((queries) => readFact(queries, SOURCE));
     if (before !== current) {
       if (before !== undefined) await onOtherRedis();
-      await lease.write(async ({ query }) => {
-        if (before !== undefined) await query('delete from stream_cursors');
-        await query(
-          'insert into recorder_facts (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
-          [SOURCE, current],
-        );
+      await lease.write(async (queries) => {
+        if (before !== undefined) await queries.query('delete from stream_cursors');
+        await writeFact(queries, SOURCE, current);
       });
       cursors.clear();
       if (before !== undefined)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BrokenRecord } from '@gateway/metering/broken-records';
 import { createProjection } from '@gateway/metering/keys/records/projection';
 import type { Redis } from 'ioredis';
-import { createAccessKeeper } from '../access/access-keeper.ts';
+import { createAccessKeeper, OtherDatabase } from '../access/access-keeper.ts';
 import { type AuditRecorder, createAuditRecorder } from '../access/record-audit.ts';
 import { QueryError } from '../database/database.ts';
 import type { OpenedDatabase } from '../database/open-database.ts';
@@ -37,6 +37,7 @@ export interface RecorderEvent {
 
 /** What keeps usage from the database; null where nothing does. */
 export interface RecorderTrouble {
+  readonly kind: 'database away' | 'other database';
   readonly sinceMs: number;
   readonly reason: string;
 }
@@ -107,6 +108,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await opened.prepare();
       isPrepared = true;
     }
+    await access.claim();
     const { isHeld, isNew } = await lease.hold();
     if (!isHeld || isNew) [streams, audit] = [null, null];
     if (!(await access.open(isHeld)) || !isHeld) return;
@@ -128,11 +130,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
     } catch (error) {
       [streams, audit] = [null, null];
       // While Redis is away there is nothing to record; who watches Redis reports it.
-      const isOfDatabase = error instanceof QueryError || !isPrepared;
+      const isOther = error instanceof OtherDatabase;
+      const isOfDatabase = isOther || error instanceof QueryError || !isPrepared;
       if (error instanceof LostLease || stopping.aborted || !isOfDatabase) return;
       const reason = error instanceof Error ? error.message : String(error);
       if (found === null) report({ what: 'waiting', detail: reason });
-      found = { sinceMs: found?.sinceMs ?? now(), reason };
+      found = {
+        kind: isOther ? 'other database' : 'database away',
+        sinceMs: found?.sinceMs ?? now(),
+        reason,
+      };
     }
   };
 
@@ -156,7 +163,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       closing.abort();
       clearTimeout(timer);
       await running;
-      if (isPrepared) await lease.release().catch(() => undefined);
+      if (!isPrepared) return;
+      await lease.release().catch(() => undefined);
+      await access.release().catch(() => undefined);
     },
   };
 }

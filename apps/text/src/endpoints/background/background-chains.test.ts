@@ -1,3 +1,4 @@
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { collectSse } from '@gateway/testkit/collect-sse';
@@ -25,7 +26,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
   simulator.reset();
 });
 afterEach(async () => {

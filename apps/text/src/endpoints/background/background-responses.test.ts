@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { collectSse, readSse, type SseEvent } from '@gateway/testkit/collect-sse';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await emptyRedis(redis);
   simulator.reset();
 });
 afterEach(async () => {

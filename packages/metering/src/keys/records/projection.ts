@@ -33,18 +33,42 @@ export interface Projection {
     readonly microUsd: number;
     readonly accounts: readonly string[];
   }): Promise<void>;
+  /**
+   * Says that this database's records are the ones that count here. Returns 0, or for how many milliseconds a gateway with another
+   * database does. @throws what Redis throws
+   */
+  claim(database: string): Promise<number>;
+  /** @throws what Redis throws */
+  release(database: string): Promise<void>;
   /** Null: Redis was emptied, or has never been filled. @throws what Redis throws */
-  epoch(): Promise<string | null>;
+  source(): Promise<RecordSource | null>;
+  /** Records that are here, or were. @throws what Redis throws */
+  names(): AsyncIterable<readonly Pick<ProjectedRecord, 'kind' | 'id'>[]>;
   /** From now on what is not there does not exist. @throws what Redis throws */
-  complete(): Promise<void>;
+  complete(database: string): Promise<void>;
+}
+
+/** Where the records of a Redis come from. */
+export interface RecordSource {
+  /** The id of the database. */
+  readonly database: string;
+  /** The latest version that has been put here. */
+  readonly newest: number;
 }
 
 const PUT = loadScript(new URL('./put-record.lua', import.meta.url));
 const RAISE_ACCOUNT = loadScript(new URL('../../ledger/raise-account.lua', import.meta.url));
+const CLAIM = loadScript(new URL('./claim-redis.lua', import.meta.url));
 const CHARGE_LATE = loadScript(new URL('../../ledger/charge-late.lua', import.meta.url));
 /** A record is read again for an hour at most. */
 const LATE_ID_SECONDS = 86_400;
 const ACCOUNT_SECONDS = 100 * 86_400;
+/** How long a gateway that was killed keeps one with another database from this Redis. */
+const CLAIM_MS = 60_000;
+/** The field of the latest version, among those of records. */
+const NEWEST = '';
+const NAMES_AT_ONCE = 500;
+const RecordName = z.tuple([z.enum(['key', 'team']), z.string()]);
 
 const Secrets = z.object({ secrets: z.array(z.object({ hash: z.string().nullable() })) });
 
@@ -63,8 +87,9 @@ const nameOf = ({ kind, id }: ProjectedRecord): string =>
   kind === 'key' ? keyNames.record(id) : keyNames.team(id);
 
 export function createProjection(redis: Redis): Projection {
-  redis.defineCommand('gatewayPutRecord', { lua: PUT });
+  redis.defineCommand('gatewayProjectRecord', { lua: PUT });
   redis.defineCommand('gatewayRaiseAccount', { lua: RAISE_ACCOUNT });
+  const claim = defineScript(redis, 'gatewayClaimRedis', CLAIM, z.number());
   const chargeLate = defineScript(redis, 'gatewayChargeLate', CHARGE_LATE, z.number());
   /** Sends many commands in one round trip. */
   const send = async (commands: ReturnType<Redis['pipeline']>): Promise<void> => {
@@ -75,7 +100,7 @@ export function createProjection(redis: Redis): Projection {
       if (records.length === 0) return;
       const commands = redis.pipeline();
       for (const record of records)
-        commands.gatewayPutRecord?.(
+        commands.gatewayProjectRecord?.(
           2,
           nameOf(record),
           keyNames.versions,
@@ -98,9 +123,31 @@ export function createProjection(redis: Redis): Projection {
       const keys = [redisNames.lateIds, redisNames.epoch, ...accounts];
       await chargeLate(keys, id, microUsd, LATE_ID_SECONDS, ACCOUNT_SECONDS);
     },
-    epoch: () => redis.get(redisNames.epoch),
-    complete: async () => {
-      await redis.set(redisNames.epoch, randomUUID());
+    claim: (database) => claim([redisNames.database], database, CLAIM_MS),
+    release: async (database) => {
+      if ((await redis.get(redisNames.database)) === database) await redis.del(redisNames.database);
+    },
+    source: async () => {
+      const [epoch, newest] = await Promise.all([
+        redis.get(redisNames.epoch),
+        redis.hget(keyNames.versions, NEWEST),
+      ]);
+      const [database] = epoch?.split(' ') ?? [];
+      return database === undefined ? null : { database, newest: Number(newest ?? 0) };
+    },
+    names: async function* () {
+      for await (const found of redis.hscanStream(keyNames.versions, { count: NAMES_AT_ONCE })) {
+        const fields = z.array(z.string()).parse(found);
+        yield fields.flatMap((field, at) => {
+          if (at % 2 === 1 || field === NEWEST) return [];
+          const colon = field.indexOf(':');
+          const [kind, id] = RecordName.parse([field.slice(0, colon), field.slice(colon + 1)]);
+          return [{ kind, id }];
+        });
+      }
+    },
+    complete: async (database) => {
+      await redis.set(redisNames.epoch, `${database} ${randomUUID()}`);
     },
   };
 }

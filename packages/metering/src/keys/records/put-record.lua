@@ -1,6 +1,6 @@
 -- Writes a record as the database has it, unless a later version is here, and what leads to it.
 --
--- KEYS[1]  the record (string), KEYS[2]  the versions of records (hash)
+-- KEYS[1]  the record (string), KEYS[2]  the versions of records (hash), and without a name the latest of them
 -- ARGV[1]  the record's name among the versions, ARGV[2]  its version, ARGV[3]  its text, empty where it was deleted
 -- ARGV[4]  its id, ARGV[5]  the prefix of the names of secrets' hashes, ARGV[6...]  the hashes that lead to it
 --
@@ -24,6 +24,7 @@ if is_read and type(old) == 'table' and type(old.secrets) == 'table' then
 end
 
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+if counter(redis.call('HGET', KEYS[2], ''), 'version') < version then redis.call('HSET', KEYS[2], '', ARGV[2]) end
 if ARGV[3] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[3]) end
 for hash in pairs(leading) do redis.call('SET', ARGV[5] .. hash, ARGV[4]) end
 if #ending > 0 then redis.call('DEL', unpack(ending)) end
