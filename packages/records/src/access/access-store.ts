@@ -8,6 +8,7 @@ import { type Database, placesOf, type Queries } from '../database/database.ts';
 import { createDatabaseId } from '../database/facts.ts';
 import { readChanges, readRecord, readRecords, takeVersions } from './access-rows.ts';
 import { writeAudit } from './audit-rows.ts';
+import { foundBy } from './found-by.ts';
 
 interface AccessStoreOptions {
   readonly database: Database;
@@ -89,10 +90,16 @@ export async function writeRecords(
   there: 'replace' | 'keep' = 'replace',
 ): Promise<void> {
   if (records.length === 0) return;
+  const rows = records.map(({ kind, id, version, text }) => ({
+    ...{ kind, id, version, content: text },
+    ...foundBy({ kind, id, text }),
+  }));
+  const columns = Object.keys(rows[0] ?? {});
+  const changed = columns.map((column) => `${column} = excluded.${column}`).join(', ');
   await query(
-    `insert into access_records (kind, id, version, content) values ${placesOf(records.length, 4)}
-     on conflict (kind, id) do ${there === 'keep' ? 'nothing' : 'update set version = excluded.version, content = excluded.content'}`,
-    records.flatMap(({ kind, id, version, text }) => [kind, id, version, text]),
+    `insert into access_records (${columns.join(', ')}) values ${placesOf(rows.length, columns.length)}
+     on conflict (kind, id) do ${there === 'keep' ? 'nothing' : `update set ${changed}`}`,
+    rows.flatMap((row) => Object.values(row)),
   );
 }
 

@@ -94,8 +94,14 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
         id ${sortedText} not null,
         version bigint not null,
         content text not null,
+        team text,
+        state text not null,
+        expires_at bigint,
+        has_budget smallint not null,
+        searched text not null,
         primary key (kind, id)
       )`,
+      'create index access_records_team on access_records (kind, team, id)',
       'create table access_version (version bigint not null)',
       'insert into access_version (version) values (0)',
       // What Redis may not know of yet.
