@@ -240,7 +240,8 @@ const BROKEN: Readonly<Record<TextProtocolName, string>> = {
 const PAIRS = TEXT_PROTOCOLS.flatMap((caller) => TEXT_PROTOCOLS.map((target) => [caller, target] as const));
 
 test.for(TEXT_PROTOCOLS)('%s: a reply without an answer is none: another channel answers', async (caller) => {
-  for (const json of [{}, { message: 'x' }, { status: 'error', message: 'x' }, { detail: 'x' }]) {
+  const noContent = { id: 'msg_1', type: 'message', content: null, stop_reason: 'end_turn' };
+  for (const json of [{}, { message: 'x' }, { status: 'error', message: 'x' }, { detail: 'x' }, noContent]) {
     for (const stream of [false, true]) {
       stack.first.script({ json });
       const { reply, line } = await send(caller, `over-${caller}`, stream);

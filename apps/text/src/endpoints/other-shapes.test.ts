@@ -82,6 +82,14 @@ const choice = { index: 0, logprobs: null, finish_reason: null };
 const completion = { id: 'cmpl-1', object: 'text_completion', created: 1, model: 'm' };
 const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
 
+const unnamed = (events: readonly Event[]): string => sse(events).replaceAll(/^event: .*\n/gm, '');
+const PARTS = [{ type: 'text', text: WORDS }];
+const said = (member: string, content: unknown) => ({
+  ...choice,
+  finish_reason: 'stop',
+  [member]: { role: 'assistant', content },
+});
+
 const SHAPES: readonly (readonly [string, TextProtocolName, object])[] = [
   [
     'response.done as the last event',
@@ -96,6 +104,25 @@ const SHAPES: readonly (readonly [string, TextProtocolName, object])[] = [
     { sse: sse(RESPONSES({ type: 'response.done' }), false) },
   ],
   ['names of events and no types', 'messages', { sse: sse(MESSAGES, false) }],
+  ['types and no names of events', 'messages', { sse: unnamed(MESSAGES) }],
+  ['types and no names of events', 'responses', { sse: unnamed(RESPONSES(COMPLETED)) }],
+  ['content that is one block', 'messages', { json: { ...MESSAGE, content: { type: 'text', text: WORDS } } }],
+  ['content in parts', 'chat', { json: { ...completion, choices: [said('message', PARTS)], usage } }],
+  [
+    'content that is one part',
+    'chat',
+    { json: { ...completion, choices: [said('message', PARTS[0])], usage } },
+  ],
+  ...['[done]', 'DONE'].map((mark): (typeof SHAPES)[number] => [
+    `deltas in parts, and ${mark} as the mark at the end`,
+    'chat',
+    {
+      sse: `${sse([
+        { ...completion, choices: [said('delta', PARTS)] },
+        { ...completion, choices: [], usage },
+      ])}data: ${mark}\n\n`,
+    },
+  ]),
   ['content that is a text', 'messages', { json: { ...MESSAGE, content: WORDS } }],
   [
     'chunks with text and no delta',
@@ -167,3 +194,47 @@ test('a response whose last event has another name, or does not show it, is stor
     expect([stored.status, WHOLE.responses(stored)]).toEqual(['completed', WORDS]);
   }
 });
+
+test("Anthropic's clients get the names of events that their server does not write", async () => {
+  stack.first.script({ sse: unnamed(MESSAGES) });
+  const body = requestOf('messages', 'over-messages', 'hi', { stream: true });
+  const events = await collectSse(await stack.text.fetch(PATHS.messages, { body }));
+  expect(events.map(({ event }) => event)).toEqual(MESSAGES.map(({ type }) => type));
+});
+
+test('a mark at the end that clients do not know is theirs', async () => {
+  const chunks = sse([
+    { ...completion, choices: [said('delta', WORDS)] },
+    { ...completion, choices: [], usage },
+  ]);
+  stack.first.script({ sse: `${chunks}data: [done]\n\n` });
+  const body = requestOf('chat', 'over-chat', 'hi', { stream: true });
+  const reply = await stack.text.fetch(PATHS.chat, { body });
+  expect((await collectSse(reply)).at(-1)?.data).toBe('[DONE]');
+});
+
+const ID = '2512292042121000001';
+test.for([
+  ['chat', 'message', `{"name":"f","arguments":{"id":${ID}}}`],
+  ['chat', 'delta', `{"name":"f","arguments": {"id":${ID}}}`],
+  ['messages', 'whole', `"{\\"id\\":${ID}}"`],
+] as const)(
+  'arguments in another form are in that of their protocol, to the digit: %s, %s',
+  async ([caller, form, call]) => {
+    const calls = `{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_1","type":"function","function":${call}}]}`;
+    const bodies = {
+      message: `{"id":"c","object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":${calls}}]}`,
+      delta: `data: {"id":"c","choices":[{"index":0,"delta":${calls},"finish_reason":null}]}\n\ndata: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n`,
+      whole: `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":${call}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+    };
+    const isStream = form === 'delta';
+    stack.first.script({
+      status: 200,
+      body: bodies[form],
+      headers: { 'content-type': isStream ? 'text/event-stream' : 'application/json' },
+    });
+    const body = requestOf(caller, `over-${caller}`, 'hi', { stream: isStream });
+    const text = await (await stack.text.fetch(PATHS[caller], { body })).text();
+    expect(text).toContain(caller === 'chat' ? `"arguments":"{\\"id\\":${ID}}"` : `"input":{"id":${ID}}`);
+  },
+);

@@ -18,9 +18,9 @@ import {
   storesResponses,
 } from '../call/storing/store-response.ts';
 import { knownUsage } from '../metering/consumption.ts';
-import { withSpokenChoices } from '../protocols/chat/reply/spoken-choices.ts';
+import { withOwnChoices } from '../protocols/chat/reply/spoken-choices.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import { textBlocks } from '../protocols/messages/reply/text-blocks.ts';
+import { withBlocks } from '../protocols/messages/reply/text-blocks.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
@@ -28,8 +28,8 @@ import { originAt } from '../stored/origins/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
 import { newItemId } from '../stored/stored-conversations.ts';
 import { answerLength } from '../wire/answer-length.ts';
-import { isObject, type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
-import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import { isObject, type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
+import { isJsonObject, parseArguments, parseBody } from '../wire/raw-json.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { GivenIds, type StoredIds } from './given-ids.ts';
 import { failureReported } from './passed-stream.ts';
@@ -135,16 +135,34 @@ function storeMessage(
   return Promise.all([remembering, storing]).then(() => renamed);
 }
 
+/** The content of a message as its protocol has it, where its server writes it, or a call's input, in another form; null for any other. */
+function ownContent(parsed: () => JsonObject, content: unknown): JsonObject | null {
+  if (!isOddContent(content)) return null;
+  const exact = objectOf(withBlocks(parsed())).content;
+  return {
+    content: Array.isArray(exact)
+      ? exact.map((block) =>
+          hasTextInput(block) ? { ...block, input: parseArguments(block.input) ?? {} } : block,
+        )
+      : exact,
+  };
+}
+
+const isOddContent = (content: unknown): boolean =>
+  Array.isArray(content) ? content.some(hasTextInput) : (content ?? null) !== null;
+
+const hasTextInput = (block: unknown): block is JsonObject & { readonly input: string } =>
+  isObject(block) && typeof block.input === 'string';
+
 /** The members of a whole reply as its protocol has them, where its server writes its text in another form; null for none. */
 function ownMembers(
   { protocol }: TextEndpoint,
   whole: JsonObject,
   parsed: () => JsonObject,
 ): JsonObject | null {
-  if (protocol === 'messages')
-    return typeof whole.content === 'string' ? { content: textBlocks(whole.content) } : null;
-  if (withSpokenChoices(whole, 'message') === whole) return null;
-  const { choices } = withSpokenChoices(parsed(), 'message');
+  if (protocol === 'messages') return ownContent(parsed, whole.content);
+  if (withOwnChoices(whole, 'message') === whole) return null;
+  const { choices } = withOwnChoices(parsed(), 'message');
   return { choices };
 }
 
@@ -228,11 +246,15 @@ export function storeEvent(
   return given === null ? stored(null) : given.response({ ...response, ...missing }).then(stored);
 }
 
-/** A chunk that has its text beside its delta, as completions have; null for any other. */
+/** What a chunk may have in another form than its delta's. */
+const ODD_DELTA = /"arguments" ?: ?\{|"content" ?: ?[[{]/;
+
+/** A chunk as clients read it, where its server writes it in another form; null for any other. */
 function chunkFrame(frame: Frame): string | null {
-  if (!frame.includes('"text"') || frame.includes('"delta"')) return null;
+  const isBare = frame.includes('"text"') && !frame.includes('"delta"');
+  if (!isBare && !ODD_DELTA.test(frame.latin1)) return null;
   const chunk = eventIn(frame);
-  const spoken = chunk && withSpokenChoices(chunk, 'delta');
+  const spoken = chunk && withOwnChoices(chunk, 'delta');
   return spoken === chunk || spoken === null ? null : dataFrame(spoken);
 }
 

@@ -1,6 +1,8 @@
 import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
-import { typedData } from '@gateway/contracts/event-stream/frame-data';
+import { isEndMark, missingName, typedData } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
+import { DONE_FRAME } from '@gateway/contracts/event-stream/sse-frames';
+import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
@@ -23,6 +25,8 @@ interface PassedStream {
   readonly onDelta?: (frame: Frame) => EventFrame | Promise<EventFrame> | null;
   /** Gets the frames that end a stream which broke, and returns what is sent instead. */
   readonly onBroken?: (frames: readonly string[]) => Frames | Promise<Frames>;
+  /** The caller's clients go by the names of events: they get one where the server writes none. */
+  readonly namesEvents: boolean;
   /** The error that an event's data reports in words of the upstream's own. */
   readonly explain: (data: string) => GatewayError;
 }
@@ -42,6 +46,7 @@ class PassedEvents implements EventMapper {
   readonly #requestId: string;
   readonly #onFrame: PassedStream['onFrame'];
   readonly #onDelta: PassedStream['onDelta'];
+  readonly #namesEvents: boolean;
   readonly #explain: PassedStream['explain'];
   readonly #onBroken: PassedStream['onBroken'];
   /** What the caller gets later, with all that follows it. */
@@ -49,22 +54,25 @@ class PassedEvents implements EventMapper {
   /** The caller has got an error instead of the upstream's own words for it. */
   #isBrokenOff = false;
 
-  constructor({ reader, requestId, onFrame, onDelta, explain, onBroken }: PassedStream) {
+  constructor({ reader, requestId, onFrame, onDelta, explain, onBroken, namesEvents }: PassedStream) {
     this.#reader = reader;
     this.#requestId = requestId;
     this.#onFrame = onFrame;
     this.#onDelta = onDelta;
+    this.#namesEvents = namesEvents;
     this.#explain = explain;
     this.#onBroken = onBroken;
   }
 
-  frame(frame: Frame): typeof PASS | Frames {
+  frame(received: Frame): typeof PASS | Frames {
+    const named = this.#namesEvents ? namedFrame(received) : null;
+    const frame = named ?? received;
     const kind = this.#reader.frame(frame);
     if (kind === 'failed') {
       this.#isBrokenOff = true;
       return this.fail(this.#explain(frame.data ?? ''));
     }
-    const replaced = kind === 'delta' ? (this.#onDelta?.(frame) ?? null) : this.#event(frame);
+    const replaced = (kind === 'delta' ? (this.#onDelta?.(frame) ?? null) : this.#event(frame)) ?? named;
     if (kind === 'hidden') return [];
     if (this.#held.length === 0 && !(replaced instanceof Promise))
       return replaced === null ? PASS : [replaced];
@@ -123,12 +131,26 @@ class PassedEvents implements EventMapper {
 
 /** An event as its protocol writes it, where its server does not; null for any other. */
 function typedFrame(frame: Frame): Frame | null {
-  const data = typedData(frame);
-  if (data === null) return null;
-  const name = /^\{"type":"([\w.]+)"/.exec(data)?.[1] ?? '';
-  const reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
-  return reader.push(Buffer.from(`event: ${name}\ndata: ${data}\n\n`))[0] ?? null;
+  const { data } = frame;
+  if (data !== null && !data.startsWith('{') && data !== END_MARK && isEndMark(data))
+    return frameOf(DONE_FRAME);
+  const typed = typedData(frame, data);
+  if (typed === null) return null;
+  const name = /^\{"type":"([\w.]+)"/.exec(typed)?.[1] ?? '';
+  return frameOf(`event: ${name}\ndata: ${typed}\n\n`);
 }
+
+/** An event with its name, where its server writes none; null for any other. */
+function namedFrame(frame: Frame): Frame | null {
+  if (frame.bytes[frame.start] !== DATA_BYTE) return null;
+  const name = missingName(frame);
+  return name === null ? null : frameOf(`event: ${name}\ndata: ${frame.data}\n\n`);
+}
+
+const DATA_BYTE = 0x64;
+
+const frameOf = (text: string): Frame | null =>
+  createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES }).push(Buffer.from(text))[0] ?? null;
 
 /** The provider itself reported a failure within a reply that passes as it is. */
 export const failureReported = (what: string): GatewayError =>

@@ -156,6 +156,7 @@ async function passStream(call: TextCall, reply: Reply, given: GivenIds | null):
     requestId: context.requestId,
     onFrame,
     ...(given !== null && { onDelta: (frame) => given.delta(frame) }),
+    namesEvents: endpoint.protocol === 'messages',
     explain: explainFor(reply),
     ...(endpoint.operation === 'responses' && {
       onBroken: (frames) =>

@@ -12,9 +12,18 @@ export const eventNameOf = ({ latin1 }: Frame): string | null => EVENT_LINE.exec
 /** What a frame says; null where it says nothing of an answer. */
 export function dataOf(frame: Frame): string | null {
   const { data } = frame;
-  if (data === null || (!data.startsWith('{') && isAside(frame, data))) return null;
+  if (data === null) return null;
+  if (!data.startsWith('{')) {
+    if (isAside(frame, data)) return null;
+    if (isEndMark(data)) return END_MARK;
+  }
   return typedData(frame, data) ?? data;
 }
+
+/** What servers write for the mark that ends a stream. */
+const END_MARKS = /^\s*(?:\[done\]|done)\s*$/i;
+
+export const isEndMark = (data: string): boolean => END_MARKS.test(data);
 
 /** How an event begins as its provider writes it. */
 const TYPED = '{"type"';
@@ -33,6 +42,15 @@ export function typedData(frame: Frame, data = frame.data): string | null {
   const rest = data.replace(OPENING, '');
   const typed = `${TYPED}:"${name}"${rest.startsWith('}') ? '' : ','}${rest}`;
   return typedData(frame, typed) ?? typed;
+}
+
+const UNNAMED = /^data:/;
+const TYPE_MEMBER = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/;
+
+/** The name of an event whose server writes none, by its type; null for any other. */
+export function missingName({ latin1, data }: Frame): string | null {
+  if (data === null || !UNNAMED.test(latin1)) return null;
+  return TYPE_MEMBER.exec(data)?.[1] ?? null;
 }
 
 const STATUS_END: ReadonlyMap<unknown, string> = new Map(

@@ -19,11 +19,11 @@ export const checkWholeReply: OutputCheck = (first) => {
   return hasAnswer(body) ? 'accept' : { broken: 'the reply has no answer' };
 };
 
-/** A completion has its choices, and one of several has something; a reply with other members may be anything new. */
+/** A completion has its choices, and one of several has something; a message has a content; a reply with other members may be anything new. */
 const hasAnswer = (body: JsonObject): boolean => {
   const { choices } = body;
   if (Array.isArray(choices) && choices.length > 0) return choices.some(isAnswer);
-  return choices !== null && Object.keys(body).length > 0;
+  return choices !== null && body.content !== null && Object.keys(body).length > 0;
 };
 
 const isAnswer = (choice: unknown): boolean =>

@@ -159,7 +159,10 @@ async function askProvider(request: StoredRequest): Promise<void> {
       reply,
       caller,
       context,
-      stream: passedStream({ reader, requestId: context.requestId, onFrame, explain: explainFor(reply) }),
+      stream: passedStream({
+        ...{ reader, requestId: context.requestId, onFrame, explain: explainFor(reply) },
+        namesEvents: false,
+      }),
       status: reply.status,
       headers: streamHeaders(reply, context),
       keepAliveMs: services.keepAliveMs,
