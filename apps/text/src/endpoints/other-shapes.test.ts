@@ -106,6 +106,11 @@ const SHAPES: readonly (readonly [string, TextProtocolName, object])[] = [
   ['names of events and no types', 'messages', { sse: sse(MESSAGES, false) }],
   ['types and no names of events', 'messages', { sse: unnamed(MESSAGES) }],
   ['types and no names of events', 'responses', { sse: unnamed(RESPONSES(COMPLETED)) }],
+  ...[WORDS, part].map((content): (typeof SHAPES)[number] => [
+    'a message whose content is no list',
+    'responses',
+    { json: response('completed', [{ ...item, content }]) },
+  ]),
   ['content that is one block', 'messages', { json: { ...MESSAGE, content: { type: 'text', text: WORDS } } }],
   ['content in parts', 'chat', { json: { ...completion, choices: [said('message', PARTS)], usage } }],
   [
@@ -217,17 +222,23 @@ const ID = '2512292042121000001';
 test.for([
   ['chat', 'message', `{"name":"f","arguments":{"id":${ID}}}`],
   ['chat', 'delta', `{"name":"f","arguments": {"id":${ID}}}`],
+  ['responses', 'response', `{"id":${ID}}`],
+  ['responses', 'items', `{"id":${ID}}`],
   ['messages', 'whole', `"{\\"id\\":${ID}}"`],
 ] as const)(
   'arguments in another form are in that of their protocol, to the digit: %s, %s',
   async ([caller, form, call]) => {
     const calls = `{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_1","type":"function","function":${call}}]}`;
+    const item = `{"type":"function_call","id":"fc_a1b2c3d4e5f6","call_id":"call_1","name":"f","arguments":${call}}`;
+    const answer = `{"id":"resp_a1b2c3d4e5f6","object":"response","status":"completed","output":[${item}]}`;
     const bodies = {
+      response: answer,
+      items: `event: response.output_item.done\ndata: {"type":"response.output_item.done","output_index":0,"item":${item}}\n\nevent: response.completed\ndata: {"type":"response.completed","response":${answer}}\n\n`,
       message: `{"id":"c","object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":${calls}}]}`,
       delta: `data: {"id":"c","choices":[{"index":0,"delta":${calls},"finish_reason":null}]}\n\ndata: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n`,
       whole: `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":${call}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
     };
-    const isStream = form === 'delta';
+    const isStream = form === 'delta' || form === 'items';
     stack.first.script({
       status: 200,
       body: bodies[form],
@@ -235,6 +246,7 @@ test.for([
     });
     const body = requestOf(caller, `over-${caller}`, 'hi', { stream: isStream });
     const text = await (await stack.text.fetch(PATHS[caller], { body })).text();
-    expect(text).toContain(caller === 'chat' ? `"arguments":"{\\"id\\":${ID}}"` : `"input":{"id":${ID}}`);
+    if (form === 'items') expect(text.split(`"arguments":"{\\"id\\":${ID}}"`)).toHaveLength(3);
+    expect(text).toContain(caller !== 'messages' ? `"arguments":"{\\"id\\":${ID}}"` : `"input":{"id":${ID}}`);
   },
 );

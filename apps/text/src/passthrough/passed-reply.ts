@@ -22,6 +22,7 @@ import { withOwnChoices } from '../protocols/chat/reply/spoken-choices.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { withBlocks } from '../protocols/messages/reply/text-blocks.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
+import { isOddItem, ownItem } from '../protocols/responses/reply/own-item.ts';
 import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';
@@ -105,7 +106,8 @@ async function storeWholeResponse(
   { whole, parsed, given }: WholeReply,
 ): Promise<Amendment> {
   const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
-  const isShort = isEmpty || (whole.status ?? null) === null;
+  const isOdd = Array.isArray(whole.output) && whole.output.some(isOddItem);
+  const isShort = isEmpty || isOdd || (whole.status ?? null) === null;
   const missing = isShort && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
   const mayDiffer = given === null ? null : await given.output({ ...whole, ...missing });
   // What is read of every reply may have lost digits.
@@ -225,7 +227,7 @@ export function storeEvent(
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
   if (!isLast && (continued === null || !EARLY_EVENTS.some((type) => frame.includes(type))))
-    return given?.frame(frame) ?? null;
+    return given?.frame(frame) ?? itemFrame(frame);
   const event = eventIn(frame);
   const type = (event && textAt(event, 'type')) ?? '';
   const shown = event && objectAt(event, 'response');
@@ -256,6 +258,18 @@ function chunkFrame(frame: Frame): string | null {
   const chunk = eventIn(frame);
   const spoken = chunk && withOwnChoices(chunk, 'delta');
   return spoken === chunk || spoken === null ? null : dataFrame(spoken);
+}
+
+const ITEM_DONE = '"response.output_item.done"';
+const ODD_ITEM = /"arguments" ?: ?\{|"content" ?: ?["{]/;
+
+/** A finished item as its protocol has it, where its server writes it in another form; null for any other event. */
+function itemFrame(frame: Frame): string | null {
+  if (!frame.includes(ITEM_DONE) || !ODD_ITEM.test(frame.latin1)) return null;
+  const event = eventIn(frame);
+  return event !== null && isOddItem(event.item)
+    ? namedFrame({ ...event, type: 'response.output_item.done', item: ownItem(event.item) })
+    : null;
 }
 
 /** Clients and lists name items by their ids. */

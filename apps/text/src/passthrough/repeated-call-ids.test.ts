@@ -32,7 +32,10 @@ const message = (id: string) => ({
   stop_reason: 'tool_use',
   usage: { input_tokens: 1, output_tokens: 1 },
 });
-const sse = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+const sse = (...events: { readonly type?: string; readonly [member: string]: unknown }[]) =>
+  events
+    .map((event) => `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
+    .join('');
 const chunk = (choice: object) => ({
   id: 'chatcmpl-1',
   object: 'chat.completion.chunk',

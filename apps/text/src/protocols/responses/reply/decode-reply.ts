@@ -73,10 +73,11 @@ export function outputOf({ output = [], output_text: text }: ResponsesReply): re
   return isMissing ? [...output, { type: 'message', content: text }] : output;
 }
 
-/** The content of a message: a list of parts, or a text where a server writes it so. */
+/** The content of a message: a list of parts, or one part or a text where a server writes it so. */
 export function contentOf(item: Partial<Item>) {
   const { content } = item;
-  const parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : content;
+  const only = typeof content === 'string' ? { type: 'output_text', text: content } : content;
+  const parts = isJsonObject(only) ? [only] : only;
   return readUpstream(ResponsesOutputItem.message, {
     type: 'message',
     content: Array.isArray(parts) ? parts : [],

@@ -1,6 +1,7 @@
 import { responseEndAfter } from '@gateway/contracts/event-stream/stream-events';
 import { isObject, type JsonObject, textAt } from '../../../wire/json-object.ts';
 import { type ItemIdentity, identityOf, matchItems } from './match-items.ts';
+import { isOddItem, ownItem } from './own-item.ts';
 
 /** The output of a stream by the events of its items. */
 export interface GatheredOutput {
@@ -32,7 +33,8 @@ export function missingMembers(
   const items = () => gathered.items(isCompleted ? 'completed' : 'incomplete');
   const output = isShort ? joined(shown, items(), isCompleted) : shown;
   const text = output.some(({ type }) => type === 'message') ? null : textAt(response, 'output_text');
-  const all = text === null || text === '' ? output : [...output, messageOf(text)];
+  const said = text === null || text === '' ? output : [...output, messageOf(text)];
+  const all = said.some(isOddItem) ? said.map(ownItem) : said;
   // A reply without an output may be anything.
   const isUnknown = (response.status ?? null) === null && !Array.isArray(response.output);
   const isTrue = isUnknown || response.status === status;
