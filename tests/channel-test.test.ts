@@ -11,6 +11,7 @@ const Tested = z.looseObject({
   isOk: z.boolean(),
   status: z.number().nullable(),
   error: z.string().nullable(),
+  detail: z.string().nullable(),
   firstOutputMs: z.number().nullable(),
 });
 
@@ -25,9 +26,11 @@ channels:
   one: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [chat] }
   two: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [messages] }
   pictures: { provider: simulator, baseUrl: "${origin}", apiKey: k, speaks: [images] }
+  by-token: { provider: simulator, baseUrl: "${origin}", speaks: [chat], auth: { type: oauth, tokenUrl: "${origin}/no-token", clientId: gateway, clientSecret: s3cret-of-the-client } }
 models:
   both: { kind: text, routes: [{ channel: one, priority: 1 }, { channel: two, priority: 2 }] }
   only-two: { kind: text, routes: [{ channel: two }] }
+  tokens: { kind: text, routes: [{ channel: by-token }] }
   painter: { kind: image, routes: [{ channel: pictures }] }
 `,
   });
@@ -56,8 +59,39 @@ test('a channel that would come second is asked, and the request counts on the k
 
 test('a channel that fails is told to fail, though another one could answer', async () => {
   gateway.simulator.script({ status: 401 });
-  expect(await tested('one', 'both')).toMatchObject({ isOk: false, error: expect.stringMatching(/./) });
+  expect(await tested('one', 'both')).toMatchObject({
+    ...{ isOk: false, error: expect.stringMatching(/./) },
+    detail: expect.stringMatching(/^answered 401/),
+  });
   expect(gateway.simulator.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+});
+
+const Channels = z.looseObject({
+  data: z.array(
+    z.looseObject({ name: z.string(), accounts: z.array(z.looseObject({ credentials: z.unknown() })) }),
+  ),
+});
+
+test('why a channel has no credentials is told to operators, and to no caller', async () => {
+  const why = expect.stringMatching(/127\.0\.0\.1:\d+ answered 404 without a token/);
+  const { error, detail } = await tested('by-token');
+  expect(error).not.toMatch(/token|127/);
+  expect(detail).toEqual(why);
+  const listed = Channels.parse(await (await askAdmin(gateway.stack, 'GET', '/admin/v1/channels')).json());
+  expect(listed.data.find(({ name }) => name === 'by-token')?.accounts[0]?.credentials).toEqual({
+    source: expect.stringMatching(/^a token of 127/),
+    expiresAt: null,
+    failure: why,
+    at: expect.any(String),
+  });
+  const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'tokens', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  expect(reply.status).toBe(503);
+  expect(reply.headers.get('x-gateway-attempt-detail')).toBeNull();
+  expect(await reply.text()).not.toMatch(/without a token/);
 });
 
 test('a channel that rests is asked all the same', async () => {

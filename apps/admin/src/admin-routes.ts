@@ -15,6 +15,7 @@ import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
+import { readCredentialStates } from '@gateway/upstream/credentials/credential-states';
 import { readAttemptCounts } from '@gateway/upstream/health/attempt-counts';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './api/admin-route.ts';
@@ -169,6 +170,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       keys,
       testChannel: createTestChannel({ edgeUrl: edgeUrlOf(config), passes, uptime: () => performance.now() }),
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
+      credentialStates: () => readCredentialStates(redis),
       attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),
     ...modelRoutes({ readConfiguration, keys }),

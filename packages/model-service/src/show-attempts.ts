@@ -1,4 +1,4 @@
-import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
+import { ATTEMPT_DETAIL_HEADER, ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import type { Attempt } from '@gateway/upstream/replies/reply';
@@ -7,12 +7,15 @@ import type { Caller } from './caller.ts';
 /** Names every attempt for a request to its caller and, where there were several, in the log. */
 export function showAttempts(
   attempts: readonly Attempt[],
-  { line }: Pick<RequestContext, 'line'>,
+  { line, identity }: Pick<RequestContext, 'line' | 'identity'>,
   caller: Pick<Caller, 'note'>,
 ): void {
   const shown = attemptsHeader(attempts);
   if (shown === null) return;
   caller.note(ATTEMPTS_HEADER, shown);
+  const detail = attempts.at(-1)?.detail ?? null;
+  if (identity?.channel !== undefined && detail !== null)
+    caller.note(ATTEMPT_DETAIL_HEADER, encodeURIComponent(detail));
   line.attempts = attempts.length;
   if (attempts.length > 1) line.attemptList = shown;
 }

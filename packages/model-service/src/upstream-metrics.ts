@@ -10,7 +10,7 @@ const WAIT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const CREDENTIALS = 'credentials';
 
 type Observers = Required<
-  Pick<OpenUpstreamOptions, 'onAttempt' | 'onHedge' | 'onTrouble' | 'onPick' | 'onWait'>
+  Pick<OpenUpstreamOptions, 'onAttempt' | 'onCredentials' | 'onHedge' | 'onTrouble' | 'onPick' | 'onWait'>
 >;
 
 /** Counts what is sent to channels. */
@@ -47,8 +47,24 @@ export function createUpstreamMetrics({ registry }: MetricsRegistry): Observers 
     buckets: WAIT_BUCKETS,
     registers,
   });
+  const renewals = new Counter({
+    name: 'gateway_channel_credential_renewals_total',
+    help: 'Times that credentials of an account were fetched from their source, by whether that succeeded: ok or failed',
+    labelNames: ['channel', 'account', 'outcome'],
+    registers,
+  });
+  const expiry = new Gauge({
+    name: 'gateway_channel_credentials_expire_at_seconds',
+    help: 'When the credentials of an account expire, in seconds since 1970; they are renewed ahead of that',
+    labelNames: ['channel', 'account'],
+    registers,
+  });
   return {
     onAttempt: ({ channel, account, outcome }) => attempts.inc({ channel, account, outcome }),
+    onCredentials: ({ channel, account, expiresAtMs, failure }) => {
+      renewals.inc({ channel, account, outcome: failure === null ? 'ok' : 'failed' });
+      if (expiresAtMs !== null) expiry.set({ channel, account }, expiresAtMs / 1000);
+    },
     onHedge: ({ channel, winner }) => hedges.inc({ channel, winner }),
     onTrouble: (channel, cause) => troubles.inc({ channel, cause }),
     onPick: ({ channel, account }, by) => picks.inc({ channel: channel.name, account: account.name, by }),

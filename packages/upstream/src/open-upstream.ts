@@ -3,6 +3,8 @@ import type { Redis } from 'ioredis';
 import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
+import type { CredentialReport } from './credentials/credential-sources.ts';
+import { createCredentialStates } from './credentials/credential-states.ts';
 import { createAttemptCounts } from './health/attempt-counts.ts';
 import type { HealthEvents } from './health/channel-health.ts';
 import type { Rest } from './health/rests/rest.ts';
@@ -12,7 +14,10 @@ import { scopeOf } from './health/targets/target.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
 export interface OpenUpstreamOptions
-  extends Pick<UpstreamOptions, 'onAttempt' | 'onTrouble' | 'onPick' | 'onWait' | 'onHedge'> {
+  extends Pick<
+    UpstreamOptions,
+    'onAttempt' | 'onTrouble' | 'onPick' | 'onWait' | 'onHedge' | 'onCredentials'
+  > {
   /** The configuration file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -48,6 +53,8 @@ export async function openUpstream({
     onProblem: (error) => logger.warn({ err: error }, 'resting channels are not shared with other replicas'),
   });
   const counts = createAttemptCounts({ redis, now: Date.now });
+  const states = createCredentialStates({ redis, now: Date.now });
+  const logCredentials = credentialLog(logger);
   const upstream = createUpstream({
     configuration,
     sharing,
@@ -57,6 +64,11 @@ export async function openUpstream({
     onAttempt: (attempt) => {
       counts.add(attempt);
       observers.onAttempt?.(attempt);
+    },
+    onCredentials: (report) => {
+      states.add(report);
+      logCredentials(report);
+      observers.onCredentials?.(report);
     },
   });
   const watch = watchConfiguration({
@@ -74,7 +86,10 @@ export async function openUpstream({
   });
   return {
     upstream,
-    follow: () => sharing.follow(upstream.health),
+    follow: async () => {
+      await states.flush();
+      await sharing.follow(upstream.health);
+    },
     close: async () => {
       watch.close();
       await upstream.destroy();
@@ -89,6 +104,30 @@ interface HealthLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+/** Logs each failure to get credentials, and that they could be got again. */
+function credentialLog(logger: HealthLogger): (report: CredentialReport) => void {
+  const failing = new Set<string>();
+  return ({ channel, account, source, expiresAtMs, failure }) => {
+    const name = `${channel} ${account}`;
+    const fields = { channel, account, source };
+    if (failure === null) {
+      if (failing.delete(name)) logger.info(fields, 'the credentials of a channel could be renewed again');
+      return;
+    }
+    failing.add(name);
+    if (expiresAtMs !== null && expiresAtMs > Date.now())
+      logger.warn(
+        { ...fields, reason: failure },
+        'the credentials of a channel could not be renewed; the present ones are valid',
+      );
+    else
+      logger.error(
+        { ...fields, reason: failure },
+        'a channel has no credentials: its requests go to other channels',
+      );
+  };
 }
 
 const fieldsOf = (rest: Rest) => ({

@@ -6,6 +6,7 @@ import { createRouteLoads } from './choosing/route-loads.ts';
 import type { SlotPool } from './choosing/slot-pool.ts';
 import type { SlotWait } from './choosing/wait-for-slot.ts';
 import type { Configuration, Model } from './configuration/configuration.ts';
+import { type CredentialReport, CredentialSources } from './credentials/credential-sources.ts';
 import { type AssetOptions, fetchAsset } from './fetching/fetch-asset.ts';
 import type { FetchedBody } from './fetching/fetch-url.ts';
 import { createChannelHealth, type HealthEvents, type HealthMemory } from './health/channel-health.ts';
@@ -29,6 +30,10 @@ export interface UpstreamOptions extends HealthEvents {
   readonly onAttempt?: (attempt: Attempt) => void;
   /** Called for every request that was hedged, for metrics. */
   readonly onHedge?: (result: HedgeResult) => void;
+  /** Called whenever credentials were got from a source, or could not be. */
+  readonly onCredentials?: (report: CredentialReport) => void;
+  /** The clock of credentials, and how long it may take to get them; absent: as ever. */
+  readonly credentials?: { readonly now?: () => number; readonly fetchMs?: number };
   /** How replicas share which channels rest. Absent: each process knows only its own. */
   readonly sharing?: RestSharing;
 }
@@ -61,7 +66,8 @@ export interface Upstream {
 
 export const createUpstream = (options: UpstreamOptions): Upstream => {
   const { random = Math.random, onAttempt, onPick, onWait, onHedge, leases } = options;
-  const accounts = new Accounts({ leases });
+  const credentials = new CredentialSources({ ...options.credentials, onReport: options.onCredentials });
+  const accounts = new Accounts({ leases, credentials });
   const stateOf = (candidate: Candidate) => accounts.of(candidate);
   const loads = createRouteLoads({ stateOf, clock: () => performance.now() });
   const choosing: Choosing = { random, loads, ...(onPick && { onPick }) };

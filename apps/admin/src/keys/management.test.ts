@@ -418,7 +418,7 @@ test('channels are shown as configured, without needing or revealing a provider 
         provider: 'openai',
         origin: 'https://api.openai.com',
         speaks: ['chat'],
-        accounts: [{ name: 'default', weight: 1, maxConcurrent: null, inFlight: null }],
+        accounts: [{ name: 'default', weight: 1, maxConcurrent: null, inFlight: null, credentials: null }],
         maxConcurrentPerProcess: expect.any(Number),
         onDisconnect: 'cancel',
         models: ['gpt-5', 'claude-*'],

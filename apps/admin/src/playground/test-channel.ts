@@ -3,6 +3,7 @@ import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader'
 import { responseEndAfter, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { jsonIn } from '@gateway/contracts/json/json-object';
+import { ATTEMPT_DETAIL_HEADER } from '@gateway/contracts/usage/usage-detail';
 import type { Passes } from '@gateway/metering/keys/pass';
 import { z } from 'zod';
 
@@ -22,6 +23,8 @@ export const ChannelTest = z.strictObject({
   status: z.int().nullable(),
   /** What is wrong, in the words that a caller gets. */
   error: z.string().nullable(),
+  /** Why, for the operator: what the provider said, and what to check; null: the error says it all. */
+  detail: z.string().nullable(),
   firstOutputMs: z.number().nullable(),
   totalMs: z.number(),
 });
@@ -64,7 +67,7 @@ export const createTestChannel =
     const startedAtMs = uptime();
     const elapsed = () => Math.round(uptime() - startedAtMs);
     const result = (found: Partial<ChannelTest>): ChannelTest => ({
-      ...{ isOk: false, model, requestId, status: null, error: null, firstOutputMs: null },
+      ...{ isOk: false, model, requestId, status: null, error: null, detail: null, firstOutputMs: null },
       ...found,
       totalMs: elapsed(),
     });
@@ -82,7 +85,8 @@ export const createTestChannel =
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       status = reply.status;
-      if (!reply.ok) return result({ status, error: messageOf(await reply.text()) });
+      if (!reply.ok)
+        return result({ status, error: messageOf(await reply.text()), detail: detailOf(reply.headers) });
       return result({ status, ...(await readStream(reply, elapsed)) });
     } catch (error) {
       const isLate = error instanceof Error && error.name === 'TimeoutError';
@@ -108,6 +112,11 @@ async function readStream(reply: Response, elapsed: () => number): Promise<Parti
     }
   }
   return { ...end, firstOutputMs };
+}
+
+function detailOf(headers: Headers): string | null {
+  const detail = headers.get(ATTEMPT_DETAIL_HEADER);
+  return detail === null ? null : decodeURIComponent(detail);
 }
 
 function messageOf(text: string): string {

@@ -53,6 +53,12 @@ export type UsageDetail = z.infer<typeof UsageDetail>;
 /** The header that lists the attempts for a request, as a structured list (RFC 9651). Errors of jobs carry it to their callers. */
 export const ATTEMPTS_HEADER = 'x-gateway-attempts';
 
+/**
+ * Why the last attempt failed, in words for operators, percent-encoded: on answers to requests that an operator sends to one channel
+ * to test it, and on no others.
+ */
+export const ATTEMPT_DETAIL_HEADER = 'x-gateway-attempt-detail';
+
 /** The channel of the last attempt in a list of attempts; null where there is none. Names of channels have no quotes. */
 export const lastChannelIn = (attempts: string): string | null =>
   /^"([^"]*)"/.exec(attempts.split(', ').at(-1) ?? '')?.[1] ?? null;

@@ -1,5 +1,7 @@
 import type { Candidate } from '../candidate.ts';
 import type { Account, Channel, Configuration } from '../configuration/configuration.ts';
+import type { CredentialSource } from '../credentials/credential-source.ts';
+import { CredentialSources } from '../credentials/credential-sources.ts';
 import type { FirstOutputTimes } from '../hedging/first-output-times.ts';
 import { ChannelClient } from '../sending/channel-client.ts';
 import { type LeaseStore, leasesName } from './lease-store.ts';
@@ -17,6 +19,8 @@ interface ChannelState {
 /** What this process knows of one account. A request finds it once and keeps it, whatever the configuration becomes. */
 export interface AccountState extends ChannelState {
   readonly slots: SlotPool;
+  /** Where its credentials come from; null: it has a key, or needs none. */
+  readonly credentials: CredentialSource | null;
   /** How its slots are kept together with other processes; null: they are this process's own. */
   readonly leases: SharedLeases | null;
   /** How long first outputs took lately, by model and protocol. */
@@ -26,6 +30,8 @@ export interface AccountState extends ChannelState {
 interface AccountsOptions {
   /** Absent: the process keeps every bound by itself. */
   readonly leases?: LeaseStore | undefined;
+  /** Absent: sources of its own. */
+  readonly credentials?: CredentialSources | undefined;
 }
 
 /** How often leases are renewed, which is also how soon a process learns that others wait, in milliseconds. */
@@ -39,6 +45,7 @@ const MAX_WAITING = 1_000;
  */
 export class Accounts {
   readonly #store: LeaseStore | undefined;
+  readonly #credentials: CredentialSources;
   readonly #states = new WeakMap<Account, AccountState>();
   /** Those of the present configuration, and those with requests in flight that it does not have any more. */
   readonly #byName = new Map<string, AccountState>();
@@ -46,8 +53,9 @@ export class Accounts {
   readonly #connections = new Set<ChannelClient>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ leases }: AccountsOptions) {
+  constructor({ leases, credentials }: AccountsOptions) {
     this.#store = leases;
+    this.#credentials = credentials ?? new CredentialSources({});
   }
 
   of({ channel, account }: Pick<Candidate, 'channel' | 'account'>): AccountState {
@@ -61,6 +69,7 @@ export class Accounts {
   replace({ channels }: Configuration): void {
     for (const client of this.#connections) if (client.isSpent) this.#connections.delete(client);
     const gone = new Map(this.#byName);
+    this.#credentials.replace(channels.values());
     for (const channel of channels.values())
       for (const account of channel.accounts) {
         this.#add(channel, account);
@@ -104,7 +113,9 @@ export class Accounts {
     const leases = this.#leasesOf(account, { name, slots, before: before?.leases ?? null });
     const limit = leases === null ? account.maxConcurrent : null;
     slots.configure({ ...bounds, maxConcurrent: Math.min(bounds.maxConcurrent, limit ?? Infinity) }, leases);
-    const state = { ...this.#channelState(channel), slots, leases, loads: before?.loads ?? new Map() };
+    const credentials = this.#credentials.of(channel, account);
+    const loads = before?.loads ?? new Map();
+    const state = { ...this.#channelState(channel), slots, credentials, leases, loads };
     this.#byName.set(name, state);
     this.#states.set(account, state);
     return state;

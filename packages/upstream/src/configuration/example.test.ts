@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
+import { AuthEntry } from './auth-entry.ts';
 import {
   ChannelEntry,
   ConversationsEntry,
@@ -19,6 +20,9 @@ const env = {
   ANTHROPIC_API_KEY: 'sk-ant-0000',
   ANTHROPIC_BATCH_KEY: 'k',
   AZURE_OPENAI_API_KEY: 'azure-0000',
+  AZURE_TENANT_ID: 'tenant',
+  AZURE_CLIENT_ID: 'client',
+  AZURE_CLIENT_SECRET: 'secret-0000',
   ELEVENLABS_API_KEY: 'eleven-0000',
   BFL_API_KEY: 'bfl-0000',
   PROXY_PASSWORD: 'proxy-0000',
@@ -46,6 +50,7 @@ test('the example shows every setting that exists', async () => {
     ImageFamily,
     ConversationsEntry,
     ConversationsEntry.shape.neverKept.unwrap(),
+    ...AuthEntry.options,
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
     // perMinute and similar settings are within braces

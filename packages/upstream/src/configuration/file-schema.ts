@@ -3,6 +3,7 @@ import { QuirkSettings } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 import { PROXY_EXPECTED, readProxy } from '../connecting/proxy.ts';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
+import { AuthEntry } from './auth-entry.ts';
 import { PRESETS, type Provider } from './presets/presets.ts';
 
 // Each `error` completes the sentence "found …, expected …".
@@ -46,7 +47,13 @@ const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digi
 const maxConcurrent = z.int().min(1).max(100_000).optional();
 const weight = z.number().positive().max(1_000_000).optional();
 
-const AccountEntry = z.strictObject({ apiKey: ApiKey, weight, maxConcurrent });
+/** Has a key or `auth`. */
+const AccountEntry = z.strictObject({
+  apiKey: ApiKey.optional(),
+  auth: AuthEntry.optional(),
+  weight,
+  maxConcurrent,
+});
 export type AccountEntry = z.infer<typeof AccountEntry>;
 const seconds = z.number().positive().max(86_400);
 
@@ -75,10 +82,13 @@ export const ChannelEntry = z.strictObject({
   provider: z.enum(providers),
   baseUrl: z.string().optional(),
   apiKey: ApiKey.optional(),
+  auth: AuthEntry.optional(),
   apiKeys: z
     .record(
       z.string(),
-      z.union([ApiKey, AccountEntry], { error: 'a key, or a mapping with apiKey, weight and maxConcurrent' }),
+      z.union([ApiKey, AccountEntry], {
+        error: 'a key, or a mapping with apiKey or auth, weight and maxConcurrent',
+      }),
     )
     .optional(),
   accountsShareStorage: z.boolean().optional(),

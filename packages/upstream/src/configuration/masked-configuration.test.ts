@@ -10,11 +10,15 @@ channels:
   one: { provider: openai, apiKey: ${SECRET}, headers: { x-key: ${SECRET} }, baseUrl: "https://me:${SECRET}@a.example/v1?key=${SECRET}", proxy: "http://me:${SECRET}@proxy.example:3128" }
   two:
     provider: openai
-    apiKeys: { first: ${SECRET}, second: { apiKey: ${SECRET}, weight: 3 } }
+    apiKeys: { first: ${SECRET}, weight: ${SECRET}-of-weight, auth: ${SECRET}, second: { apiKey: ${SECRET}, weight: 3 }, third: { auth: { type: entra, tenantId: tenant-1, clientSecret: ${SECRET} } } }
+  three: { provider: openai, auth: { type: oauth, tokenUrl: "https://a.example/token", clientSecret: ${SECRET}, parameters: { apikey: ${SECRET} } } }
+  four: { provider: openai, auth: { type: aws, secretAccessKey: ${SECRET}, sessionToken: ${SECRET}, roleArn: "arn:aws:iam::1:role/x" } }
 `);
   expect(shown).not.toContain(SECRET);
   expect(shown).toContain('weight: 3');
   expect(shown).toContain('a.example/v1');
+  for (const member of ['tenant-1', 'https://a.example/token', 'arn:aws:iam::1:role/x'])
+    expect(shown).toContain(member);
   expect(shown).toContain('@proxy.example:3128');
 });
 

@@ -3,6 +3,8 @@ import type { Dialect, GatewayErrorOptions } from '@gateway/contracts/gateway-er
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { Candidate } from '../candidate.ts';
+import { awsErrorCode } from '../credentials/aws/aws-error-code.ts';
+import { ADVICE, describeAuth } from '../credentials/describe-auth.ts';
 import { troubleOfAnswer } from '../health/causes/trouble-of-answer.ts';
 import { dialectOfProtocol } from '../protocol.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
@@ -108,10 +110,17 @@ const rejection = (
 /** Failures that the caller can correct: the provider's message reaches the caller. */
 const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found', 'too-long']);
 
+const NO_ACCESS: ReadonlySet<number> = new Set([401, 403]);
+
+/** What an operator checks; empty where the account has a key. */
+const adviceFor = ({ account: { secrets } }: Candidate): string =>
+  secrets.auth === null ? '' : `sent with ${describeAuth(secrets.auth)}: ${ADVICE[secrets.auth.type]}`;
+
 /** The failure for a provider's error answer, with the parts that the caller gets. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
   const { status, headers, body } = answer;
-  const error = readProviderError(withoutOwnSecrets(body, context.candidate));
+  const read = readProviderError(withoutOwnSecrets(body, context.candidate));
+  const error = read.code === null ? { ...read, code: awsErrorCode(headers, body) } : read;
   const { namesObject, candidate } = context;
   const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
   const nowMs = Date.now();
@@ -121,11 +130,12 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
   // Messages about a caller's mistake may quote the request, so they are not logged.
   const quotes = QUOTING_KINDS.has(kind);
   const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
+  const advice = kind === 'misconfigured' && NO_ACCESS.has(status) ? adviceFor(candidate) : '';
   const failure = {
     kind,
     candidate: context.candidate,
     status,
-    detail: [`answered ${status}`, error.code ?? error.type, words].filter(Boolean).join(', '),
+    detail: [`answered ${status}`, error.code ?? error.type, words, advice].filter(Boolean).join(', '),
     ...(trouble === null ? {} : { trouble }),
   };
   if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };

@@ -1,8 +1,8 @@
 import type { Candidate } from '../candidate.ts';
 
-/** Keys, whole or masked, and the account names that providers put into their messages. */
+/** Keys and tokens, whole or masked, and the account names that providers put into their messages. */
 const KEY_LIKE =
-  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx)[-_](?:[\w*…-]|\.(?=[\w*.])){6,}|\b(?:key|org|proj|user|asst)[-_][A-Za-z0-9]{16,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+/g;
+  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx)[-_](?:[\w*…-]|\.(?=[\w*.])){6,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\bya29\.[\w-]+|\bA[KS]IA[A-Z0-9]{12,}\b|\b(?:key|org|proj|user|asst)[-_][A-Za-z0-9]{16,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+/g;
 
 /** Everything of the provider's domain: `api.openai.com` also hides `https://platform.openai.com/account`. */
 const hostExpression = (origin: string): RegExp => {
@@ -21,14 +21,14 @@ const hostExpression = (origin: string): RegExp => {
 };
 
 /** Takes this channel's own secrets out of a text and leaves everything else as it is. */
-export const withoutOwnSecrets = (text: string, { account }: Candidate): string => {
+export const withoutOwnSecrets = (text: string, { account }: Pick<Candidate, 'account'>): string => {
   let clean = text;
   for (const secret of account.secrets.values) clean = clean.replaceAll(secret, '[removed]');
   return clean;
 };
 
 /** Removes this channel's own secrets and everything else that looks like a key. For the log. */
-export const withoutSecrets = (text: string, candidate: Candidate): string =>
+export const withoutSecrets = (text: string, candidate: Pick<Candidate, 'account'>): string =>
   withoutOwnSecrets(text, candidate).replace(KEY_LIKE, '[removed]');
 
 /** Makes a provider's message safe for callers: no secrets, no addresses, and the model by the caller's name for it. */

@@ -1,4 +1,5 @@
 import type { Candidate } from '../candidate.ts';
+import { credentialReason } from '../credentials/credential-sources.ts';
 import type { Cause } from '../health/causes/causes.ts';
 import type { Limit } from '../sending/deadline.ts';
 import { withoutSecrets } from './clean-message.ts';
@@ -40,6 +41,19 @@ export const connectFailure = (candidate: Candidate, error: Error): Failure => (
   cause: error,
   ...troubleFor('unreachable', error),
 });
+
+/** There is nothing to send the request with. */
+export const noCredentialsFailure = (candidate: Candidate, error: unknown): Failure => {
+  const reason = credentialReason(error, candidate.account);
+  return {
+    kind: 'no-credentials',
+    candidate,
+    status: null,
+    detail: `no credentials (${reason})`,
+    cause: error,
+    trouble: { cause: 'no-credentials', waitMs: null, reason: `it has no credentials: ${reason}` },
+  };
+};
 
 /** A connection that broke, or an answer that was not HTTP, after it was made. */
 export const brokenFailure = (

@@ -60,6 +60,13 @@ export const FAILURES = {
     rank: 3,
     message: 'The upstream cannot be reached at the moment.',
   },
+  'no-credentials': {
+    code: 'no_available_channel',
+    elsewhere: true,
+    rank: 3,
+    message: 'The gateway cannot sign in at the upstream at the moment. Please try again shortly.',
+    retryAfterSeconds: 5,
+  },
   'quota-exhausted': {
     code: 'upstream_quota_exhausted',
     elsewhere: true,

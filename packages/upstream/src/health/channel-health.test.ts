@@ -57,6 +57,7 @@ const SCOPE_OF: Readonly<Record<Cause, readonly [otherModel: boolean, otherAccou
   'rate-limited': [false, false],
   'quota-exhausted': [true, false],
   credentials: [true, false],
+  'no-credentials': [true, false],
 };
 const CAUSE_NAMES = Object.keys(SCOPE_OF).filter((name): name is Cause => name in CAUSES);
 
@@ -73,7 +74,9 @@ test.for(CAUSE_NAMES)('%s rests what it concerns and nothing else', (cause) => {
 test.for(CAUSE_NAMES)('%s rests at once where the first failure leaves no doubt', (cause) => {
   const { health, fail } = healthForTests();
   fail(a, cause);
-  expect(health.isResting(a)).toBe(['rate-limited', 'quota-exhausted', 'credentials'].includes(cause));
+  expect(health.isResting(a)).toBe(
+    ['rate-limited', 'quota-exhausted', 'no-credentials', 'credentials'].includes(cause),
+  );
 });
 
 test('two failing models put their channel to rest', () => {

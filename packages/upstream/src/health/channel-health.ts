@@ -99,7 +99,8 @@ export const createChannelHealth = (options: ChannelHealthOptions): HealthMemory
     onRestEnded?.(rest, how);
   };
 
-  const restFor = (candidate: HealthCandidate, health: TargetHealth, { cause, waitMs }: Trouble): void => {
+  const restFor = (candidate: HealthCandidate, health: TargetHealth, trouble: Trouble): void => {
+    const { cause, waitMs } = trouble;
     const cooldown = candidate.channel.cooldown;
     const rule = causeRule(cause);
     const nowMs = clock();
@@ -112,7 +113,7 @@ export const createChannelHealth = (options: ChannelHealthOptions): HealthMemory
     if (forMs <= 0) return;
     begin(health, {
       cause,
-      reason: rule.reason,
+      reason: trouble.reason ?? rule.reason,
       sinceMs: nowMs,
       untilMs: nowMs + forMs,
       requested,

@@ -19,8 +19,10 @@ const HASH_BYTES = 12;
  * All replicas must find the same hash, and some share no secret but the channel's own. It is slow, some 40
  * ms, so that a reader of Redis cannot try short keys. It is only needed if a provider refused the key.
  */
-const hashOf = ({ name, origin }: Channel, account: Account): string =>
-  scryptSync(JSON.stringify(account.secrets.headers), `${name}\n${origin}`, HASH_BYTES).toString('base64url');
+const hashOf = ({ name, origin }: Channel, { secrets: { headers, auth } }: Account): string => {
+  const settings = auth === null ? headers : [headers, auth];
+  return scryptSync(JSON.stringify(settings), `${name}\n${origin}`, HASH_BYTES).toString('base64url');
+};
 
 export const createChannelSettings = (configuration: () => Configuration): ChannelSettings => {
   const hashes = new WeakMap<Account, string>();

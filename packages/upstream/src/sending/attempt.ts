@@ -1,18 +1,22 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Candidate } from '../candidate.ts';
 import type { Channel } from '../configuration/configuration.ts';
+import type { CredentialSource } from '../credentials/credential-source.ts';
 import { callLibrary } from '../libraries/call-library.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from '../requests/upstream-request.ts';
+import { AuthorizedRequest } from './authorized-request.ts';
 import { Exchange } from './exchange.ts';
 import type { ExchangeOptions } from './exchange-options.ts';
 
 export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 'translated'> {
   readonly request: UpstreamRequest;
+  /** Null: its account has a key, or needs none. */
+  readonly credentials: CredentialSource | null;
 }
 
 /** Sends the request to one channel. @throws for internal errors, before anything has begun */
-export function attempt({ request, ...options }: AttemptOptions): Exchange {
+export function attempt({ request, credentials, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
   const { library } = candidate.channel;
   const sent = library === null ? httpRequest(candidate, request) : null;
@@ -22,19 +26,30 @@ export function attempt({ request, ...options }: AttemptOptions): Exchange {
     translated: request.translated ?? false,
   });
   client.begin();
-  if (sent !== null) {
-    if (sent.body instanceof Readable) sent.body.once('error', (error) => exchange.abandon(error));
-    client.dispatch(sent, exchange);
+  if (sent !== null && credentials === null)
+    client.dispatch({ ...sent, body: openBody(request, exchange) }, exchange);
+  else if (sent !== null && credentials !== null) {
+    const { origin } = candidate.channel;
+    const body = isStreamed(request.body) ? 'streamed' : (request.body ?? null);
+    const { method } = sent;
+    const open = () => openBody(request, exchange);
+    const final = { ...sent, origin, body } as const;
+    void new AuthorizedRequest({ request: final, method, open, credentials, client, exchange }).send();
   } else if (library !== null) void callLibrary({ candidate, client, request, library }, exchange);
   return exchange;
 }
 
 function httpRequest({ channel, account }: Candidate, request: UpstreamRequest) {
-  const { method, body = null } = request;
+  const { method, body } = request;
   const path = pathOf(channel, request);
   const length = isStreamed(body) ? body.sizeBytes : null;
   const headers = upstreamHeaders(account, request.headers, request.operation, length);
-  return { path, method, headers, body: isStreamed(body) ? body.open() : body };
+  return { path, method, headers };
+}
+
+function openBody({ body }: UpstreamRequest, exchange: Exchange): Buffer | string | Readable | null {
+  if (!isStreamed(body)) return body ?? null;
+  return body.open().once('error', (error) => exchange.abandon(error));
 }
 
 const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest): string => {

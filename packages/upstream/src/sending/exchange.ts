@@ -5,6 +5,7 @@ import {
   brokenFailure,
   connectFailure,
   noAnswerFailure,
+  noCredentialsFailure,
   timeoutFailure,
 } from '../failures/exchange-failure.ts';
 import { type DiscardedReply, type Failure, failureError } from '../failures/failure.ts';
@@ -102,6 +103,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Called when another candidate has answered the same request. */
   overtake(): void {
     this.#fail(this.#failure('overtaken', 'another channel answered first'));
+  }
+
+  get isOver(): boolean {
+    return this.#state.phase === 'over';
+  }
+
+  /** Called when its account has no credentials to send the request with. */
+  unauthorized(error: unknown): void {
+    this.#fail(noCredentialsFailure(this.#options.candidate, error));
   }
 
   /** Called when the body of its request cannot be read, which is no provider's failure. */

@@ -158,6 +158,7 @@ async function sendInTurn(
       const exchange = attempt({
         candidate,
         client: state.connections,
+        credentials: state.credentials,
         slot: state.slots,
         health,
         request,

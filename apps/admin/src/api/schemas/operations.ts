@@ -57,6 +57,17 @@ const shownChannel = {
       maxConcurrent: z.number().nullable(),
       /** The slots that all processes hold together; null where it is not bounded in common, and so not known. */
       inFlight: z.int().nullable(),
+      /** Where its credentials come from, and how that stands by the process that asked last; null: it has a key, or nobody has asked yet. */
+      credentials: z
+        .strictObject({
+          source: z.string(),
+          /** Null: there are none, or they do not expire. */
+          expiresAt: instant.nullable(),
+          /** Why the last attempt to get them failed; null: it did not. */
+          failure: z.string().nullable(),
+          at: instant,
+        })
+        .nullable(),
     }),
   ),
   maxConcurrentPerProcess: z.number(),

@@ -59,14 +59,16 @@ const Tested = z.looseObject({
   requestId: z.string(),
   status: z.number().nullable(),
   error: z.string().nullable(),
+  detail: z.string().nullish(),
   firstOutputMs: z.number().nullable(),
   totalMs: z.number(),
 });
 
 export const testedText: Text = (answer) => {
-  const { isOk, model, requestId, status, error, firstOutputMs, totalMs } = Tested.parse(answer);
+  const { isOk, model, requestId, status, error, detail, firstOutputMs, totalMs } = Tested.parse(answer);
   const first = firstOutputMs === null ? '' : `, first output after ${firstOutputMs} ms`;
   const outcome = isOk ? `Answered in ${totalMs} ms${first}.` : `Failed after ${totalMs} ms${first}.`;
   const why = error === null ? [] : [status === null ? error : `${status}: ${error}`];
+  if (detail) why.push(`Detail: ${cellText(detail)}`);
   return [outcome, ...why, `Model ${model}, request ${requestId}`].join('\n');
 };

@@ -4,6 +4,7 @@ import { KEY_ID } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Channel, Configuration, Model } from '@gateway/upstream/configuration/configuration';
 import { SafeName } from '@gateway/upstream/configuration/file-schema';
+import type { CredentialState } from '@gateway/upstream/credentials/credential-states';
 import type { CountsByChannel } from '@gateway/upstream/health/attempt-counts';
 import type { Target } from '@gateway/upstream/health/targets/target';
 import { z } from 'zod';
@@ -22,6 +23,10 @@ interface ChannelRoutesOptions {
   readonly heldSlots: (
     accounts: readonly { channel: string; account: string }[],
   ) => Promise<readonly number[]>;
+  /** How an account's credentials stand; null: it has a key, or no process has asked for any. */
+  readonly credentialStates: () => Promise<
+    (names: { channel: string; account: string }) => CredentialState | null
+  >;
   /** How attempts of the last so many milliseconds ended. */
   readonly attemptCounts: (lastMs: number) => Promise<CountsByChannel>;
 }
@@ -58,6 +63,7 @@ export const channelRoutes = ({
   testChannel,
   heldSlots,
   attemptCounts,
+  credentialStates,
 }: ChannelRoutesOptions): AdminRoute[] => {
   const reply = async (channel: string, warnings: readonly string[]) => ({
     name: channel,
@@ -82,8 +88,13 @@ export const channelRoutes = ({
             maxConcurrent === null ? [] : [{ channel, account: name }],
           ),
         );
-        const [counts, lastHour, lastDay] = await awaitRedis(
-          Promise.all([heldSlots(bounded), attemptCounts(HOUR_MS), attemptCounts(DAY_MS)]),
+        const [counts, lastHour, lastDay, stateOf] = await awaitRedis(
+          Promise.all([
+            heldSlots(bounded),
+            attemptCounts(HOUR_MS),
+            attemptCounts(DAY_MS),
+            credentialStates(),
+          ]),
         );
         const inFlight = (channel: string, account: string): number | null => {
           const at = bounded.findIndex((one) => one.channel === channel && one.account === account);
@@ -94,11 +105,13 @@ export const channelRoutes = ({
           provider: channel.provider,
           origin: channel.origin,
           speaks: [...channel.speaks],
-          accounts: channel.accounts.map(({ name, weight, maxConcurrent }) => ({
+          accounts: channel.accounts.map(({ name, weight, maxConcurrent, secrets }) => ({
             name,
             weight,
             maxConcurrent,
             inFlight: inFlight(channel.name, name),
+            credentials:
+              secrets.auth === null ? null : shownState(stateOf({ channel: channel.name, account: name })),
           })),
           maxConcurrentPerProcess: channel.maxConcurrentPerProcess,
           onDisconnect: channel.onDisconnect,
@@ -160,6 +173,17 @@ export const channelRoutes = ({
       },
     }),
   ];
+};
+
+const shownState = (state: CredentialState | null) => {
+  if (state === null) return null;
+  const { source, expiresAtMs, failure, atMs } = state;
+  return {
+    source,
+    expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    failure,
+    at: new Date(atMs).toISOString(),
+  };
 };
 
 const modelsOf = ({ models }: Configuration, channel: string): Model[] =>

@@ -2,6 +2,7 @@ import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/permissions.ts';
 import type { Channel, Rest } from '../../api/types.ts';
+import { Moment } from '../../parts/moment.tsx';
 import { Facts, Names } from '../facts.tsx';
 import { type ChannelUsage, trafficFacts } from './channel-traffic.tsx';
 import { RestDialog } from './rest-dialog.tsx';
@@ -103,16 +104,32 @@ export function ChannelCard({ of: channel, usage, only }: ChannelCardProps) {
 
 const Accounts = ({ of: { accounts, maxConcurrentPerProcess } }: { of: Channel }) => (
   <Stack gap={2}>
-    {accounts.map(({ name, weight, maxConcurrent, inFlight }) => (
-      <Text size="sm" key={name}>
-        {name}
+    {accounts.map(({ name, weight, maxConcurrent, inFlight, credentials }) => (
+      <div key={name}>
+        <Text size="sm" span>
+          {name}
+        </Text>
         <Text span size="xs" c="dimmed">
           {accounts.length > 1 && `, weight ${weight}`}
           {maxConcurrent === null
             ? `, at most ${maxConcurrentPerProcess} in flight per process`
             : `, ${inFlight ?? 0} of ${maxConcurrent} slots in use`}
         </Text>
-      </Text>
+        {credentials !== null && <Credentials of={credentials} />}
+      </div>
     ))}
   </Stack>
+);
+
+/** Where an account's credentials come from, and how that stands. */
+const Credentials = ({ of }: { of: NonNullable<Channel['accounts'][number]['credentials']> }) => (
+  <Text size="xs" c={of.failure === null ? 'dimmed' : 'red'}>
+    {of.source}
+    {of.expiresAt !== null && (
+      <>
+        , expires <Moment at={of.expiresAt} />
+      </>
+    )}
+    {of.failure !== null && `. Last attempt failed: ${of.failure}`}
+  </Text>
 );

@@ -80,7 +80,7 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
 }
 
 function Result({
-  of: { isOk, model, status, error, firstOutputMs, totalMs, requestId },
+  of: { isOk, model, status, error, detail, firstOutputMs, totalMs, requestId },
 }: {
   of: ChannelTest;
 }) {
@@ -96,6 +96,7 @@ function Result({
     >
       <Stack gap={4}>
         {error !== null && <Text size="sm">{error}</Text>}
+        {detail !== null && <Text size="sm">Detail: {detail}</Text>}
         <Text size="sm">
           {model}, {times.join(', ')}
         </Text>

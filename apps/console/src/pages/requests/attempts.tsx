@@ -12,6 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   failed: 'The provider failed.',
   unreachable: 'The provider could not be reached.',
   'quota-exhausted': 'The account has no quota left.',
+  'no-credentials': 'The gateway could not get credentials for this account.',
   misconfigured: 'The API key or the model is not set up correctly.',
   rejected: 'The provider refused the request itself, so no other channel was tried.',
   'not-found': 'The request names something that does not exist there.',

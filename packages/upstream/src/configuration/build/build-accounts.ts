@@ -1,3 +1,4 @@
+import { type AuthEntry, type AuthSettings, secretsOf } from '../auth-entry.ts';
 import { ChannelSecrets } from '../channel-secrets.ts';
 import type { Account } from '../configuration.ts';
 import type { AccountEntry, ChannelEntry } from '../file-schema.ts';
@@ -18,29 +19,33 @@ export const buildAccounts = (entry: ChannelEntry, preset: Preset): readonly [Ac
     ([name, value]) => [name.toLowerCase(), value] as const,
   );
   const values = [
-    entry.apiKey ?? '',
-    ...keys.map(({ apiKey }) => apiKey),
+    ...[entry, ...keys].flatMap(({ apiKey, auth }) => [apiKey ?? [], auth ? secretsOf(auth) : []].flat()),
     ...Object.values(entry.headers ?? {}),
   ];
   const secretValues = values.filter((value) => value.length >= MIN_SECRET_CHARS);
 
-  const build = (
-    name: string,
-    apiKey: string | undefined,
-    settings: Omit<AccountEntry, 'apiKey'>,
-  ): Account => {
+  const build = (name: string, { apiKey, auth, weight, maxConcurrent }: AccountEntry): Account => {
     const headers = new Map<string, string>([['accept-encoding', 'identity']]);
     if (apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + apiKey);
     for (const [header, value] of configured) headers.set(header, value);
     return {
       name,
-      weight: settings.weight ?? 1,
-      maxConcurrent: settings.maxConcurrent ?? entry.maxConcurrent ?? null,
-      secrets: new ChannelSecrets([...headers], secretValues),
+      weight: weight ?? 1,
+      maxConcurrent: maxConcurrent ?? entry.maxConcurrent ?? null,
+      secrets: new ChannelSecrets([...headers], secretValues, auth ? authOf(auth, preset) : null),
     };
   };
 
   const [first, ...others] = keys;
-  if (first === undefined) return [build(ONLY_ACCOUNT, entry.apiKey ?? preset.key.fallback, {})];
-  return [build(first.name, first.apiKey, first), ...others.map((key) => build(key.name, key.apiKey, key))];
+  if (first !== undefined) return [build(first.name, first), ...others.map((key) => build(key.name, key))];
+  const { auth, apiKey = auth === undefined ? preset.key.fallback : undefined } = entry;
+  return [build(ONLY_ACCOUNT, { apiKey, auth })];
 };
+
+/** What the entry leaves to its preset. An entry was checked to have the rest. */
+function authOf(auth: AuthEntry, preset: Preset): AuthSettings {
+  const { entraScope = '', awsService = '' } = preset.auth ?? {};
+  if (auth.type === 'entra') return { ...auth, scope: auth.scope ?? entraScope };
+  if (auth.type === 'aws') return { ...auth, region: auth.region ?? '', service: auth.service ?? awsService };
+  return auth;
+}

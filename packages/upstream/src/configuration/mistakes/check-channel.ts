@@ -3,6 +3,7 @@ import { OPERATIONS, PROTOCOLS, type Protocol } from '../../protocol.ts';
 import { type ChannelEntry, SafeName } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
 import { presetOf } from '../presets/presets.ts';
+import { checkAuth } from './check-auth.ts';
 import type { Complaint } from './mistake-list.ts';
 import { beginsAsKey } from './shown-name.ts';
 import { listed } from './suggest.ts';
@@ -41,17 +42,41 @@ const NAME_EXPECTED =
 const checkName = (name: string, path: Complaint['path']): Complaint[] =>
   SafeName.test(name) && !beginsAsKey(name) ? [] : [{ path, at: 'key', expected: NAME_EXPECTED }];
 
-const checkKeys = ({ apiKey, apiKeys, headers, provider }: ChannelEntry, preset: Preset): Complaint[] => {
+const checkKeys = (entry: ChannelEntry, preset: Preset): Complaint[] => {
+  const { apiKey, apiKeys, auth, headers, provider } = entry;
   const { header, required } = preset.key;
-  const hasOwnKey = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === header);
+  const hasHeader = (name: string) => Object.keys(headers ?? {}).some((one) => one.toLowerCase() === name);
+  const hasOwnKey = hasHeader(header);
+  const auths = Object.entries(apiKeys ?? {}).flatMap(([name, account]) =>
+    typeof account === 'object' && account.auth !== undefined
+      ? [{ path: ['apiKeys', name, 'auth'], auth: account.auth }]
+      : [],
+  );
+  if (auth !== undefined) auths.push({ path: ['auth'], auth });
+  const ofAuths = auths.flatMap((one) => checkAuth(one, preset));
+  if (auths.length > 0 && (hasHeader('authorization') || hasOwnKey)) {
+    const expected = 'no header that carries credentials beside auth';
+    ofAuths.push({ path: ['headers'], expected });
+  }
   if (apiKeys === undefined) {
-    const isMissing = required && apiKey === undefined && !hasOwnKey;
+    if (auth !== undefined && apiKey !== undefined)
+      ofAuths.push({ path: ['apiKey'], expected: 'either apiKey or auth' });
+    const isMissing = required && apiKey === undefined && auth === undefined && !hasOwnKey;
     return isMissing
       ? [{ path: ['apiKey'], expected: `the provider's key, such as \${MY_PROVIDER_KEY}` }]
-      : [];
+      : ofAuths;
   }
   const names = Object.keys(apiKeys);
-  const complaints = names.flatMap((name) => checkName(name, ['apiKeys', name]));
+  const complaints = [...ofAuths, ...names.flatMap((name) => checkName(name, ['apiKeys', name]))];
+  for (const [name, account] of Object.entries(apiKeys)) {
+    if (typeof account === 'string' || (account.apiKey === undefined) !== (account.auth === undefined))
+      continue;
+    complaints.push({
+      path: ['apiKeys', name],
+      found: 'a mapping',
+      expected: 'one with either apiKey or auth',
+    });
+  }
   if (names.length === 0) {
     complaints.push({
       path: ['apiKeys'],
@@ -59,7 +84,8 @@ const checkKeys = ({ apiKey, apiKeys, headers, provider }: ChannelEntry, preset:
     });
   }
   if (apiKey !== undefined) complaints.push({ path: ['apiKey'], expected: 'either apiKey or apiKeys' });
-  if (hasOwnKey) {
+  if (auth !== undefined) complaints.push({ path: ['auth'], at: 'key', expected: 'either auth or apiKeys' });
+  if (hasOwnKey && auths.length === 0) {
     const expected = `no header ${header}, which carries the keys of a channel of ${provider}`;
     complaints.push({ path: ['headers'], expected });
   }

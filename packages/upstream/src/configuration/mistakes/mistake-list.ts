@@ -1,3 +1,4 @@
+import { AUTH_SECRETS } from '../auth-entry.ts';
 import type { Path, YamlDocument } from '../yaml-document.ts';
 import type { Mistake } from './configuration-error.ts';
 import { foundPhrase, type Place } from './found-phrase.ts';
@@ -5,7 +6,10 @@ import { HIDDEN_NAME, isShownName, quotedName } from './shown-name.ts';
 import { nearest } from './suggest.ts';
 
 /** Texts below these names are secrets, from any source. */
-const SECRET_NAMES: ReadonlySet<string | number> = new Set(['apiKey', 'apiKeys', 'headers', 'proxy']);
+const SECRET_NAMES: ReadonlySet<string | number> = new Set([
+  ...['apiKey', 'apiKeys', 'headers', 'proxy'],
+  ...AUTH_SECRETS,
+]);
 /** A file with more has one cause that the first ones show. */
 const MAX_MISTAKES = 500;
 

@@ -22,6 +22,8 @@ export interface Preset {
     readonly required: boolean;
     readonly fallback?: string;
   };
+  /** What tokens of Entra ID and signatures of AWS are for, where the configuration does not say. */
+  readonly auth?: { readonly entraScope?: string; readonly awsService?: string };
   /** Which built-in tools a route has when the configuration does not list them. */
   readonly builtInTools: 'any' | readonly string[];
   /** How it departs from its protocols' published forms. */

@@ -40,6 +40,7 @@ export const PRESETS = {
     speaks: openaiProtocols,
     paths: openaiPaths,
     key: { header: 'api-key', prefix: '', required: true },
+    auth: { entraScope: 'https://cognitiveservices.azure.com/.default' },
     builtInTools: 'any',
     quirks: openaiQuirks,
   },

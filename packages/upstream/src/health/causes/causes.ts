@@ -54,6 +54,13 @@ export const CAUSES = {
     minRestMs: 0,
     reason: 'the provider refuses the API key',
   },
+  'no-credentials': {
+    ...AT_ONCE,
+    scope: 'account',
+    ends: 'growing',
+    minRestMs: 0,
+    reason: 'it has no valid credentials',
+  },
 } as const satisfies Record<string, CauseRule>;
 
 export type Cause = keyof typeof CAUSES;
@@ -65,4 +72,6 @@ export interface Trouble {
   readonly cause: Cause;
   /** The wait that the provider requested, in milliseconds; null: none. */
   readonly waitMs: number | null;
+  /** Replaces the reason of the cause. For operators, without secrets. */
+  readonly reason?: string;
 }

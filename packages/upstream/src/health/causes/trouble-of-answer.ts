@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Candidate } from '../../candidate.ts';
+import { ADVICE, describeAuth } from '../../credentials/describe-auth.ts';
 import type { FailureKind } from '../../failures/failure-rules.ts';
 import type { ProviderError } from '../../failures/provider-error.ts';
 import type { Cause, Trouble } from './causes.ts';
@@ -13,7 +14,7 @@ interface Answer {
   readonly headers: IncomingHttpHeaders;
   /** From its message or `retry-after`, in milliseconds. */
   readonly waitMs: number | null;
-  readonly candidate: Pick<Candidate, 'model' | 'route'>;
+  readonly candidate: Pick<Candidate, 'account' | 'model' | 'route'>;
 }
 
 type CauseOf = (answer: Answer) => Cause | null;
@@ -57,7 +58,15 @@ const CREDENTIAL_CODES: Readonly<Record<string, true>> = {
   invalid_organization: true,
   ip_not_authorized: true,
   organization_on_hold: true,
+  ExpiredToken: true,
+  ExpiredTokenException: true,
+  InvalidClientTokenId: true,
+  InvalidSignatureException: true,
+  SignatureDoesNotMatch: true,
+  UnrecognizedClientException: true,
 };
+/** Azure, of an identity without the role. A new role takes minutes. */
+const NO_ROLE = /\black(?:s|ing) the required data action\b/i;
 const MODEL_CODES: Readonly<Record<string, true>> = { model_not_found: true, DeploymentNotFound: true };
 
 /**
@@ -65,7 +74,7 @@ const MODEL_CODES: Readonly<Record<string, true>> = { model_not_found: true, Dep
  * names, and a model that is not found may be one that a caller named: in the body, or by a route that passes names on.
  */
 const misconfigured: CauseOf = ({ status, error, candidate: { model, route } }) => {
-  if (lookUp(CREDENTIAL_CODES, error.code)) return 'credentials';
+  if (lookUp(CREDENTIAL_CODES, error.code) || NO_ROLE.test(error.message)) return 'credentials';
   if (status === 401) return error.param === null ? 'credentials' : null;
   const isOwnModel = route.model !== null && error.message.includes(model);
   const isAboutModel = error.param === null || error.param === 'model';
@@ -87,6 +96,7 @@ const CAUSE_OF: Readonly<Record<FailureKind, CauseOf>> = {
   rejected: never,
   'not-found': never,
   'too-long': never,
+  'no-credentials': () => 'no-credentials',
   'outcome-unknown': never,
   overtaken: never,
   left: never,
@@ -96,6 +106,12 @@ const CAUSE_OF: Readonly<Record<FailureKind, CauseOf>> = {
 export const troubleOfAnswer = (answer: Answer, nowMs: number): Trouble | null => {
   const cause = CAUSE_OF[answer.kind](answer);
   if (cause === null) return null;
+  const { auth } = answer.candidate.account.secrets;
+  // Other credentials may do, or the same a little later.
+  if (cause === 'credentials' && auth !== null) {
+    const reason = `the provider refuses ${describeAuth(auth)}: ${ADVICE[auth.type]}`;
+    return { cause: 'no-credentials', waitMs: null, reason };
+  }
   const resetMs = cause === 'rate-limited' ? resetWaitMs(answer.headers, nowMs) : null;
   return { cause, waitMs: answer.waitMs ?? resetMs };
 };
