@@ -38,7 +38,10 @@ export async function fillDatabase(
   const lease = createLease({ database, holder: 'bench', now });
   const options = {
     ...{ lease, dialect: database.dialect, groupIds: createGroupIds(), onBroken: () => undefined },
-    charging: { projection: { chargeLate: () => Promise.resolve() }, timeZone: 'UTC', now },
+    charging: {
+      ...{ projection: { chargeLate: () => Promise.resolve() }, onChargedAgain: () => undefined },
+      ...{ timeZone: 'UTC', now },
+    },
   };
   await lease.hold();
   const beganMs = now() - days * DAY_MS;

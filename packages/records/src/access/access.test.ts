@@ -217,6 +217,72 @@ onBothDatabases((used) => {
     expect(await spent(record.id)).toBe(35);
   });
 
+  test('a request that a Redis that was set back settles again counts once on its budget, also while others settle', async () => {
+    const { redis } = used;
+    const { record } = await stores().keys.createKey({ name: 'search' });
+    const { round } = recorder();
+    await round();
+    const owner = record.id;
+    const charges = [
+      {
+        ...({ kind: 'budget', owner, dimension: 'microUsd', period: 'total', timeZone: 'UTC' } as const),
+        limit: 1_000_000,
+      },
+    ];
+    const startedAtMs = Date.now();
+    const about = (id: string): UsageRecord => ({ ...sampleRecord(id), keyId: owner, startedAtMs });
+    const reserve = (id: string) =>
+      ledger().reserve({ subject: about(id), estimate: sampleResult(900), charges, leaseMs: 60_000 });
+    for (const id of ['req_1', 'req_2']) await reserve(id);
+    const lost = [
+      redisNames.account(owner, 'total'),
+      redisNames.reservation('req_1'),
+      redisNames.openReservations,
+    ];
+    const before = await Promise.all(lost.map((name) => redis.dumpBuffer(name)));
+    await ledger().settle(about('req_1'), sampleResult(700));
+    await round();
+
+    // A replica takes over that knows of the reservation, and not that it was settled.
+    for (const [at, name] of lost.entries()) await redis.restore(name, 0, before[at] ?? '', 'REPLACE');
+    const settledIds = redisNames.settledIds(dayOf(about('req_1').startedAtMs));
+    await redis.del(settledIds);
+    await createProjection(redis).putAccounts([{ name: redisNames.account(owner, 'total'), microUsd: 700 }]);
+    await ledger().settle(about('req_1'), sampleResult(700));
+    expect(await spent(owner)).toBe(1400);
+    await ledger().settle(about('req_2'), sampleResult(5));
+    await round();
+    expect(await spent(owner)).toBe(705);
+    await round();
+    expect(await spent(owner)).toBe(705);
+  });
+
+  test('after a failover that lost the last changes, what was revoked or deleted in them is so again', async () => {
+    const { redis } = used;
+    const { keys, teams, findKey } = stores();
+    const { record, secret } = await keys.createKey({ name: 'search' });
+    await teams.createTeam({ name: 'red' }, ANN);
+    const { round } = recorder();
+    await round();
+    const lost = [keyNames.record(record.id), keyNames.team('red'), keyNames.versions];
+    const before = await Promise.all(lost.map((name) => redis.dumpBuffer(name)));
+    await keys.revokeKey(record.id);
+    await teams.deleteTeam('red', ANN);
+    const late = await keys.createKey({ name: 'late' });
+    await round();
+
+    for (const [at, name] of lost.entries()) await redis.restore(name, 0, before[at] ?? '', 'REPLACE');
+    await redis.del(keyNames.record(late.record.id));
+    // Another server by its replication id, as the one that takes over is.
+    await redis.replicaof('127.0.0.1', '1');
+    await redis.replicaof('NO', 'ONE');
+    expect(await findKey(secret)).toBeDefined();
+    await round();
+    expect(await findKey(secret)).toBeUndefined();
+    expect(await redis.exists(keyNames.team('red'))).toBe(0);
+    expect(await findKey(late.secret)).toBeDefined();
+  });
+
   test('what must be among the keys is there before any is looked up, and a failure is repeated', async () => {
     const { keys, findKey } = stores();
     const secret = 'a-bootstrap-key-that-a-person-chose';

@@ -18,6 +18,8 @@ export interface ChargedRecord {
 
 export interface ChargeOptions {
   readonly projection: Pick<Projection, 'chargeLate'>;
+  /** Called with accounts to which Redis may have charged a request twice: it was set back, and the request settled again. */
+  readonly onChargedAgain: (accounts: readonly string[]) => void;
   /** Of budget periods. */
   readonly timeZone: string;
   readonly now: () => number;
@@ -91,6 +93,19 @@ export async function addSpent(
 }
 
 const Accounts = z.array(z.object({ name: z.string(), micro_usd: z.int() }));
+
+/** What some accounts have spent. */
+export async function readSpentOf(
+  { query }: Queries,
+  names: readonly string[],
+): Promise<readonly { readonly name: string; readonly microUsd: number }[]> {
+  const rows = await query(
+    `select name, micro_usd from spent_accounts where name in ${placesOf(1, names.length)}`,
+    names,
+  );
+  const spent = new Map(Accounts.parse(rows).map(({ name, micro_usd }) => [name, micro_usd]));
+  return names.map((name) => ({ name, microUsd: spent.get(name) ?? 0 }));
+}
 
 /** The next accounts by name. */
 export async function readSpent(

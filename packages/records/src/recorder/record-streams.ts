@@ -1,3 +1,4 @@
+import type { Projection } from '@gateway/metering/keys/records/projection';
 import {
   type EntryId,
   entryIdText,
@@ -9,6 +10,7 @@ import {
   parseEntryId,
   readOutbox,
 } from '@gateway/metering/usage/outbox';
+import { readSpentOf } from '../access/spent-accounts.ts';
 import type { Database } from '../database/database.ts';
 import { readFact, writeFact } from '../database/facts.ts';
 import type { RecorderOptions } from './recorder.ts';
@@ -17,8 +19,10 @@ import { type WriteOptions, writeEntries } from './write-entries.ts';
 
 export interface StreamRecorderOptions
   extends Pick<RecorderOptions, 'redis' | 'now' | 'keepRecordsDays' | 'report'>,
-    Omit<WriteOptions, 'dialect'> {
+    Omit<WriteOptions, 'dialect' | 'charging'> {
   readonly database: Database;
+  readonly projection: Pick<Projection, 'balance' | 'chargeLate'>;
+  readonly timeZone: string;
   /** Redis may have lost what it had from the database. */
   readonly onOtherRedis: () => Promise<void>;
   readonly stopping: AbortSignal;
@@ -34,6 +38,7 @@ export interface StreamRecorder {
 const AT_ONCE = 1000;
 /** Rounds between two that look for streams of any day, and trim those of these days. */
 const ROUNDS_OF_ALL = 30;
+const ACCOUNTS_AT_ONCE = 200;
 const DAY_MS = 86_400_000;
 /** What the database has stays in Redis for so long, for a database that loses its last transactions, or is set back. */
 const KEEP_IN_REDIS_MS = 3_600_000;
@@ -44,7 +49,17 @@ const REPLICATION_ID = /^master_replid:(\S+)/m;
 
 export function createStreamRecorder(options: StreamRecorderOptions): StreamRecorder {
   const { redis, database, lease, groupIds, now, keepRecordsDays, onBroken, report, stopping } = options;
-  const { charging, onOtherRedis } = options;
+  const { projection, timeZone, onOtherRedis } = options;
+  /** Accounts to which Redis may have charged a request twice. */
+  const unbalanced = new Set<string>();
+  const charging = {
+    projection,
+    timeZone,
+    now,
+    onChargedAgain: (accounts: readonly string[]) => {
+      for (const name of accounts) unbalanced.add(name);
+    },
+  };
   const cursors = new Map<string, EntryId>();
   let source: string | null = null;
   let rounds = 0;
@@ -99,6 +114,17 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
     await redis.xtrim(stream.name, 'MINID', entryIdText({ ms: oldestMs, seq: 0 }));
   };
 
+  /** All that the streams had is in the database. */
+  const balance = async (streams: readonly OutboxStream[]): Promise<void> => {
+    const names = [...unbalanced].slice(0, ACCOUNTS_AT_ONCE);
+    if (names.length === 0) return;
+    const accounts = await database.read((queries) => readSpentOf(queries, names));
+    const records = streams
+      .filter(({ kind }) => kind === 'records')
+      .map(({ name }) => ({ name, after: entryIdText(cursors.get(name) ?? FIRST_ID) }));
+    if (await projection.balance(accounts, records)) for (const name of names) unbalanced.delete(name);
+  };
+
   /** Streams of days long past or to come that hold anything: of a gateway that had no database, or of a process with a wrong clock. */
   const farStreams = async (): Promise<readonly OutboxStream[]> => {
     const farMs = keepRecordsDays * DAY_MS;
@@ -133,6 +159,7 @@ export function createStreamRecorder(options: StreamRecorderOptions): StreamReco
           await recordStream(stream, (await read(stream)).entries);
       for (const { stream, entries } of await Promise.all(near.map(read)))
         if (!stopping.aborted) await recordStream(stream, entries);
+      if (!stopping.aborted) await balance(near);
       if (isOfAll) for (const stream of streams) await trim(stream);
     },
   };

@@ -97,7 +97,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       keepRecordsDays,
       onBroken,
       report,
-      charging: { projection, timeZone: options.timeZone, now },
+      projection,
+      timeZone: options.timeZone,
       onOtherRedis: access.fill,
       stopping,
     });

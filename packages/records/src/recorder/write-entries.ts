@@ -75,6 +75,7 @@ async function writeAll(
     const additions = createAdditions();
     const written = await writeRecords(queries, { dialect, groupIds, additions }, read.records);
     await chargeAccounts(queries, charging, written);
+    charging.onChargedAgain(await chargedAgain(queries, read.records, written));
     await writeRefusals(queries, additions, read.refusals);
     await additions.write(queries, groupIds);
     for (const entry of read.broken)
@@ -149,6 +150,29 @@ async function writeRecords<Placed extends PlacedRecord>(
   }
   for (const one of isNew) additions.addRecord(one);
   return isNew;
+}
+
+const Places = z.array(z.object({ id: z.string(), ended_at: z.int(), ended_seq: z.int() }));
+
+/** The accounts of records that were settled again, by an entry of their own: not of entries that are read again. */
+async function chargedAgain(
+  { query }: Queries,
+  placed: readonly (PlacedRecord & ChargedRecord)[],
+  written: readonly PlacedRecord[],
+): Promise<readonly string[]> {
+  const isNew = new Set(written);
+  const again = placed.filter((one) => !isNew.has(one) && one.charged !== 'lost' && one.charged.length > 0);
+  if (again.length === 0) return [];
+  const rows = await query(
+    `select id, ended_at, ended_seq from usage_records where id in ${placesOf(1, again.length)}`,
+    again.map(({ record }) => storable(record.id)),
+  );
+  const places = new Map(Places.parse(rows).map((row) => [row.id, row]));
+  return again.flatMap(({ id, record, charged }) => {
+    const place = places.get(storable(record.id));
+    const isSame = place === undefined || (place.ended_at === id.ms && place.ended_seq === id.seq);
+    return isSame || charged === 'lost' ? [] : charged;
+  });
 }
 
 async function writeRefusals(

@@ -23,6 +23,16 @@ export interface Projection {
   /** Writes what accounts have spent, where Redis knows of less. @throws what Redis throws */
   putAccounts(accounts: readonly { readonly name: string; readonly microUsd: number }[]): Promise<void>;
   /**
+   * Makes what accounts have spent exact again: what the database knows, and what the streams have after what it has of them. False
+   * where that is too much to be read at once.
+   *
+   * @throws what Redis throws
+   */
+  balance(
+    accounts: readonly { readonly name: string; readonly microUsd: number }[],
+    streams: readonly { readonly name: string; readonly after: string }[],
+  ): Promise<boolean>;
+  /**
    * Adds the cost of a request whose reservation was lost to its accounts, once. Nothing happens before `complete`: `putAccounts`
    * brings it then.
    *
@@ -59,10 +69,13 @@ export interface RecordSource {
 const PUT = loadScript(new URL('./put-record.lua', import.meta.url));
 const RAISE_ACCOUNT = loadScript(new URL('../../ledger/raise-account.lua', import.meta.url));
 const CLAIM = loadScript(new URL('./claim-redis.lua', import.meta.url));
+const BALANCE = loadScript(new URL('../../ledger/balance-accounts.lua', import.meta.url));
 const CHARGE_LATE = loadScript(new URL('../../ledger/charge-late.lua', import.meta.url));
 /** A record is read again for an hour at most. */
 const LATE_ID_SECONDS = 86_400;
 const ACCOUNT_SECONDS = 100 * 86_400;
+/** Entries of streams that one script reads. */
+const MAX_UNDER_WAY = 10_000;
 /** How long a gateway that was killed keeps one with another database from this Redis. */
 const CLAIM_MS = 60_000;
 /** The field of the latest version, among those of records. */
@@ -90,6 +103,7 @@ export function createProjection(redis: Redis): Projection {
   redis.defineCommand('gatewayProjectRecord', { lua: PUT });
   redis.defineCommand('gatewayRaiseAccount', { lua: RAISE_ACCOUNT });
   const claim = defineScript(redis, 'gatewayClaimRedis', CLAIM, z.number());
+  const balance = defineScript(redis, 'gatewayBalanceAccounts', BALANCE, z.number());
   const chargeLate = defineScript(redis, 'gatewayChargeLate', CHARGE_LATE, z.number());
   /** Sends many commands in one round trip. */
   const send = async (commands: ReturnType<Redis['pipeline']>): Promise<void> => {
@@ -118,6 +132,12 @@ export function createProjection(redis: Redis): Projection {
       for (const { name, microUsd } of accounts)
         commands.gatewayRaiseAccount?.(1, name, microUsd, ACCOUNT_SECONDS);
       await send(commands);
+    },
+    balance: async (accounts, streams) => {
+      const keys = [...accounts, ...streams].map(({ name }) => name);
+      const numbers = [accounts.length, MAX_UNDER_WAY, ACCOUNT_SECONDS];
+      const spent = accounts.map(({ microUsd }) => microUsd);
+      return (await balance(keys, ...numbers, ...spent, ...streams.map(({ after }) => after))) === 1;
     },
     chargeLate: async ({ id, microUsd, accounts }) => {
       const keys = [redisNames.lateIds, redisNames.epoch, ...accounts];
