@@ -1,11 +1,13 @@
 import { NOTHING_CONSUMED, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { dayOf, redisNames } from '@gateway/metering/redis-names';
+import type { OutboxEntry } from '@gateway/metering/usage/outbox';
 import type { Database } from '@gateway/records/database/database';
 import { createLease } from '@gateway/records/recorder/lease';
 import { writeEntries } from '@gateway/records/recorder/write-entries';
 import { createGroupIds } from '@gateway/records/usage/usage-groups';
 
 const DAY_MS = 86_400_000;
+const MONTH_LENGTH = 'YYYY-MM'.length;
 const AT_ONCE = 1000;
 const KEYS = 300;
 const TEAMS = 20;
@@ -64,15 +66,19 @@ export async function fillDatabase(
       detail: { isStreamed: true },
     };
   };
+  const entryOf = (n: number): OutboxEntry => {
+    const record = recordOf(n);
+    return {
+      id: { ms: endOf(n), seq: n },
+      text: JSON.stringify(record),
+      charged: [redisNames.account(record.keyId, dayOf(endOf(n)).slice(0, MONTH_LENGTH))],
+    };
+  };
   for (let from = 0; from < count; ) {
     const day = dayOf(endOf(from));
     const entries = [];
-    for (; from < count && entries.length < AT_ONCE && dayOf(endOf(from)) === day; from += 1) {
-      const record = recordOf(from);
-      // Each key has a budget for all time.
-      const charged = [redisNames.account(record.keyId, 'total')];
-      entries.push({ id: { ms: endOf(from), seq: from }, text: JSON.stringify(record), charged });
-    }
+    for (; from < count && entries.length < AT_ONCE && dayOf(endOf(from)) === day; from += 1)
+      entries.push(entryOf(from));
     await writeEntries(options, { kind: 'records', day, name: redisNames.records(day) }, entries);
     progress(from);
   }

@@ -78,6 +78,16 @@ test('a PostgreSQL that refuses the gateway is named in one sentence, without th
   );
 });
 
+test('a PostgreSQL that is too old is named with its version', async () => {
+  const { host, pathname } = new URL(databaseUrl());
+  const needed = 1000;
+  expect(await failure(openDatabase({ GATEWAY_DATA_DIR: '', DATABASE_URL: databaseUrl() }, needed))).toMatch(
+    new RegExp(
+      `^ConfigError: The PostgreSQL at ${host}${pathname} \\(DATABASE_URL\\) has version \\S+.*; ${needed} or newer is needed\\. Upgrade it, or set DATABASE_URL to another one\\.$`,
+    ),
+  );
+});
+
 test('a PostgreSQL that does not answer stops a start, and not a process that is started again', async () => {
   const url = `postgres://gateway:secret@127.0.0.1:${await freePort()}/gateway`;
   const { database, isPrepared } = await openDatabase({ GATEWAY_DATA_DIR: '', DATABASE_URL: url });
@@ -85,7 +95,7 @@ test('a PostgreSQL that does not answer stops a start, and not a process that is
   expect(isPrepared).toBe(false);
   const found = await failure(checkDatabase(url));
   expect(found).toMatch(
-    /^ConfigError: The PostgreSQL at 127\.0\.0\.1:\d+\/gateway \(DATABASE_URL\) does not answer: .*ECONNREFUSED.*Start it, or correct the URL\.$/,
+    /^ConfigError: The PostgreSQL at 127\.0\.0\.1:\d+\/gateway \(DATABASE_URL\) cannot be used: .*ECONNREFUSED.*Start or repair it, or correct the URL\.$/,
   );
   expect(found).not.toContain('secret');
 });

@@ -7,6 +7,7 @@ import { openSqlite } from './open-sqlite.ts';
 
 /** In the data folder. */
 const FILE = 'gateway.db';
+/** The oldest major version of PostgreSQL that will do. */
 const MIN_POSTGRES = 13;
 
 export interface DatabaseSettings {
@@ -33,7 +34,10 @@ export interface OpenedDatabase {
  *
  * @throws {ConfigError} where it refuses us, is too old, or was used by a newer gateway
  */
-export async function openDatabase(settings: DatabaseSettings): Promise<OpenedDatabase> {
+export async function openDatabase(
+  settings: DatabaseSettings,
+  minPostgres = MIN_POSTGRES,
+): Promise<OpenedDatabase> {
   const { DATABASE_URL } = settings;
   if (DATABASE_URL === undefined) {
     const database = await openSqlite(sqlitePath(settings));
@@ -44,7 +48,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<OpenedDa
   const database = openPostgres(DATABASE_URL);
   return opened(database, async () => {
     try {
-      await checkVersion(database, databaseAddress(DATABASE_URL));
+      await checkVersion(database, databaseAddress(DATABASE_URL), minPostgres);
       await migrate(database);
     } catch (error) {
       throw error instanceof QueryError && error.kind === 'access' ? refusedBy(DATABASE_URL, error) : error;
@@ -65,16 +69,16 @@ async function opened(database: Database, prepare: () => Promise<void>): Promise
 
 const ServerVersion = z.tuple([z.object({ number: z.coerce.number(), name: z.string() })]);
 
-async function checkVersion(database: Database, address: string): Promise<void> {
+async function checkVersion(database: Database, address: string, min: number): Promise<void> {
   const rows = await database.read(({ query }) =>
     query(
       "select current_setting('server_version_num') as number, current_setting('server_version') as name",
     ),
   );
   const [{ number, name }] = ServerVersion.parse(rows);
-  if (number < MIN_POSTGRES * 10_000)
+  if (number < min * 10_000)
     throw new ConfigError(
-      `The PostgreSQL at ${address} (DATABASE_URL) has version ${name}; ${MIN_POSTGRES} or newer is needed. Upgrade it, or set DATABASE_URL to another one.`,
+      `The PostgreSQL at ${address} (DATABASE_URL) has version ${name}; ${min} or newer is needed. Upgrade it, or set DATABASE_URL to another one.`,
     );
 }
 
@@ -91,7 +95,7 @@ export async function checkDatabase(DATABASE_URL: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
     throw new ConfigError(
-      `The PostgreSQL at ${databaseAddress(DATABASE_URL)} (DATABASE_URL) does not answer: ${error.message}. Start it, or correct the URL.`,
+      `The PostgreSQL at ${databaseAddress(DATABASE_URL)} (DATABASE_URL) cannot be used: ${error.message}. Start or repair it, or correct the URL.`,
     );
   } finally {
     await database[Symbol.asyncDispose]();

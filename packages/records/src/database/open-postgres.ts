@@ -4,8 +4,9 @@ import { type Database, type Queries, QueryError } from './database.ts';
 
 const MAX_CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 5000;
-/** A query of ours takes a second at most; what takes longer has lost its server. */
-const QUERY_TIMEOUT_MS = 30_000;
+/** A query of ours takes a second at most; what takes longer has lost its server. Somebody waits for what is read. */
+const READ_TIMEOUT_MS = 10_000;
+const WRITE_TIMEOUT_MS = 30_000;
 const IDLE_MS = 30_000;
 
 /** Whole numbers that `pg` would return as text; ours stay below 2^53, and sums of them too. */
@@ -21,13 +22,12 @@ const ACCESS_HINT = 'Correct the user, the password or the name of the database 
 const ignore = (): void => undefined;
 
 /** A pool of connections to a PostgreSQL; it connects when it is used. */
-export function openPostgres(url: string): Database {
+export function openPostgres(url: string, readTimeoutMs = READ_TIMEOUT_MS): Database {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'gateway',
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
     types: {
@@ -38,7 +38,10 @@ export function openPostgres(url: string): Database {
   // An idle connection that breaks: the next query opens another one.
   pool.on('error', ignore);
 
-  const transaction = async <T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+  const transaction = async <T>(
+    { begin, timeoutMs }: { readonly begin: string; readonly timeoutMs: number },
+    work: (queries: Queries) => Promise<T>,
+  ): Promise<T> => {
     const client = await pool.connect().catch((error: unknown) => {
       throw failure(error);
     });
@@ -48,7 +51,9 @@ export function openPostgres(url: string): Database {
     const queries: Queries = {
       query: async (sql, values = []) => {
         try {
-          return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
+          // `query_timeout` is of `pg`, whose types know it for the whole pool only.
+          const query = { text: sql, values: [...values], query_timeout: timeoutMs };
+          return (await client.query<Record<string, unknown>>(query)).rows;
         } catch (error) {
           const failed = failure(error);
           if (failed.kind === 'away') broken = failed;
@@ -72,8 +77,12 @@ export function openPostgres(url: string): Database {
 
   return {
     dialect: 'postgres',
-    read: (work) => transaction('begin isolation level repeatable read read only', work),
-    write: (work) => transaction('begin', work),
+    read: (work) =>
+      transaction(
+        { begin: 'begin isolation level repeatable read read only', timeoutMs: readTimeoutMs },
+        work,
+      ),
+    write: (work) => transaction({ begin: 'begin', timeoutMs: WRITE_TIMEOUT_MS }, work),
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }

@@ -7,6 +7,7 @@ import { append, at, sampleRecord } from '../testing/sample-records.ts';
 import { onBothDatabases, type UsedDatabase } from '../testing/use-database.ts';
 import { createUsageStore } from '../usage/usage-store.ts';
 import { createRecorder, type RecorderEvent } from './recorder.ts';
+import { deleteOld } from './retention.ts';
 
 /** Rounds are begun by the tests. */
 const NEVER_MS = 1_000_000_000;
@@ -143,16 +144,19 @@ onBothDatabases((used) => {
     expect(await count('usage_records')).toBe(4);
   });
 
-  test('a recorder whose clock was a year ahead keeps no other one waiting, and its records are not lost', async () => {
+  test('a recorder whose clock was a year ahead deletes nothing, keeps no other one waiting, and its records are not lost', async () => {
     const yearMs = 365 * 24 * HOUR_MS;
+    await append(used.redis, sampleRecord('before'));
+    await recorderOf().round();
     const ahead = recorderOf(used, () => Date.now() + yearMs);
     await ahead.round();
+    expect(await count('usage_records')).toBe(1);
     // A process whose clock is a month ahead.
     const day = dayOf(Date.now() + 30 * 24 * HOUR_MS);
     await used.redis.xadd(redisNames.records(day), '*', 'record', JSON.stringify(sampleRecord('ahead')));
     await append(used.redis, sampleRecord('one'));
     await recorderOf().round();
-    expect(await count('usage_records')).toBe(2);
+    expect(await count('usage_records')).toBe(3);
   });
 
   test('sums that an earlier gateway kept in Redis are moved once, beside the records that are there', async () => {
@@ -190,15 +194,16 @@ onBothDatabases((used) => {
     await append(used.redis, sampleRecord('new'));
     await recorder.round();
     expect(await count('usage_records')).toBe(2);
-    await recorder[Symbol.asyncDispose]();
-    const roundIn = async (days: number) => {
-      await using later = recorderOf(used, () => Date.now() + days * 24 * HOUR_MS);
-      await later.round();
-    };
-    await roundIn(60);
+    const { database } = used;
+    const deleteIn = (days: number) =>
+      deleteOld({
+        ...{ database, lease: database, nowMs: Date.now() + days * 24 * HOUR_MS },
+        ...{ keepRecordsDays: 90, keepSumsDays: 400 },
+      });
+    await deleteIn(60);
     expect([await count('usage_records'), await count('usage_latencies')]).toEqual([1, 2 * 2]);
     expect(await total()).toMatchObject({ requests: 2 });
-    await roundIn(350);
+    await deleteIn(350);
     expect([await count('usage_records'), await count('usage_latencies')]).toEqual([0, 0]);
     expect(await count('usage_sums')).toBe(2);
   });

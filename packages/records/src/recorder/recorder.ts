@@ -104,6 +104,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     });
   };
 
+  /** A clock that is ahead must not delete what is new: this process's, or that of Redis. */
+  const earlierClock = async (): Promise<number> => {
+    const [seconds] = await redis.time();
+    return Math.min(now(), Number(seconds) * 1000);
+  };
+
   const work = async (): Promise<void> => {
     if (!isPrepared) {
       await opened.prepare();
@@ -119,7 +125,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     streams ??= await begin();
     await streams.record();
     if (rounds % ROUNDS_OF_RETENTION === 0)
-      await deleteOld({ database, lease, now, keepRecordsDays, keepSumsDays });
+      await deleteOld({ database, lease, nowMs: await earlierClock(), keepRecordsDays, keepSumsDays });
     rounds += 1;
   };
 

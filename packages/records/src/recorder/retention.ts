@@ -23,7 +23,7 @@ const Deleted = z.array(z.object({}));
 interface RetentionOptions {
   readonly database: Database;
   readonly lease: Pick<Lease, 'write'>;
-  readonly now: () => number;
+  readonly nowMs: number;
   readonly keepRecordsDays: number;
   readonly keepSumsDays: number;
 }
@@ -32,12 +32,12 @@ interface RetentionOptions {
 export async function deleteOld({
   database,
   lease,
-  now,
+  nowMs,
   keepRecordsDays,
   keepSumsDays,
 }: RetentionOptions): Promise<void> {
-  const recordsBeforeMs = now() - keepRecordsDays * DAY_MS;
-  const sumsBeforeMs = now() - keepSumsDays * DAY_MS;
+  const recordsBeforeMs = nowMs - keepRecordsDays * DAY_MS;
+  const sumsBeforeMs = nowMs - keepSumsDays * DAY_MS;
   if (database.dialect === 'postgres')
     await lease.write((queries) => dropPartitions(queries, recordsBeforeMs));
 
@@ -61,9 +61,9 @@ export async function deleteOld({
       `grain = ${GRAINS.day} and start < $1`,
       Math.floor(hourNumber(recordsBeforeMs) / HOURS_PER_DAY),
     ],
-    ['refusal_counts', 'ended_at < $1', now() - REFUSALS_DAYS * DAY_MS],
+    ['refusal_counts', 'ended_at < $1', nowMs - REFUSALS_DAYS * DAY_MS],
     // As long as Redis keeps them; what has no period is never over.
-    ['spent_accounts', "changed_at < $1 and name not like '%:total'", now() - ACCOUNTS_DAYS * DAY_MS],
+    ['spent_accounts', "changed_at < $1 and name not like '%:total'", nowMs - ACCOUNTS_DAYS * DAY_MS],
   ];
   for (const [table, where, before] of slices) await deleteSlices({ database, lease }, table, where, before);
   await lease.write((queries) => trimAudit(queries, MAX_AUDIT_ENTRIES));
