@@ -47,7 +47,7 @@ cleanup.use(database);
 if (count > 0) {
   const beganMs = performance.now();
   const progress = (written: number) => {
-    if (written % EVERY < 1000)
+    if (written % EVERY < 50_000)
       print(`${written} records, ${Math.round((performance.now() - beganMs) / 1000)} s`);
   };
   await fillDatabase(database, { count, days: DAYS, now: Date.now, progress });

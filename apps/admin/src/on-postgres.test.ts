@@ -1,0 +1,82 @@
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { createLedger } from '@gateway/metering/ledger/ledger';
+import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
+import { createRedis } from '@gateway/redis/open-redis';
+import { startPostgres } from '@gateway/testkit/start-postgres';
+import { startRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { expect, onTestFinished, test } from 'vitest';
+import { KeyPage, NewKeyReply, TeamPage } from './api/schemas/access.ts';
+import { AuditPage } from './api/schemas/operations.ts';
+import { UsagePage } from './api/schemas/traffic.ts';
+import { RequestPage } from './requests/shown-request.ts';
+import { runAdmin, TOKEN } from './testing/run-admin.ts';
+
+const REQUESTS = 25;
+
+test('on a PostgreSQL every page works, also one in whose middle it is started again', async () => {
+  const resources = new AsyncDisposableStack();
+  onTestFinished(() => resources.disposeAsync());
+  const postgres = resources.use(await startPostgres());
+  const server = resources.adopt(await startRedis(), (owned) => owned.close());
+  const redis = resources.adopt(createRedis(server.url, 'request'), (owned) => owned.disconnect());
+  await redis.connect();
+  await emptyRedis(redis);
+  const admin = resources.adopt(await runAdmin(server.url, { DATABASE_URL: postgres.url }), (owned) =>
+    owned.stop(),
+  );
+  const call = (method: string, path: string, body?: object) =>
+    fetch(`${admin.url}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const get = async (path: string): Promise<unknown> => (await call('GET', path)).json();
+
+  expect((await call('POST', '/teams', { name: 'search' })).status).toBe(201);
+  const made = NewKeyReply.parse(await (await call('POST', '/keys', { name: 'one', team: 'search' })).json());
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30 });
+  const ids: string[] = [];
+  for (let n = 0; n < REQUESTS; n += 1) {
+    const id = `req_${n}`;
+    ids.unshift(id);
+    await ledger.settle(
+      {
+        ...{ id, requestId: id, keyId: made.id, team: 'search', endpoint: 'responses', model: 'gpt-5' },
+        startedAtMs: Date.now(),
+      },
+      {
+        ...{ outcome: 'ok', channel: 'openai', attempts: 1, durationMs: 900, firstByteMs: 412 },
+        ...{ consumption: NOTHING_CONSUMED, estimated: false, costMicroUsd: 10 },
+      },
+    );
+  }
+  expect(TeamPage.parse(await get('/teams')).data.map(({ name }) => name)).toEqual(['search']);
+  expect(KeyPage.parse(await get('/keys?search=one')).data.map(({ id }) => id)).toEqual([made.id]);
+  expect(AuditPage.parse(await get('/audit?action=key.created')).data).toHaveLength(1);
+  const usage = () => get('/usage?groupBy=keyId,model').then((page) => UsagePage.parse(page).data);
+  await waitFor(async () => {
+    expect(await usage()).toMatchObject([{ requests: REQUESTS, costMicroUsd: 10 * REQUESTS }]);
+    return true;
+  });
+
+  const first = RequestPage.parse(await get('/requests?limit=10'));
+  await postgres.kill();
+  const meanwhile = await call('GET', `/requests?limit=10&cursor=${first.next}`);
+  expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(await meanwhile.text()).toContain('The database does not answer at the moment.');
+  const refused = await call('POST', '/keys', { name: 'two' });
+  expect(refused.status).toBe(503);
+  await postgres.restart();
+  const seen = [...first.data];
+  for (let next = first.next; next !== null; ) {
+    const from = next;
+    const page = await waitFor(async () => RequestPage.parse(await get(`/requests?limit=10&cursor=${from}`)));
+    seen.push(...page.data);
+    next = page.next;
+  }
+  expect(seen.map(({ id }) => id)).toEqual(ids);
+  expect(await usage()).toMatchObject([{ requests: REQUESTS, costMicroUsd: 10 * REQUESTS }]);
+  expect((await call('DELETE', `/keys/${made.id}`)).ok).toBe(true);
+  expect(KeyPage.parse(await get('/keys')).data.map(({ id }) => id)).toEqual([made.id]);
+});
