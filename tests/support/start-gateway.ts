@@ -18,6 +18,8 @@ export interface GatewayOptions extends Pick<StackOptions, 'mode' | 'services' |
   /** YAML, given the provider's origin. Default: `ONE_PROVIDER`. */
   readonly configuration?: (origin: string) => string;
   readonly env?: StackOptions['env'];
+  /** Puts something into the data folder before the gateway is started on it. */
+  readonly prepare?: (dataFolder: string) => Promise<void>;
 }
 
 /** The processes of a gateway, and a provider in the test's own process that it can script and look into. */
@@ -55,6 +57,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     await writeFile(configurationPath, (options.configuration ?? ONE_PROVIDER)(simulator.url));
 
     const dataFolder = join(folder.path, 'data');
+    await options.prepare?.(dataFolder);
     const lines: { process: string; text: string }[] = [];
     const { mode = 'one', services, replicas, restarts = RESTARTS } = options;
     const stack = resources.adopt(
