@@ -33,6 +33,11 @@ export type Charged = readonly string[] | 'lost';
 
 export const FIRST_ID: EntryId = { ms: 0, seq: 0 };
 const DAY_MS = 86_400_000;
+/** Clocks differ, and settling takes a moment: an entry that is not later than its request's end by more stands where it is. */
+const PROMPT_MS = 60_000;
+/** An end that is longer ago comes from a clock that was wrong. */
+const MAX_LATE_MS = 90 * DAY_MS;
+const MAX_SEQ = 999;
 const ID = /^(\d{1,15})-(\d{1,15})$/;
 
 export const entryIdText = ({ ms, seq }: EntryId): string => `${ms}-${seq}`;
@@ -77,6 +82,20 @@ const NOTHING: readonly string[] = [];
 const Names = z.array(z.string());
 /** The script that writes them is our own. */
 const accountsIn = (text: string): readonly string[] => Names.parse(JSON.parse(text));
+
+/**
+ * The place of a record among all: when its request ended. One that was appended late, such as after an outage of Redis, has a
+ * place of its own among those of that time.
+ */
+export function placeOf(
+  { id }: Pick<OutboxEntry, 'id'>,
+  { startedAtMs, durationMs }: Pick<UsageRecord, 'startedAtMs' | 'durationMs'>,
+): EntryId {
+  const endedAtMs = Math.round(startedAtMs + durationMs);
+  const lateMs = id.ms - endedAtMs;
+  if (!(lateMs > PROMPT_MS && lateMs < MAX_LATE_MS)) return id;
+  return { ms: endedAtMs, seq: lateMs * (MAX_SEQ + 1) + Math.min(id.seq, MAX_SEQ) };
+}
 
 export const parseRecord = (text: string): UsageRecord => UsageRecord.parse(JSON.parse(text));
 

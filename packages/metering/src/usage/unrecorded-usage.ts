@@ -10,6 +10,7 @@ import {
   outboxStreams,
   parseRecord,
   parseRefusals,
+  placeOf,
   readOutbox,
 } from './outbox.ts';
 import { refusedGroups } from './refusals.ts';
@@ -66,7 +67,7 @@ export function addEntries(
     const place = brokenEntry(stream, entry);
     if (stream.kind === 'records') {
       const record = readStored(entry.text, parseRecord, place, onBroken);
-      if (record !== undefined) rows.addRecord(entry.id.ms, record);
+      if (record !== undefined) rows.addRecord(placeOf(entry, record).ms, record);
       continue;
     }
     for (const counted of readStored(entry.text, parseRefusals, place, onBroken)?.counts ?? []) {

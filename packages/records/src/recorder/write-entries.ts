@@ -5,6 +5,7 @@ import {
   type OutboxStream,
   parseRecord,
   parseRefusals,
+  placeOf,
 } from '@gateway/metering/usage/outbox';
 import { refusedGroups } from '@gateway/metering/usage/refusals';
 import { groupsOf } from '@gateway/metering/usage/sums';
@@ -102,7 +103,8 @@ function readEntries(stream: OutboxStream, entries: readonly OutboxEntry[]): Rea
     const place = brokenEntry(stream, entry);
     if (stream.kind === 'records') {
       const record = readStored(entry.text, parseRecord, place, putAside);
-      if (record !== undefined) read.records.push({ id: entry.id, record, charged: entry.charged });
+      if (record !== undefined)
+        read.records.push({ id: placeOf(entry, record), record, charged: entry.charged });
     } else {
       const counted = readStored(entry.text, parseRefusals, place, putAside);
       if (counted !== undefined) read.refusals.push({ entry, counted });

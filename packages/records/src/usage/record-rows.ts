@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
 import { storable } from './usage-groups.ts';
 
-/** A record as it ended: the id of its entry in the stream is its position among all. */
+/** A record and its place among all, by `placeOf`. */
 export interface PlacedRecord {
   readonly id: EntryId;
   readonly record: UsageRecord;

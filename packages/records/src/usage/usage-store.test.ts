@@ -86,6 +86,26 @@ onBothDatabases((used) => {
     }
   });
 
+  test('a request that was recorded late is found and added up at the time of its end, recorded or not', async () => {
+    const threeDaysAgo = Date.now() - 3 * DAY_MS;
+    const late = (id: string, startedAtMs: number) =>
+      sampleRecord(id, { startedAtMs, durationMs: 20_000, costMicroUsd: 5 });
+    for (const [n, startedAtMs] of [threeDaysAgo, threeDaysAgo, threeDaysAgo + HOUR_MS].entries())
+      await append(used.redis, late(`late_${n}`, startedAtMs));
+    // Their clocks were wrong.
+    await append(used.redis, late('of_1970', 0));
+    await append(used.redis, late('of_tomorrow', Date.now() + DAY_MS));
+    const range = { fromMs: threeDaysAgo - HOUR_MS, toMs: threeDaysAgo + 2 * HOUR_MS };
+    for (const _ of ['not recorded', 'recorded']) {
+      expect(await idsOf(range)).toEqual(['late_2', 'late_1', 'late_0']);
+      expect(await idsOf({ ...range, only: { keyId: 'key_1' } })).toEqual(['late_2', 'late_1', 'late_0']);
+      expect(await idsOf({ fromMs: Date.now() - HOUR_MS })).toEqual(['of_tomorrow', 'of_1970']);
+      const [row] = await store().sums({ ...range, groupBy: [], only: {} });
+      expect(row?.sums).toMatchObject({ requests: 3, costMicroUsd: 15 });
+      await record();
+    }
+  });
+
   test('sums are the same by any grain, recorded or not, beside the hours in which they were refused', async () => {
     const yesterday = Date.now() - 23 * HOUR_MS;
     for (let n = 0; n < 6; n += 1)

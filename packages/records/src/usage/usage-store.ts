@@ -7,6 +7,7 @@ import {
   type OutboxStream,
   outboxStreams,
   parseRecord,
+  placeOf,
 } from '@gateway/metering/usage/outbox';
 import { groupsOf } from '@gateway/metering/usage/sums';
 import { addEntries, brokenEntry, readTails } from '@gateway/metering/usage/unrecorded-usage';
@@ -103,7 +104,7 @@ export function createUsageStore({
       .flatMap(({ stream, entries }) =>
         entries.flatMap((entry) => {
           const record = readStored(entry.text, parseRecord, brokenEntry(stream, entry), onBroken);
-          return record === undefined ? [] : [{ id: entry.id, record }];
+          return record === undefined ? [] : [{ id: placeOf(entry, record), record }];
         }),
       );
 
