@@ -12,7 +12,7 @@ const zones = new Map<string, Zone>();
 const MINUTE_MS = 60_000;
 
 /** The calendar date of a moment in a time zone, as `YYYY-MM-DD`. All of a minute has the same: offsets are whole minutes. */
-function dateIn(timeZone: string, atMs: number): string {
+export function dateIn(timeZone: string, atMs: number): string {
   let zone = zones.get(timeZone);
   if (zone === undefined) {
     const formatter = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
@@ -49,6 +49,21 @@ function isoWeek(date: string): string {
   const year = thursday.getUTCFullYear();
   const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
   return `${year}-W${String(week).padStart(2, '0')}`;
+}
+
+/** No zone is further from UTC. */
+const MAX_OFFSET_MS = 16 * 3_600_000;
+
+/** The first moment of a date such as `2026-11-20` in a time zone, in Unix milliseconds. */
+export function dayStartMs(timeZone: string, date: string): number {
+  const midnightMs = Date.parse(date);
+  let [before, after] = [midnightMs - MAX_OFFSET_MS, midnightMs + MAX_OFFSET_MS];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (dateIn(timeZone, middle) < date) before = middle;
+    else after = middle;
+  }
+  return after;
 }
 
 /** No period is longer, not even with a change of clocks. */

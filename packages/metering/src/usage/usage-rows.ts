@@ -1,9 +1,10 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { dateIn } from '../ledger/budget-period.ts';
 import { hourOf } from '../redis-names.ts';
 import { Histogram, type Latency, latencyBuckets, parseBucket } from './latency.ts';
 import { GROUPS, type Group, type Groups, groupsOf, type Measure, NO_SUMS, sumsOf } from './sums.ts';
 
-/** What rows can be grouped by: a sum's groups, and its hour or day (UTC). */
+/** What rows can be grouped by: a sum's groups, its hour (UTC) and its day. */
 export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
 export type GroupBy = (typeof GROUP_BY)[number];
 
@@ -13,6 +14,8 @@ export interface UsageQuery {
   /** Unix milliseconds, exclusive, rounded up to the hour. */
   readonly toMs: number;
   readonly groupBy: readonly GroupBy[];
+  /** Of days; UTC if left out. An hour belongs to the day in which it begins: sums are kept by whole hours (UTC). */
+  readonly timeZone?: string | undefined;
   /** Only what has exactly these values. */
   readonly only: Partial<Record<Group, string | undefined>>;
   /** Whose usage counts, beside `only`; `team` is empty where there is none. Absent: everybody's. */
@@ -29,6 +32,7 @@ export interface UsageRow {
 
 const HOUR_MS = 3_600_000;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
+const UTC = 'UTC';
 
 /** The hours of a query: from the first to before the last, as numbers since 1970. */
 export const hoursOf = ({ fromMs, toMs }: Pick<UsageQuery, 'fromMs' | 'toMs'>): readonly [number, number] => [
@@ -39,6 +43,17 @@ export const hoursOf = ({ fromMs, toMs }: Pick<UsageQuery, 'fromMs' | 'toMs'>): 
 /** `2026-11-20T11`, of its number since 1970. */
 export const hourName = (hour: number): string => hourOf(hour * HOUR_MS);
 export const hourNumber = (atMs: number): number => Math.floor(atMs / HOUR_MS);
+
+/** The day of an hour, such as `2026-11-20`, in a query's time zone. */
+export function daysIn({ timeZone = UTC }: Pick<UsageQuery, 'timeZone'>): (hour: number) => string {
+  if (timeZone === UTC) return (hour) => hourName(hour).slice(0, DAY_LENGTH);
+  const known = new Map<number, string>();
+  return (hour) => {
+    const day = known.get(hour) ?? dateIn(timeZone, hour * HOUR_MS);
+    known.set(hour, day);
+    return day;
+  };
+}
 
 /** Whether these groups are among those that a query wants. */
 export const isWanted = (groups: Groups, { only, whose }: Pick<UsageQuery, 'only' | 'whose'>): boolean =>
@@ -72,6 +87,7 @@ export function createUsageRows(query: UsageQuery): UsageRows {
   const { groupBy } = query;
   const rows = new Map<string, UsageRow>();
   const [firstHour, endHour] = hoursOf(query);
+  const dayOf = daysIn(query);
 
   const rowWith = (values: readonly string[]): UsageRow => {
     const key = JSON.stringify(values);
@@ -87,8 +103,7 @@ export function createUsageRows(query: UsageQuery): UsageRows {
   };
   const rowOf = (hour: number, groups: Groups): UsageRow | undefined => {
     if (hour < firstHour || hour >= endHour || !isWanted(groups, query)) return undefined;
-    const name = hourName(hour);
-    const values = { ...groups, hour: name, day: name.slice(0, DAY_LENGTH) };
+    const values = { ...groups, hour: hourName(hour), day: dayOf(hour) };
     return rowWith(groupBy.map((by) => values[by]));
   };
 
@@ -101,6 +116,11 @@ export function createUsageRows(query: UsageQuery): UsageRows {
       for (const [measure, amount] of sumsOf(record)) row.sums[measure] += amount;
       for (const bucket of latencyBuckets(record)) addLatency(row, bucket, 1);
     },
-    rows: () => [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
+    rows: () =>
+      [...rows]
+        // Of some days all hours may have been counted on another one.
+        .filter(([, { sums }]) => sums.requests > 0 || sums.refused > 0)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, row]) => row),
   };
 }

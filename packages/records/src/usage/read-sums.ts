@@ -1,10 +1,12 @@
 import { MEASURES } from '@gateway/metering/usage/sums';
 import {
   addLatency,
+  daysIn,
   type GroupBy,
   hourName,
   hoursOf,
   type UsageQuery,
+  type UsageRow,
   type UsageRows,
 } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
@@ -14,68 +16,124 @@ import { GRAINS, HOURS_PER_DAY } from './add-sums.ts';
 import { idsOfWanted } from './usage-groups.ts';
 
 const Counted = z.object({ bucket: z.string(), count: z.number() });
-const DAY_LENGTH = 'YYYY-MM-DD'.length;
+/** Hours that one query names. */
+const HOURS_AT_ONCE = 500;
 
-/** Hours, or days, from one to before another. */
+/** A row's share in a day: it is added to it, or taken away from it. */
+interface Share {
+  readonly day: string;
+  readonly factor: 1 | -1;
+}
+
+/** Hours, or days (UTC), that are read together. */
 interface Section {
   readonly grain: 'hour' | 'day';
-  readonly from: number;
-  readonly to: number;
+  /** Which, in SQL. */
+  readonly starts: string;
+  readonly values: readonly number[];
+  /** The days of the query's time zone in which one of them counts. */
+  readonly sharesOf: (start: number) => readonly Share[];
 }
 
-/** A long time is read by its whole days, and by the hours before and after them. */
+const BETWEEN = 's.start >= $1 and s.start < $2';
+
+/**
+ * A long time is read by its whole days (UTC), and by the hours before and after them. By days of another time zone, the hours that
+ * belong to another day there are moved to it.
+ */
 function sectionsOf(query: UsageQuery): Section[] {
+  const dayOf = daysIn(query);
   const [from, to] = hoursOf(query);
   const [firstDay, endDay] = [Math.ceil(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
-  if (query.groupBy.includes('hour') || firstDay >= endDay) return [{ grain: 'hour', from, to }];
-  const sections: Section[] = [
-    { grain: 'hour', from, to: firstDay * HOURS_PER_DAY },
-    { grain: 'day', from: firstDay, to: endDay },
-    { grain: 'hour', from: endDay * HOURS_PER_DAY, to },
+  const byHour = (first: number, end: number): Section[] =>
+    first >= end
+      ? []
+      : [
+          {
+            grain: 'hour',
+            starts: BETWEEN,
+            values: [first, end],
+            sharesOf: (hour) => [{ day: dayOf(hour), factor: 1 }],
+          },
+        ];
+  if (query.groupBy.includes('hour') || firstDay >= endDay) return byHour(from, to);
+  const [first, end] = [firstDay * HOURS_PER_DAY, endDay * HOURS_PER_DAY];
+  const utcDay = (day: number): string => daysIn({})(day * HOURS_PER_DAY);
+  const utcDayOf = (hour: number): string => utcDay(Math.floor(hour / HOURS_PER_DAY));
+  const moved = query.groupBy.includes('day')
+    ? Array.from({ length: end - first }, (_, at) => first + at).filter(
+        (hour) => dayOf(hour) !== utcDayOf(hour),
+      )
+    : [];
+  return [
+    ...byHour(from, first),
+    {
+      grain: 'day',
+      starts: BETWEEN,
+      values: [firstDay, endDay],
+      sharesOf: (day) => [{ day: utcDay(day), factor: 1 }],
+    },
+    ...Array.from({ length: Math.ceil(moved.length / HOURS_AT_ONCE) }, (_, at): Section => {
+      const hours = moved.slice(at * HOURS_AT_ONCE, (at + 1) * HOURS_AT_ONCE);
+      return {
+        grain: 'hour',
+        starts: `s.start in (${hours.join(', ')})`,
+        values: [],
+        sharesOf: (hour) => [
+          { day: dayOf(hour), factor: 1 },
+          { day: utcDayOf(hour), factor: -1 },
+        ],
+      };
+    }),
+    ...byHour(end, to),
   ];
-  return sections.filter((one) => one.from < one.to);
 }
 
-/** What a section's rows are grouped by, in SQL, and the name of a value. */
-function groupingOf(by: GroupBy, grain: Section['grain']) {
-  if (by === 'hour') return { sql: 's.start', nameOf: (value: unknown) => hourName(Number(value)) };
-  if (by === 'day')
-    return {
-      sql: grain === 'day' ? 's.start' : `s.start / ${HOURS_PER_DAY}`,
-      nameOf: (value: unknown) => hourName(Number(value) * HOURS_PER_DAY).slice(0, DAY_LENGTH),
-    };
-  return { sql: `g.${columnOf(by)}`, nameOf: String };
-}
+/** What a section's rows are grouped by, in SQL. */
+const columnFor = (by: GroupBy): string => (by === 'hour' || by === 'day' ? 's.start' : `g.${columnOf(by)}`);
 
 /** Adds what the database has to the rows of a query. */
 export async function readSums(queries: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
+  const { groupBy } = wanted;
   const ids = await idsOfWanted(queries, wanted);
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
-  const isByGroup = wanted.groupBy.some((by) => by !== 'hour' && by !== 'day');
+  const isByGroup = groupBy.some((by) => by !== 'hour' && by !== 'day');
   const join = isByGroup ? ' join usage_groups g on g.id = s.group_id' : '';
-  for (const { grain, from, to } of sectionsOf(wanted)) {
-    const groupings = wanted.groupBy.map((by) => groupingOf(by, grain));
-    const names = groupings.map(({ sql }, at) => `${sql} as by_${at}`);
-    const where = `where s.grain = ${GRAINS[grain]} and s.start >= $1 and s.start < $2${filter}`;
-    const rowAt = (row: Row) => rows.rowWith(groupings.map(({ nameOf }, at) => nameOf(row[`by_${at}`])));
+  const names = groupBy.map((by, at) => `${columnFor(by)} as by_${at}`);
+  for (const { grain, starts, values, sharesOf } of sectionsOf(wanted)) {
+    const where = `where s.grain = ${GRAINS[grain]} and ${starts}${filter}`;
     const read = (table: string, columns: readonly string[], by: readonly string[]) => {
-      const groups = [...groupings.map(({ sql }) => sql), ...by];
-      const groupBy = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
+      const groups = [...new Set(groupBy.map(columnFor)), ...by];
+      const grouped = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
       return queries.query(
-        `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${groupBy}`,
-        [from, to],
+        `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${grouped}`,
+        values,
       );
+    };
+    const dayAt = groupBy.indexOf('day');
+    /** The rows that a row of SQL counts in. */
+    const targetsOf = (row: Row): readonly { readonly target: UsageRow; readonly factor: number }[] => {
+      const rowOn = (day: string | undefined): UsageRow =>
+        rows.rowWith(
+          groupBy.map((by, at) => {
+            const value = row[`by_${at}`];
+            if (by === 'hour') return hourName(Number(value));
+            return at === dayAt ? (day ?? '') : String(value);
+          }),
+        );
+      if (dayAt < 0) return [{ target: rowOn(undefined), factor: 1 }];
+      return sharesOf(Number(row[`by_${dayAt}`])).map(({ day, factor }) => ({ target: rowOn(day), factor }));
     };
     const sums = MEASURES.map((name) => `sum(s.${columnOf(name)}) as ${columnOf(name)}`);
     for (const row of await read('usage_sums', ['count(*) as rows_added', ...sums], [])) {
       // A sum without groups has a row where there is nothing to add up.
       if (Number(row.rows_added) === 0) continue;
-      const found = rowAt(row);
-      for (const name of MEASURES) found.sums[name] += Number(row[columnOf(name)]);
+      for (const { target, factor } of targetsOf(row))
+        for (const name of MEASURES) target.sums[name] += factor * Number(row[columnOf(name)]);
     }
     for (const row of await read('usage_latencies', ['s.bucket', 'sum(s.count) as count'], ['s.bucket'])) {
       const { bucket, count } = Counted.parse(row);
-      addLatency(rowAt(row), bucket, count);
+      for (const { target, factor } of targetsOf(row)) addLatency(target, bucket, factor * count);
     }
   }
 }

@@ -106,6 +106,35 @@ onBothDatabases((used) => {
     }
   });
 
+  test('by days of any time zone each request counts on its day there, recorded or not', async () => {
+    const first = Date.parse(`${new Date(Date.now() - 8 * DAY_MS).toISOString().slice(0, 10)}T00:30:00Z`);
+    const ends = Array.from({ length: 7 * 24 }, (_, hour) => first + hour * HOUR_MS);
+    for (const [n, endMs] of ends.entries())
+      await append(
+        used.redis,
+        sampleRecord(`req_${n}`, { costMicroUsd: 1, startedAtMs: endMs, durationMs: 0 }),
+      );
+    const zones = ['UTC', 'Europe/Berlin', 'America/Los_Angeles', 'Pacific/Kiritimati', 'Asia/Kolkata'];
+    for (const _ of ['not recorded', 'recorded']) {
+      for (const timeZone of zones) {
+        const dayIn = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
+        // Sums are of whole hours: one belongs to the day in which it begins.
+        const expected = Map.groupBy(ends, (endMs) => dayIn.format(endMs - 1_800_000));
+        const rows = await store().sums({
+          ...{ fromMs: first - DAY_MS, toMs: Date.now(), only: {}, groupBy: ['day', 'keyId'], timeZone },
+        });
+        expect(
+          rows.map(({ group, sums, latencies }) => [
+            ...[group.day, group.keyId, sums.requests, sums.costMicroUsd],
+            latencies.totalMs.quantile(1) !== null,
+          ]),
+          timeZone,
+        ).toEqual([...expected].map(([day, { length }]) => [day, 'key_1', length, length, true]));
+      }
+      await record();
+    }
+  });
+
   test('sums are the same by any grain, recorded or not, beside the hours in which they were refused', async () => {
     const yesterday = Date.now() - 23 * HOUR_MS;
     for (let n = 0; n < 6; n += 1)

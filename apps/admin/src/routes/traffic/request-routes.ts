@@ -52,10 +52,10 @@ export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): Admin
       query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...filters }),
       body: NO_BODY,
       reply: RequestPage,
-      handle: async ({ query: { limit, cursor, from, to, id, ...only }, principal: { scope } }) => {
+      handle: async ({ query: { limit, cursor, from, to, timeZone, id, ...only }, principal: { scope } }) => {
         const { records, next } = await awaitRedis(
           usage.newest({
-            ...rangeOf({ from, to }, now() + 1),
+            ...rangeOf({ from, to, timeZone }, now() + 1),
             ...{ after: cursor, limit, idPart: id, only },
             ...(scope.kind !== 'all' && { whose: seesUsage(scope) }),
           }),

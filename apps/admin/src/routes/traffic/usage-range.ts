@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { problem } from '@gateway/contracts/wire-types';
+import { dayStartMs } from '@gateway/metering/ledger/budget-period';
 import { z } from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -7,28 +8,47 @@ const DEFAULT_MS = 30 * DAY_MS;
 const MAX_RANGE_MS = 800 * DAY_MS;
 
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
-const EXPECTED = 'A date such as 2026-11-20 (UTC), or a time with its zone such as 2026-11-20T08:00:00Z.';
+const EXPECTED = 'A date such as 2026-11-20, or a time with its zone such as 2026-11-20T08:00:00Z.';
+const ZONE_EXPECTED = 'A name such as Europe/Berlin or UTC.';
 
-const moment = z.string().superRefine((text, context) => {
-  if (Moment.safeParse(text).success) return;
-  const message = `Invalid time. ${EXPECTED}`;
-  context.addIssue(problem([], { code: 'invalid_value', openai: message, anthropic: message }));
-});
+const checked = (isValid: (text: string) => boolean, message: string) =>
+  z.string().superRefine((text, context) => {
+    if (isValid(text)) return;
+    context.addIssue(problem([], { code: 'invalid_value', openai: message, anthropic: message }));
+  });
+const moment = checked((text) => Moment.safeParse(text).success, `Invalid time. ${EXPECTED}`);
+const timeZone = checked(isTimeZone, `Unknown time zone. ${ZONE_EXPECTED}`);
 
-/** `from` counts, `to` does not. Default: the last 30 days. */
-export const rangeQuery = { from: moment.optional(), to: moment.optional() };
+/** `from` counts, `to` does not. Default: the last 30 days. `timeZone` is that of dates; default: UTC. */
+export const rangeQuery = { from: moment.optional(), to: moment.optional(), timeZone: timeZone.optional() };
+
+interface RangeQuery {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly timeZone?: string | undefined;
+}
 
 /** @throws {GatewayError} where the range ends before it begins, or is longer than 800 days */
-export function rangeOf(
-  { from, to }: { from?: string | undefined; to?: string | undefined },
-  nowMs: number,
-): { fromMs: number; toMs: number } {
+export function rangeOf({ from, to, timeZone }: RangeQuery, nowMs: number): { fromMs: number; toMs: number } {
+  const momentOf = (text: string): number =>
+    timeZone !== undefined && z.iso.date().safeParse(text).success
+      ? dayStartMs(timeZone, text)
+      : Date.parse(text);
   // What has ended in this very millisecond counts.
-  const toMs = to === undefined ? nowMs + 1 : Date.parse(to);
-  const fromMs = from === undefined ? toMs - DEFAULT_MS : Date.parse(from);
+  const toMs = to === undefined ? nowMs + 1 : momentOf(to);
+  const fromMs = from === undefined ? toMs - DEFAULT_MS : momentOf(from);
   if (fromMs >= toMs) throw wrong("'from' must be before 'to'.");
   if (toMs - fromMs > MAX_RANGE_MS) throw wrong('A range may be at most 800 days long.');
   return { fromMs, toMs };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const wrong = (message: string): GatewayError =>

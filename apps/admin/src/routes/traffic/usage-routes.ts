@@ -33,14 +33,15 @@ export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'GET',
       path: '/admin/v1/usage',
-      summary: `Usage totals, grouped by any of ${GROUP_BY.join(', ')}; whole hours, in UTC`,
+      summary: `Usage totals, grouped by any of ${GROUP_BY.join(', ')}; whole hours (UTC), and days of timeZone`,
       body: NO_BODY,
       query: UsageQuery,
       reply: UsagePage,
-      handle: async ({ query: { from, to, groupBy, ...only }, principal }) => {
+      handle: async ({ query: { from, to, timeZone, groupBy, ...only }, principal }) => {
         const query = {
-          ...rangeOf({ from, to }, now()),
+          ...rangeOf({ from, to, timeZone }, now()),
           groupBy: groupsOf(groupBy),
+          timeZone,
           only,
           whose: seesUsage(principal.scope),
         };
@@ -55,10 +56,10 @@ export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
       body: NO_BODY,
       query: RecordsQuery,
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
-      handle: ({ query: { from, to, format, ...only }, principal: { scope } }) => ({
+      handle: ({ query: { from, to, timeZone, format, ...only }, principal: { scope } }) => ({
         contentType: EXPORT_FORMATS[format].contentType,
         stream: exportRecords(
-          usage.all(rangeOf({ from, to }, now())),
+          usage.all(rangeOf({ from, to, timeZone }, now())),
           (record) => seesUsage(scope)(record) && hasValues(record, only),
           format,
         ),
