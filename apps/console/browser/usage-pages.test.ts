@@ -9,10 +9,14 @@ const PATIENCE_MS = 30_000;
 let running: RunningConsole;
 let requestId: string;
 let person: OpenPage;
+/** Between these moments. */
+let seededMs: readonly number[];
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
+  const beganMs = Date.now();
   ({ requestId } = await seed(running));
+  seededMs = [beganMs, Date.now()];
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {
@@ -85,6 +89,36 @@ test('usage is grouped as chart and table, a row narrows it, and the view is exp
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
   expect(lines.length).toBeGreaterThan(0);
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ endpoint: 'messages' });
+});
+
+test("times and days are those of the person's machine until another zone is chosen, and the zone is named", async () => {
+  const other = await running.open({ timezoneId: 'Pacific/Kiritimati' });
+  await other.signIn();
+  const { page } = other;
+  page.setDefaultTimeout(PATIENCE_MS);
+  /** The days of the seeded requests in a zone: there may be a midnight between them. */
+  const daysIn = (timeZone: string) => {
+    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone });
+    return seededMs.map((atMs) => day.format(atMs)).join('|');
+  };
+  const chartIn = (zone: string) =>
+    page.getByRole('figure', { name: new RegExp(`^Requests\\. By day: .* at (${daysIn(zone)})`) });
+  await page.goto('/console/usage?groupBy=endpoint&show=requests&range=30d');
+  await chartIn('Pacific/Kiritimati').waitFor();
+  await page.getByText('Pacific/Kiritimati').waitFor();
+
+  await page.getByRole('button', { name: /time zone and sign out/ }).click();
+  await page.getByRole('radio', { name: 'UTC' }).check();
+  await chartIn('UTC').waitFor();
+  await page.reload();
+  await chartIn('UTC').waitFor();
+  await page.goto(`/console/requests?request=${JSON.stringify(requestId)}`);
+  await page
+    .getByRole('dialog')
+    .getByText(/\d{2}:\d{2}:\d{2} UTC/)
+    .waitFor();
+  expect(other.problems).toEqual([]);
+  await page.context().close();
 });
 
 test('the overview says what needs a person, and leads to the page where it is put right', async () => {

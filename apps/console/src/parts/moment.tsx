@@ -1,4 +1,5 @@
 import { Text, Tooltip } from '@mantine/core';
+import { timeFormat } from './time-zone.ts';
 
 const UNITS = [
   ['day', 86_400],
@@ -7,10 +8,13 @@ const UNITS = [
 ] as const;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const absolute = timeFormat({
+  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+  timeZoneName: 'short',
+});
 
-/** In the zone of the person's machine. */
-export const exactTime = (at: string): string => absolute.format(new Date(at));
+/** With the name of its zone. */
+export const exactTime = (at: string): string => absolute(new Date(at));
 
 /** `3 hours ago`, `in 2 days`; `now` within a minute. */
 export function relativeTime(at: string, nowMs: number): string {

@@ -4,6 +4,8 @@ import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-q
 import { useRouter } from '@tanstack/react-router';
 import { api } from '../api/client.ts';
 import { sessionQuery } from '../api/queries.ts';
+import { exactTime } from '../parts/moment.tsx';
+import { ZoneChoice } from './zone-choice.tsx';
 
 const SCHEMES = [
   { value: 'auto', label: 'System' },
@@ -11,7 +13,7 @@ const SCHEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const;
 
-/** Who is signed in, the colours, and the way out. */
+/** Who is signed in, the colours, the time zone, and the way out. */
 export function PersonMenu() {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
@@ -19,7 +21,7 @@ export function PersonMenu() {
   return (
     <Menu width={260} position="bottom-end" withinPortal>
       <Menu.Target>
-        <UnstyledButton aria-label={`${session.name}: colours and sign out`}>
+        <UnstyledButton aria-label={`${session.name}: colours, time zone and sign out`}>
           <Avatar size={32} radius="xl" color="indigo" variant="filled" alt="">
             <IconUser size={18} aria-hidden />
           </Avatar>
@@ -30,7 +32,7 @@ export function PersonMenu() {
           <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
             {session.name}
           </Text>
-          Role: {session.role}. Signed in until {new Date(session.expiresAt).toLocaleString()}
+          Role: {session.role}. Signed in until {exactTime(session.expiresAt)}
         </Menu.Label>
         <Menu.Divider />
         <Menu.Label>Colours</Menu.Label>
@@ -44,6 +46,9 @@ export function PersonMenu() {
           value={colorScheme}
           onChange={(value) => setColorScheme(SCHEMES.find((one) => one.value === value)?.value ?? 'auto')}
         />
+        <Menu.Divider />
+        <Menu.Label>Times and days in</Menu.Label>
+        <ZoneChoice />
         <Menu.Divider />
         <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={signOut}>
           Sign out

@@ -16,6 +16,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { sessionQuery } from '../api/queries.ts';
 import { PAGES, pagesFor } from '../pages.ts';
+import { useTimeZone } from '../parts/time-zone.ts';
 import { Logo } from './logo.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import { SessionEnded } from './session-ended.tsx';
@@ -34,6 +35,7 @@ export function Shell() {
   ]);
   const { data: session } = useSuspenseQuery(sessionQuery);
   const { pathname } = useLocation();
+  const zone = useTimeZone();
   const current = PAGES.find(({ path }) => pathname.startsWith(path));
   useEffect(close, [pathname]);
   useEffect(() => {
@@ -111,7 +113,8 @@ export function Shell() {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1} className={classes.main}>
-        <Outlet />
+        {/* Every time on a page changes with the zone. */}
+        <Outlet key={zone} />
       </AppShell.Main>
       <SessionEnded />
       {paletteCalls > 0 && (

@@ -8,6 +8,7 @@ import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
+import { timeFormat } from '../../parts/time-zone.ts';
 import { Facts } from '../facts.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
 import { JobStatusBadge, kindName } from './job-names.tsx';
@@ -124,9 +125,9 @@ const EVENTS: Readonly<Record<Event['event'], string>> = {
   webhook: 'Webhook sent',
 };
 
-const exact = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'medium',
-  timeStyle: 'medium',
+const exact = timeFormat({
+  ...{ day: 'numeric', month: 'short', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' },
 });
 
 /** What happened to a job, in its order. */
@@ -135,7 +136,7 @@ const JobHistory = ({ of }: { of: readonly Event[] }) => (
     {of.map(({ at, event, detail }) => (
       <Timeline.Item key={`${at} ${event}`} title={titleOf(event, detail)} fz="sm">
         <Text size="xs" c="dimmed" component="time" dateTime={at}>
-          {exact.format(new Date(at))}
+          {exact(new Date(at))}
         </Text>
       </Timeline.Item>
     ))}

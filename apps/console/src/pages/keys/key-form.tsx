@@ -19,6 +19,7 @@ import { ApiError } from '../../api/client.ts';
 import { sessionQuery } from '../../api/queries.ts';
 import type { Key } from '../../api/types.ts';
 import { FormEnd } from '../../parts/form-end.tsx';
+import { timeZone } from '../../parts/time-zone.ts';
 import { AmountFields, BudgetFields } from '../amount-fields.tsx';
 import { amountsOf } from '../amounts.ts';
 import { JOB_LIMITS, LIMITS } from '../limits.ts';
@@ -123,7 +124,7 @@ export function KeyForm({ of, action, isPending, error, onSubmit, onCancel }: Ke
           />
           <TextInput
             label="Expires"
-            description="In your time zone. The key is refused from then on. Empty: never."
+            description={`In ${timeZone()}. The key is refused from then on. Empty: never.`}
             type="datetime-local"
             {...inputProps('expiresAt')}
           />

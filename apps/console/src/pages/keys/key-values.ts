@@ -1,4 +1,5 @@
 import type { Key } from '../../api/types.ts';
+import { instantOf, timeZone, wallTime } from '../../parts/time-zone.ts';
 import {
   type Amounts,
   amountsOf,
@@ -26,7 +27,7 @@ export interface KeyValues {
   readonly limits: Amounts;
   readonly modelLimits: ModelLimitValues[];
   readonly budget: BudgetValues;
-  /** As `<input type="datetime-local">` has it, in the person's time zone. */
+  /** As `<input type="datetime-local">` has it, in the zone that times are shown in. */
   readonly expiresAt: string;
   readonly priority: Key['priority'];
   /** `name=value` */
@@ -55,7 +56,7 @@ export function valuesOf(key: Key | undefined): KeyValues {
       ),
     })),
     budget: budgetValuesOf(key?.budget ?? null),
-    expiresAt: key?.expiresAt ? localTime(key.expiresAt) : '',
+    expiresAt: key?.expiresAt ? wallTime(Date.parse(key.expiresAt), timeZone()) : '',
     priority: key?.priority ?? 'normal',
     labels: Object.entries(key?.labels ?? {}).map(([name, value]) => `${name}=${value}`),
     webhookUrl: key?.webhookUrl ?? '',
@@ -80,7 +81,8 @@ export function patchOf(values: KeyValues, before?: Key) {
     endpoints: listOrNull(values.endpoints),
     limits: { ...limits, models: orNull({ ...removed(before?.limits.models, byModel), ...byModel }) },
     budget: budgetOf(values.budget),
-    expiresAt: values.expiresAt === '' ? null : new Date(values.expiresAt).toISOString(),
+    expiresAt:
+      values.expiresAt === '' ? null : new Date(instantOf(values.expiresAt, timeZone())).toISOString(),
     priority: values.priority,
     labels: orNull({ ...removed(before?.labels, labels), ...labels }),
     webhookUrl: textOrNull(values.webhookUrl),
@@ -103,10 +105,4 @@ const removed = (before: object | undefined, after: object): Record<string, null
 function labelOf(text: string): [string, string] {
   const at = text.indexOf('=');
   return at < 0 ? [text.trim(), ''] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-}
-
-/** `2026-11-23T14:05` in the person's time zone. */
-function localTime(instant: string): string {
-  const date = new Date(instant);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -3,11 +3,12 @@ import type { ShownRequest } from '../../api/types.ts';
 import { cost, milliseconds, shortNumber } from '../../parts/numbers.ts';
 import { TwoLines } from '../../parts/table/cell-text.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
+import { timeFormat } from '../../parts/time-zone.ts';
 import { KeyName } from '../traffic/key-name.tsx';
 import { OutcomeBadge } from '../traffic/outcome-badge.tsx';
 
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const clock = timeFormat({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const date = timeFormat({ day: 'numeric', month: 'short' });
 
 /** What a request used, by the most important of its counts. */
 function used({ consumption }: ShownRequest): { first: string; second: string } {
@@ -29,7 +30,7 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
     onNarrow: true,
     cell: ({ startedAt }) => {
       const at = new Date(startedAt);
-      return <TwoLines first={clock.format(at)} second={date.format(at)} />;
+      return <TwoLines first={clock(at)} second={date(at)} />;
     },
   },
   {

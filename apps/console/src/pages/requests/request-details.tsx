@@ -5,6 +5,7 @@ import type { ShownRequest } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
+import { timeFormat } from '../../parts/time-zone.ts';
 import { Facts, Names } from '../facts.tsx';
 import { KeyName } from '../traffic/key-name.tsx';
 import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
@@ -20,7 +21,10 @@ interface RequestDetailsProps {
   readonly onClose: () => void;
 }
 
-const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const exact = timeFormat({
+  ...{ day: 'numeric', month: 'short', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' },
+});
 
 /** One request: who sent it, what became of it, where its time and its cost came from. */
 export function RequestDetails({ id, known, onClose }: RequestDetailsProps) {
@@ -78,7 +82,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
           ],
           ['Model', `${request.model} → ${channel ?? 'no channel'}`],
           ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
-          ['Started', exact.format(new Date(request.startedAt))],
+          ['Started', exact(new Date(request.startedAt))],
           ...(requestId === null || requestId === request.id
             ? []
             : ([['Record ID', <code key="id">{request.id}</code>]] as const)),

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import { PAGED_LIST } from '../../api/paged-list.ts';
+import { timeZone } from '../../parts/time-zone.ts';
 import { isCustom, type Range, spanOf } from '../traffic/time-range.ts';
 import { type Filter, filterOf, instant } from '../traffic/usage-query.ts';
 
@@ -25,10 +26,11 @@ export const requestFilterOf = ({ id, ...only }: RequestFilter): Record<string, 
 export function requestsQuery(filter: RequestFilter) {
   const { range, from, to } = filter;
   const only = requestFilterOf(filter);
+  const zone = timeZone();
   return infiniteQueryOptions({
-    queryKey: ['requests', { range, from, to, only }],
+    queryKey: ['requests', { range, from, to, zone, only }],
     queryFn: ({ pageParam }) => {
-      const span = spanOf({ range, from, to }, '30d', Date.now());
+      const span = spanOf({ range, from, to }, '30d', Date.now(), zone);
       const query = {
         limit: REQUESTS_AT_ONCE,
         from: instant(span.fromMs),

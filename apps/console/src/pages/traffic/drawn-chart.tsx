@@ -13,6 +13,7 @@ interface DrawnChartProps {
 }
 
 const MAX_HOURS_WITH_CLOCK = 24;
+const FIRST_HOUR = / 00:\d\d$/;
 
 const sumOf = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
@@ -21,7 +22,8 @@ export default function DrawnChart({ of: drawn, title, height, group }: DrawnCha
   const { span, measure, series, points } = drawn;
   const data = points.map(({ at, values }) => ({ at: timeLabel(at), ...values }));
   const isClock = span.bucket === 'hour' && points.length <= MAX_HOURS_WITH_CLOCK;
-  const midnights = points.filter(({ at }) => at.slice(11, 13) === '00').map(({ at }) => timeLabel(at));
+  // In zones of half hours the first hour of a day begins after midnight.
+  const midnights = points.map(({ at }) => timeLabel(at)).filter((label) => FIRST_HOUR.test(label));
   const heights = points.map(({ values }) => Object.values(values).map((value) => value ?? 0));
   const highest = Math.max(
     0,
@@ -43,7 +45,7 @@ export default function DrawnChart({ of: drawn, title, height, group }: DrawnCha
     xAxisProps: {
       minTickGap: 24,
       ...(span.bucket === 'hour' && !isClock && { ticks: midnights }),
-      tickFormatter: (label: string) => (isClock ? label.slice(-5) : label.replace(' 00:00', '')),
+      tickFormatter: (label: string) => (isClock ? label.slice(-5) : label.replace(FIRST_HOUR, '')),
     },
     yAxisProps: {
       width: 66,

@@ -1,8 +1,8 @@
-import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { dateIn, laterDate, useTimeZone } from '../../parts/time-zone.ts';
 import { isCustom, PRESETS, type Preset, type Range } from './time-range.ts';
 
 const CUSTOM = 'custom';
-const DAY_MS = 86_400_000;
 
 interface RangePickerProps {
   readonly of: Range;
@@ -10,15 +10,17 @@ interface RangePickerProps {
   readonly change: (change: Range) => void;
 }
 
-const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);
-
 /** A range that ends now, or two days. */
 export function RangePicker({ of: range, fallback, change }: RangePickerProps) {
   const custom = isCustom(range);
+  const zone = useTimeZone();
   const choose = (value: string): void => {
     const preset = Object.keys(PRESETS).find((name): name is Preset => name === value);
     if (preset !== undefined) change({ range: preset, from: undefined, to: undefined });
-    else change({ range: undefined, from: dayOf(Date.now() - 6 * DAY_MS), to: dayOf(Date.now()) });
+    else {
+      const today = dateIn(Date.now(), zone);
+      change({ range: undefined, from: laterDate(today, -6), to: today });
+    }
   };
   return (
     <Group gap="xs">
@@ -37,7 +39,7 @@ export function RangePicker({ of: range, fallback, change }: RangePickerProps) {
           <TextInput
             type="date"
             size="xs"
-            aria-label="First day (UTC)"
+            aria-label={`First day (${zone})`}
             value={range.from ?? ''}
             max={range.to}
             onChange={(event) => change({ from: event.currentTarget.value || undefined })}
@@ -45,13 +47,16 @@ export function RangePicker({ of: range, fallback, change }: RangePickerProps) {
           <TextInput
             type="date"
             size="xs"
-            aria-label="Last day (UTC)"
+            aria-label={`Last day (${zone})`}
             value={range.to ?? ''}
             min={range.from}
             onChange={(event) => change({ to: event.currentTarget.value || undefined })}
           />
         </Group>
       )}
+      <Text size="xs" c="dimmed">
+        {zone}
+      </Text>
     </Group>
   );
 }

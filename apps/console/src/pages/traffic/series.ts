@@ -1,4 +1,5 @@
 import type { UsageRow } from '../../api/types.ts';
+import { timeZone, wallTime } from '../../parts/time-zone.ts';
 import { COLORS, colorsOf } from './colors.ts';
 import type { Measure } from './measures.ts';
 import { bucketsOf, type Span } from './time-range.ts';
@@ -115,8 +116,13 @@ export function summaryOf({ span, measure, series, points }: Drawn): string {
   return `By ${span.bucket}: ${measure.format(all)} in total, ${most}.`;
 }
 
+const DATE_LENGTH = 'YYYY-MM-DD'.length;
+/** Of dates, which are of no zone. */
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** An hour or day of usage: `23 Nov`, `23 Nov 14:00`; in UTC. */
-export const timeLabel = (at: string): string =>
-  at.length > 10 ? `${day.format(new Date(at))} ${at.slice(11, 16)}` : day.format(new Date(at));
+/** An hour or day of usage in the zone that is shown: `23 Nov`, `23 Nov 14:00`. */
+export function timeLabel(at: string): string {
+  if (at.length <= DATE_LENGTH) return day.format(new Date(at));
+  const wall = wallTime(Date.parse(at), timeZone());
+  return `${day.format(new Date(`${wall}Z`))} ${wall.slice(DATE_LENGTH + 1)}`;
+}

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { UsageRow } from '../../api/types.ts';
+import { timeZone } from '../../parts/time-zone.ts';
 import { type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
 
 /** What usage is grouped and filtered by. */
@@ -55,20 +56,22 @@ export const usageQuery = ({
   overTime = false,
   only = {},
   isBefore = false,
-}: UsageQuery) =>
-  queryOptions({
+}: UsageQuery) => {
+  const zone = timeZone();
+  return queryOptions({
     queryKey: [
       'usage',
-      { range: range ?? fallback, from, to, groupBy, overTime, isBefore, ...filterOf(only) },
+      { range: range ?? fallback, from, to, groupBy, overTime, isBefore, zone, ...filterOf(only) },
     ],
     queryFn: async (): Promise<Usage> => {
-      const current = spanOf({ range, from, to }, fallback, Date.now());
+      const current = spanOf({ range, from, to }, fallback, Date.now(), zone);
       const span = isBefore ? spanBefore(current) : current;
       const names = overTime ? [span.bucket, ...groupBy] : groupBy;
       const query = {
         from: instant(span.fromMs),
         to: instant(span.toMs),
         groupBy: names.join(','),
+        timeZone: zone,
         ...filterOf(only),
       };
       const { data } = await bodyOf(api.GET('/admin/v1/usage', { params: { query } }));
@@ -77,10 +80,12 @@ export const usageQuery = ({
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
+};
 
 /** The values that requests of the last 30 days had. */
-export const valuesQuery = usageQuery({
-  range: {},
-  fallback: '30d',
-  groupBy: ['model', 'team', 'channel', 'endpoint', 'outcome'],
-});
+export const valuesQuery = () =>
+  usageQuery({
+    range: {},
+    fallback: '30d',
+    groupBy: ['model', 'team', 'channel', 'endpoint', 'outcome'],
+  });

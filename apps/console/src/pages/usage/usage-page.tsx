@@ -10,6 +10,7 @@ import { PageHeader } from '../../parts/page/page-header.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { VirtualTable } from '../../parts/table/virtual-table.tsx';
+import { timeZone } from '../../parts/time-zone.ts';
 import { Chart } from '../traffic/chart.tsx';
 import { FILTER_MEMBERS, Filters, valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
@@ -198,7 +199,7 @@ const FORMATS = ['csv', 'ndjson'] as const;
 
 /** Where the records of a view can be fetched from. */
 function exportLinks(view: Filter & Range): Record<(typeof FORMATS)[number], string> {
-  const { fromMs, toMs } = spanOf(view, '30d', Date.now());
+  const { fromMs, toMs } = spanOf(view, '30d', Date.now(), timeZone());
   const link = (format: string): string =>
     `${BASE_PATH}/admin/v1/usage/records?${new URLSearchParams({ format, from: instant(fromMs), to: instant(toMs), ...filterOf(view) })}`;
   return { csv: link('csv'), ndjson: link('ndjson') };
