@@ -1,4 +1,4 @@
-import { Radio, Stack } from '@mantine/core';
+import { SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { gatewayQuery } from '../api/queries.ts';
 import { chooseTimeZone, OWN_ZONE, useTimeZone } from '../parts/time-zone.ts';
@@ -8,17 +8,22 @@ export function ZoneChoice() {
   const zone = useTimeZone();
   const { data: gateway } = useQuery(gatewayQuery);
   const zones = new Map([
-    ['UTC', 'Universal time'],
-    ...(gateway === undefined ? [] : [[gateway.timeZone, 'Budget periods'] as const]),
-    [OWN_ZONE, 'This device'],
+    [zone, zone],
+    ['UTC', 'UTC'],
+    ...(gateway === undefined ? [] : [[gateway.timeZone, `${gateway.timeZone} (budgets)`] as const]),
+    [OWN_ZONE, `${OWN_ZONE} (this device)`],
   ]);
   return (
-    <Radio.Group value={zone} onChange={chooseTimeZone} aria-label="Time zone" px="xs" pb="xs">
-      <Stack gap={6}>
-        {[...zones].toReversed().map(([name, what]) => (
-          <Radio key={name} value={name} size="xs" label={name} description={what} />
-        ))}
-      </Stack>
-    </Radio.Group>
+    <SegmentedControl
+      fullWidth
+      orientation="vertical"
+      size="xs"
+      mx="xs"
+      mb="xs"
+      aria-label="Time zone"
+      data={[...zones].map(([value, label]) => ({ value, label }))}
+      value={zone}
+      onChange={chooseTimeZone}
+    />
   );
 }

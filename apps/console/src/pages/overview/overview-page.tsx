@@ -44,7 +44,7 @@ export default function OverviewPage() {
 
   return (
     <Stack gap="md">
-      <PageHeader title="Overview" about={`Compared with the previous ${length}. Times are in UTC.`}>
+      <PageHeader title="Overview" about={`Compared with the previous ${length}.`}>
         <Group gap="xs">
           <RangePicker of={search} fallback={FALLBACK} change={change} />
           <Select

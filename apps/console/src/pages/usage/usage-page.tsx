@@ -67,7 +67,7 @@ export default function UsagePage() {
 
   return (
     <Stack gap="sm">
-      <PageHeader title="Usage" about="Who used what. Times are in UTC.">
+      <PageHeader title="Usage" about="Who used what.">
         <Group gap="xs">
           <PageLink
             to="/requests"
