@@ -218,6 +218,21 @@ test('usage, its records, channels and changes are shown', async () => {
   expect((await gateway(['usage', '--from', '2020-01-01', '--to', '2020-01-02'])).out).toBe(
     'No usage in this period.\n',
   );
+  const refused = await gateway(['usage', '--group-by', 'day', '--time-zone', 'Mars/Olympus']);
+  expect(refused.error).toContain('Unknown time zone. A name such as Europe/Berlin or UTC.');
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Pacific/Kiritimati', dateStyle: 'short' });
+  const days = [
+    'usage',
+    '--group-by',
+    'day',
+    '--time-zone',
+    'Pacific/Kiritimati',
+    '--key',
+    'key_a',
+    '--json',
+  ];
+  const [before, byDay, after] = [today.format(), JSON.parse((await gateway(days)).out), today.format()];
+  expect([before, after]).toContain(byDay[0].day);
   const records = await gateway(['usage', 'records', '--format', 'csv']);
   expect(records.out).toMatch(/^id,startedAt,.*\r\nreq_1,/);
   expect((await gateway(['channels'], {})).error).toContain('The configuration file cannot be read');

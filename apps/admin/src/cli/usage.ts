@@ -44,11 +44,12 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
 
   usage                  show usage, by default of the last 30 days
       --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z
+      --time-zone ZONE   of dates and days, such as Europe/Berlin (default: UTC)
       --group-by LIST    any of hour, day, keyId, team, model, channel, endpoint, outcome (default: model)
       --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
   usage records          print every record as NDJSON
-      --format csv       as CSV; --from, --to and the filters as above
-  requests list          list finished requests, newest first; --from, --to and the filters as above
+      --format csv       as CSV; --from, --to, --time-zone and the filters as above
+  requests list          list finished requests, newest first; --from, --to, --time-zone and the filters as above
       --id TEXT          part of a request id
       --count NUMBER     how many, at most 200 (default: 50)
   requests show ID       show where a request's time went, its attempts, and how its cost came about

@@ -31,6 +31,7 @@ const options = {
   grace: text,
   from: text,
   to: text,
+  'time-zone': text,
   'group-by': text,
   key: text,
   model: text,

@@ -3,10 +3,21 @@ import { AUDIT_COLUMNS, attentionText, totalMsOf, usageText } from '../texts/tra
 import type { Commands } from './command-row.ts';
 import { list, type Values } from './options.ts';
 
-const FILTERS = ['from', 'to', 'key', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
+const FILTERS = [
+  'from',
+  'to',
+  'time-zone',
+  'key',
+  'team',
+  'model',
+  'channel',
+  'endpoint',
+  'outcome',
+] as const;
 
-const filters = ({ from, to, key, team, model, channel, endpoint, outcome }: Values) => ({
-  ...{ from, to, keyId: key, team, model, channel, endpoint, outcome },
+const filters = ({ from, to, 'time-zone': timeZone, key, ...values }: Values) => ({
+  ...{ from, to, timeZone, keyId: key, team: values.team, model: values.model },
+  ...{ channel: values.channel, endpoint: values.endpoint, outcome: values.outcome },
 });
 
 const COST = ({ costMicroUsd }: Row) => usdText(costMicroUsd);
