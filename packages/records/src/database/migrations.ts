@@ -111,4 +111,9 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
       `create table spent_accounts (name ${sortedText} primary key, micro_usd bigint not null, changed_at bigint not null)`,
     ];
   },
+  // Sums that are there already are by all groups only.
+  () => [
+    `insert into recorder_facts (name, value)
+     select 'rollups since', cast(coalesce(max(start) + 1, 0) as text) from usage_sums where grain = 0`,
+  ],
 ];

@@ -4,11 +4,8 @@ import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { placesOf, type Queries, type SqlValue } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
 import type { PlacedRecord } from './record-rows.ts';
+import { HOURS_PER_DAY, rollupsOf } from './rollups.ts';
 import type { GroupIds } from './usage-groups.ts';
-
-/** Sums are kept by the hour and by the day (UTC): a long time is read by its days. */
-export const GRAINS = { hour: 0, day: 1 } as const;
-export const HOURS_PER_DAY = 24;
 
 const AT_ONCE = 200;
 const KEY = ['grain', 'start', 'group_id'];
@@ -60,19 +57,20 @@ export function createAdditions(): Additions {
       const all = [...additions.values()];
       const idOf = await groupIds.of(
         queries,
-        all.map(({ groups }) => groups),
+        all.flatMap(({ groups }) => rollupsOf(groups).map((rollup) => rollup.groups)),
       );
       const sums: SqlValue[][] = [];
       const latencies: SqlValue[][] = [];
-      for (const addition of all) {
-        const groupId = idOf(addition.groups);
-        const hour = [GRAINS.hour, addition.hour, groupId];
-        const day = [GRAINS.day, Math.floor(addition.hour / HOURS_PER_DAY), groupId];
-        for (const key of [hour, day]) {
-          sums.push([...key, ...MEASURES.map((measure) => addition.sums[measure])]);
-          for (const [bucket, count] of addition.latencies) latencies.push([...key, bucket, count]);
+      for (const addition of all)
+        for (const { grain, groups } of rollupsOf(addition.groups)) {
+          const groupId = idOf(groups);
+          const hour = [grain.hour, addition.hour, groupId];
+          const day = [grain.day, Math.floor(addition.hour / HOURS_PER_DAY), groupId];
+          for (const key of [hour, day]) {
+            sums.push([...key, ...MEASURES.map((measure) => addition.sums[measure])]);
+            for (const [bucket, count] of addition.latencies) latencies.push([...key, bucket, count]);
+          }
         }
-      }
       await addRows(queries, { table: 'usage_sums', key: KEY, counts: measures }, sums);
       await addRows(
         queries,

@@ -1,8 +1,9 @@
 import type { EntryId } from '@gateway/metering/usage/outbox';
+import type { Group } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
-import { GRAINS, HOURS_PER_DAY } from './add-sums.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
+import { type Grain, grainFor, HOURS_PER_DAY } from './rollups.ts';
 import { storable } from './usage-groups.ts';
 
 /** The groups whose records are wanted, by their ids; null: all. */
@@ -16,6 +17,8 @@ interface PageQuery {
   readonly limit: number;
   readonly idPart: string | undefined;
   readonly filter: RecordFilter;
+  /** What the filter tells apart. */
+  readonly needed: ReadonlySet<Group>;
 }
 
 interface FoundPage {
@@ -60,9 +63,11 @@ async function pageOfGroups(
   const fromMs = Math.max(wanted.fromMs, oldest ?? Number.POSITIVE_INFINITY);
   const newestMs = Math.min(wanted.toMs - 1, wanted.before?.ms ?? Number.POSITIVE_INFINITY);
   let lastHour = Math.floor(newestMs / HOUR_MS);
+  const fromHour = Math.floor(Math.max(fromMs, 0) / HOUR_MS);
+  const grain = await grainFor(queries, { needed: wanted.needed, fromHour });
   while (records.length < wanted.limit && newestMs >= fromMs) {
     const limit = wanted.limit - records.length;
-    const hours = await hoursWith(queries, groups, [Math.floor(fromMs / HOUR_MS), lastHour], limit);
+    const hours = await hoursWith(queries, { groups, grain }, [fromHour, lastHour], limit);
     const first = hours.at(-1);
     if (first === undefined) break;
     const within = hours
@@ -77,15 +82,15 @@ async function pageOfGroups(
 /** The newest hours in which these groups have so many records, as the sums say; the days in which they have any are looked for first. */
 async function hoursWith(
   { query }: Queries,
-  groups: string,
+  { groups, grain }: { readonly groups: string; readonly grain: Grain },
   [from, to]: readonly [number, number],
   count: number,
 ): Promise<readonly number[]> {
-  const newest = async (grain: number, first: number, last: number) =>
+  const newest = async (kind: number, first: number, last: number) =>
     Counted.parse(
       await query(
         `select start, sum(requests) as requests from usage_sums
-         where grain = ${grain} and start >= $1 and start <= $2 and ${groups} and requests > 0
+         where grain = ${kind} and start >= $1 and start <= $2 and ${groups} and requests > 0
          group by start order by start desc limit ${count}`,
         [first, last],
       ),
@@ -93,10 +98,10 @@ async function hoursWith(
   const [firstDay, lastDay] = [Math.floor(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
   const hours: number[] = [];
   let found = 0;
-  for (const { start: day } of await newest(GRAINS.day, firstDay, lastDay)) {
+  for (const { start: day } of await newest(grain.day, firstDay, lastDay)) {
     const [first, next] = [day * HOURS_PER_DAY, (day + 1) * HOURS_PER_DAY];
     for (const { start, requests } of await newest(
-      GRAINS.hour,
+      grain.hour,
       Math.max(first, from),
       Math.min(next - 1, to),
     )) {

@@ -12,8 +12,8 @@ import {
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
-import { GRAINS, HOURS_PER_DAY } from './add-sums.ts';
-import { idsOfWanted } from './usage-groups.ts';
+import { grainFor, HOURS_PER_DAY } from './rollups.ts';
+import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
 const Counted = z.object({ bucket: z.string(), count: z.number() });
 /** Hours that one query names. */
@@ -96,12 +96,14 @@ const columnFor = (by: GroupBy): string => (by === 'hour' || by === 'day' ? 's.s
 export async function readSums(queries: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
   const { groupBy } = wanted;
   const ids = await idsOfWanted(queries, wanted);
+  const [fromHour] = hoursOf(wanted);
+  const grains = await grainFor(queries, { needed: neededGroups(wanted), fromHour });
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
   const isByGroup = groupBy.some((by) => by !== 'hour' && by !== 'day');
   const join = isByGroup ? ' join usage_groups g on g.id = s.group_id' : '';
   const names = groupBy.map((by, at) => `${columnFor(by)} as by_${at}`);
   for (const { grain, starts, values, sharesOf } of sectionsOf(wanted)) {
-    const where = `where s.grain = ${GRAINS[grain]} and ${starts}${filter}`;
+    const where = `where s.grain = ${grains[grain]} and ${starts}${filter}`;
     const read = (table: string, columns: readonly string[], by: readonly string[]) => {
       const groups = [...new Set(groupBy.map(columnFor)), ...by];
       const grouped = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;

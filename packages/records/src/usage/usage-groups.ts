@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { GROUPS, type Groups } from '@gateway/metering/usage/sums';
+import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
 import type { UsageQuery } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { placesOf, type Queries } from '../database/database.ts';
@@ -73,7 +73,18 @@ export function createGroupIds(): GroupIds {
 /** PostgreSQL stores no NUL, and no half of a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
-/** The ids of the groups that a query wants; null: all of them. */
+/** The groups that a query tells apart. */
+export const neededGroups = ({
+  groupBy = [],
+  only,
+  whose,
+}: Pick<UsageQuery, 'only' | 'whose'> & Partial<Pick<UsageQuery, 'groupBy'>>): ReadonlySet<Group> =>
+  new Set([
+    ...GROUPS.filter((name) => groupBy.includes(name) || only[name] !== undefined),
+    ...(whose === undefined ? [] : (['keyId', 'team'] as const)),
+  ]);
+
+/** The ids of the groups that a query wants, and of the rollups of them; null: all of them. */
 export async function idsOfWanted(
   { query }: Queries,
   { only, whose }: Pick<UsageQuery, 'only' | 'whose'>,

@@ -1,5 +1,7 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
+import { GROUPS, type Group, groupsOf } from '@gateway/metering/usage/sums';
+import { isWanted, type UsageQuery } from '@gateway/metering/usage/usage-rows';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../recorder/recorder.ts';
 import { append, sampleRecord } from '../testing/sample-records.ts';
@@ -104,6 +106,64 @@ onBothDatabases((used) => {
       expect(row?.sums).toMatchObject({ requests: 3, costMicroUsd: 15 });
       await record();
     }
+  });
+
+  test('sums are those of the records whatever they are grouped and filtered by, also of before there were rollups', async () => {
+    const places = ['', 'a', 'b'];
+    const records = Array.from({ length: 40 }, (_, n) =>
+      sampleRecord(`req_${n}`, {
+        ...{ keyId: `key_${n % 4}`, team: places[n % 3] || null, model: `model-${n % 5}` },
+        ...{ channel: places[(n >> 1) % 3] || null, endpoint: n % 2 === 0 ? 'chat' : 'images' },
+        ...{ outcome: n % 7 === 0 ? 'failed' : 'ok', costMicroUsd: n, durationMs: n * 10 },
+      }),
+    );
+    for (const [n, one] of records.entries())
+      await append(used.redis, one, Date.now() - (n % 3) * 20 * HOUR_MS);
+    await record();
+    const range = { fromMs: Date.now() - 4 * DAY_MS, toMs: Date.now() + HOUR_MS };
+    const subsets = Array.from({ length: 2 ** GROUPS.length }, (_, bits) =>
+      GROUPS.filter((_group, at) => (bits >> at) % 2 === 1),
+    );
+    const keyOf = (names: readonly Group[], of: Partial<Record<Group, string | null>>) =>
+      names.map((name) => of[name] ?? '').join('/');
+    const check = async (groupBy: readonly Group[], query: Pick<UsageQuery, 'only' | 'whose'>) => {
+      const wanted = records.filter((one) => isWanted(groupsOf(one), query));
+      const expected = Map.groupBy(wanted, (one) => keyOf(groupBy, one));
+      const rows = await store().sums({ ...range, groupBy, ...query });
+      const found = rows.map(({ group, sums, latencies }) => [
+        ...[keyOf(groupBy, group), sums.requests, sums.failed, sums.costMicroUsd],
+        latencies.totalMs.quantile(1) !== null,
+      ]);
+      const sum = (of: readonly UsageRecord[]) =>
+        of.reduce((all, { costMicroUsd }) => all + (costMicroUsd ?? 0), 0);
+      const right = [...expected].map(([key, of]) => {
+        const failed = of.filter(({ outcome }) => outcome === 'failed').length;
+        return [key, of.length, failed, sum(of), failed < of.length];
+      });
+      const sorted = (list: unknown[]) => list.map((one) => JSON.stringify(one)).toSorted();
+      expect(sorted(found), `${groupBy} ${JSON.stringify(query.only)}`).toEqual(sorted(right));
+    };
+    for (const groupBy of subsets) await check(groupBy, { only: {} });
+    for (const filter of subsets.filter(({ length }) => length === 1 || length === 3)) {
+      const groups = groupsOf(records[7] ?? sampleRecord(''));
+      await check(['model'], { only: Object.fromEntries(filter.map((name) => [name, groups[name]])) });
+    }
+    const whose = ({ team }: { readonly team: string }) => team === 'a';
+    for (const groupBy of [[], ['keyId'], ['channel']] as const) await check(groupBy, { only: {}, whose });
+    const quiet = { keyId: 'key_3', outcome: 'failed' };
+    const ids = records.filter((one) => isWanted(groupsOf(one), { only: quiet })).map(({ id }) => id);
+    expect(new Set(await idsOf({ only: quiet }))).toEqual(new Set(ids));
+
+    // As a gateway left it that had none.
+    await used.database.write(async ({ query }) => {
+      await query('delete from usage_sums where grain > 1');
+      await query('delete from usage_latencies where grain > 1');
+      await query("update recorder_facts set value = $1 where name = 'rollups since'", [
+        `${Math.ceil(Date.now() / HOUR_MS)}`,
+      ]);
+    });
+    for (const groupBy of [[], ['model'], ['keyId', 'team']] as const) await check(groupBy, { only: {} });
+    expect(new Set(await idsOf({ only: quiet }))).toEqual(new Set(ids));
   });
 
   test('by days of any time zone each request counts on its day there, recorded or not', async () => {

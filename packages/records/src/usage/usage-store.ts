@@ -24,7 +24,7 @@ import { readCursors, type StreamCursors } from '../recorder/stream-cursors.ts';
 import { findRecords, pageOfRecords, recordsAfter } from './read-records.ts';
 import { readSums } from './read-sums.ts';
 import type { PlacedRecord } from './record-rows.ts';
-import { idsOfWanted } from './usage-groups.ts';
+import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
 export interface NewestQuery extends Pick<UsageQuery, 'only' | 'whose'> {
   /** Of the requests' ends. */
@@ -120,7 +120,8 @@ export function createUsageStore({
       const before = positionOf(after);
       const { found, tails } = await read(async (queries) => {
         const filter = await idsOfWanted(queries, { only, ...(whose && { whose }) });
-        return pageOfRecords(queries, { fromMs, toMs, before, limit, idPart, filter });
+        const needed = neededGroups({ only, ...(whose && { whose }) });
+        return pageOfRecords(queries, { fromMs, toMs, before, limit, idPart, filter, needed });
       });
       const isInPage = ({ id, record }: PlacedRecord): boolean =>
         id.ms >= fromMs &&
