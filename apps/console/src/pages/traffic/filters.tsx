@@ -70,7 +70,7 @@ interface ValueFilterProps {
 const COMMON = { flex: '1 1 120px', miw: 120, size: 'xs', searchable: true, clearable: true } as const;
 
 function ValueFilter({ group, value, onChange }: ValueFilterProps & { group: Exclude<Group, 'keyId'> }) {
-  const { data } = useQuery(valuesQuery());
+  const { data } = useQuery(valuesQuery(group));
   const values = new Set(data?.rows.map((row) => row[group] ?? ''));
   if (value !== undefined) values.add(value);
   return (

@@ -82,10 +82,5 @@ export const usageQuery = ({
   });
 };
 
-/** The values that requests of the last 30 days had. */
-export const valuesQuery = () =>
-  usageQuery({
-    range: {},
-    fallback: '30d',
-    groupBy: ['model', 'team', 'channel', 'endpoint', 'outcome'],
-  });
+/** The values of a group that requests of the last 30 days had. */
+export const valuesQuery = (group: Group) => usageQuery({ range: {}, fallback: '30d', groupBy: [group] });
