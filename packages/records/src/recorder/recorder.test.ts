@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { append, at, sampleRecord } from '../testing/sample-records.ts';
 import { onBothDatabases, type UsedDatabase } from '../testing/use-database.ts';
-import { ALL_DAYS, ALL_HOURS } from '../usage/rollups.ts';
+import { grainsOf } from '../usage/rollups.ts';
 import { createUsageStore } from '../usage/usage-store.ts';
 import { createRecorder, type RecorderEvent } from './recorder.ts';
 import { deleteOld } from './retention.ts';
@@ -14,7 +14,7 @@ import { deleteOld } from './retention.ts';
 const NEVER_MS = 1_000_000_000;
 const HOUR_MS = 3_600_000;
 /** A request is added to as many: of its hour and its day in each rollup. */
-const SUMS_OF_ONE = ALL_HOURS.length + ALL_DAYS.length;
+const SUMS_OF_ONE = grainsOf('hour').length + grainsOf('day').length;
 
 const Counted = z.array(z.object({ count: z.coerce.number() }));
 

@@ -3,7 +3,7 @@ import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { trimAudit } from '../access/audit-rows.ts';
 import type { Database } from '../database/database.ts';
-import { ALL_DAYS, ALL_HOURS, HOURS_PER_DAY } from '../usage/rollups.ts';
+import { grainsOf, HOURS_PER_DAY } from '../usage/rollups.ts';
 import type { Lease } from './lease.ts';
 import { dropPartitions } from './partitions.ts';
 
@@ -48,17 +48,21 @@ export async function deleteOld({
       'ended_at < $1',
       recordsBeforeMs,
     ],
-    ['usage_sums', `grain in (${ALL_HOURS.join(', ')}) and start < $1`, hourNumber(sumsBeforeMs)],
+    ['usage_sums', `grain in (${grainsOf('hour').join(', ')}) and start < $1`, hourNumber(sumsBeforeMs)],
     [
       'usage_sums',
-      `grain in (${ALL_DAYS.join(', ')}) and start < $1`,
+      `grain in (${grainsOf('day').join(', ')}) and start < $1`,
       Math.floor(hourNumber(sumsBeforeMs) / HOURS_PER_DAY),
     ],
     // As long as the records: they take more room than the sums.
-    ['usage_latencies', `grain in (${ALL_HOURS.join(', ')}) and start < $1`, hourNumber(recordsBeforeMs)],
     [
       'usage_latencies',
-      `grain in (${ALL_DAYS.join(', ')}) and start < $1`,
+      `grain in (${grainsOf('hour').join(', ')}) and start < $1`,
+      hourNumber(recordsBeforeMs),
+    ],
+    [
+      'usage_latencies',
+      `grain in (${grainsOf('day').join(', ')}) and start < $1`,
       Math.floor(hourNumber(recordsBeforeMs) / HOURS_PER_DAY),
     ],
     ['refusal_counts', 'ended_at < $1', nowMs - REFUSALS_DAYS * DAY_MS],

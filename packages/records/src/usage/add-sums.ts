@@ -62,11 +62,10 @@ export function createAdditions(): Additions {
       const sums: SqlValue[][] = [];
       const latencies: SqlValue[][] = [];
       for (const addition of all)
-        for (const { grain, groups } of rollupsOf(addition.groups)) {
-          const groupId = idOf(groups);
-          const hour = [grain.hour, addition.hour, groupId];
-          const day = [grain.day, Math.floor(addition.hour / HOURS_PER_DAY), groupId];
-          for (const key of [hour, day]) {
+        for (const { grains, groups } of rollupsOf(addition.groups)) {
+          const starts = { hour: addition.hour, day: Math.floor(addition.hour / HOURS_PER_DAY) };
+          for (const { grain, unit } of grains) {
+            const key = [grain, starts[unit], idOf(groups)];
             sums.push([...key, ...MEASURES.map((measure) => addition.sums[measure])]);
             for (const [bucket, count] of addition.latencies) latencies.push([...key, bucket, count]);
           }

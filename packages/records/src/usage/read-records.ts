@@ -3,7 +3,7 @@ import type { Group } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
-import { type Grain, grainFor, HOURS_PER_DAY } from './rollups.ts';
+import { grainsFor, HOURS_PER_DAY, type Unit } from './rollups.ts';
 import { storable } from './usage-groups.ts';
 
 /** The groups whose records are wanted, by their ids; null: all. */
@@ -64,10 +64,10 @@ async function pageOfGroups(
   const newestMs = Math.min(wanted.toMs - 1, wanted.before?.ms ?? Number.POSITIVE_INFINITY);
   let lastHour = Math.floor(newestMs / HOUR_MS);
   const fromHour = Math.floor(Math.max(fromMs, 0) / HOUR_MS);
-  const grain = await grainFor(queries, { needed: wanted.needed, fromHour });
+  const grains = await grainsFor(queries, { needed: wanted.needed, fromHour });
   while (records.length < wanted.limit && newestMs >= fromMs) {
     const limit = wanted.limit - records.length;
-    const hours = await hoursWith(queries, { groups, grain }, [fromHour, lastHour], limit);
+    const hours = await hoursWith(queries, { groups, grains }, [fromHour, lastHour], limit);
     const first = hours.at(-1);
     if (first === undefined) break;
     const within = hours
@@ -82,7 +82,7 @@ async function pageOfGroups(
 /** The newest hours in which these groups have so many records, as the sums say; the days in which they have any are looked for first. */
 async function hoursWith(
   { query }: Queries,
-  { groups, grain }: { readonly groups: string; readonly grain: Grain },
+  { groups, grains }: { readonly groups: string; readonly grains: Readonly<Record<Unit, number>> },
   [from, to]: readonly [number, number],
   count: number,
 ): Promise<readonly number[]> {
@@ -98,10 +98,10 @@ async function hoursWith(
   const [firstDay, lastDay] = [Math.floor(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
   const hours: number[] = [];
   let found = 0;
-  for (const { start: day } of await newest(grain.day, firstDay, lastDay)) {
+  for (const { start: day } of await newest(grains.day, firstDay, lastDay)) {
     const [first, next] = [day * HOURS_PER_DAY, (day + 1) * HOURS_PER_DAY];
     for (const { start, requests } of await newest(
-      grain.hour,
+      grains.hour,
       Math.max(first, from),
       Math.min(next - 1, to),
     )) {

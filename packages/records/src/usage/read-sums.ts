@@ -12,10 +12,11 @@ import {
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
-import { grainFor, HOURS_PER_DAY } from './rollups.ts';
+import { grainsFor, HOURS_PER_DAY } from './rollups.ts';
 import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
-const Counted = z.object({ bucket: z.string(), count: z.number() });
+/** Such as `f13:5 t17:5`; null where no request of a total was measured. */
+const Packed = z.object({ buckets: z.string().nullable() });
 /** Hours that one query names. */
 const HOURS_AT_ONCE = 500;
 
@@ -92,23 +93,30 @@ function sectionsOf(query: UsageQuery): Section[] {
 /** What a section's rows are grouped by, in SQL. */
 const columnFor = (by: GroupBy): string => (by === 'hour' || by === 'day' ? 's.start' : `g.${columnOf(by)}`);
 
+const groupedBy = (columns: readonly string[]): string =>
+  columns.length === 0 ? '' : ` group by ${columns.join(', ')}`;
+
 /** Adds what the database has to the rows of a query. */
 export async function readSums(queries: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
   const { groupBy } = wanted;
   const ids = await idsOfWanted(queries, wanted);
   const [fromHour] = hoursOf(wanted);
-  const grains = await grainFor(queries, { needed: neededGroups(wanted), fromHour });
+  const grains = await grainsFor(queries, { needed: neededGroups(wanted), fromHour });
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
   const isByGroup = groupBy.some((by) => by !== 'hour' && by !== 'day');
   const join = isByGroup ? ' join usage_groups g on g.id = s.group_id' : '';
   const names = groupBy.map((by, at) => `${columnFor(by)} as by_${at}`);
   for (const { grain, starts, values, sharesOf } of sectionsOf(wanted)) {
     const where = `where s.grain = ${grains[grain]} and ${starts}${filter}`;
-    const read = (table: string, columns: readonly string[], by: readonly string[]) => {
-      const groups = [...new Set(groupBy.map(columnFor)), ...by];
-      const grouped = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
+    const selectOf = (table: string, columns: readonly string[], by: readonly string[]) =>
+      `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${groupedBy([...new Set(groupBy.map(columnFor)), ...by])}`;
+    /** One row for all buckets of a group: as rows of their own they would be some hundred thousand. */
+    const latencies = () => {
+      const counts = selectOf('usage_latencies', ['s.bucket', 'sum(s.count) as count'], ['s.bucket']);
+      const by = groupBy.map((_, at) => `by_${at}`);
+      const packed = "string_agg(bucket || ':' || cast(count as text), ' ') as buckets";
       return queries.query(
-        `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${grouped}`,
+        `select ${[...by, packed].join(', ')} from (${counts}) as counted${groupedBy(by)}`,
         values,
       );
     };
@@ -127,15 +135,21 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
       return sharesOf(Number(row[`by_${dayAt}`])).map(({ day, factor }) => ({ target: rowOn(day), factor }));
     };
     const sums = MEASURES.map((name) => `sum(s.${columnOf(name)}) as ${columnOf(name)}`);
-    for (const row of await read('usage_sums', ['count(*) as rows_added', ...sums], [])) {
+    for (const row of await queries.query(
+      selectOf('usage_sums', ['count(*) as rows_added', ...sums], []),
+      values,
+    )) {
       // A sum without groups has a row where there is nothing to add up.
       if (Number(row.rows_added) === 0) continue;
       for (const { target, factor } of targetsOf(row))
         for (const name of MEASURES) target.sums[name] += factor * Number(row[columnOf(name)]);
     }
-    for (const row of await read('usage_latencies', ['s.bucket', 'sum(s.count) as count'], ['s.bucket'])) {
-      const { bucket, count } = Counted.parse(row);
-      for (const { target, factor } of targetsOf(row)) addLatency(target, bucket, factor * count);
+    for (const row of await latencies()) {
+      const targets = targetsOf(row);
+      for (const counted of Packed.parse(row).buckets?.split(' ') ?? []) {
+        const [bucket = '', count] = counted.split(':');
+        for (const { target, factor } of targets) addLatency(target, bucket, factor * Number(count));
+      }
     }
   }
 }

@@ -2,41 +2,51 @@ import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries } from '../database/database.ts';
 
+interface Rollup {
+  readonly by: readonly Group[];
+  /** Hours have many more rows than days: only of what is looked at by the hour. */
+  readonly units: readonly Unit[];
+}
+export type Unit = 'hour' | 'day';
+
+const BOTH: readonly Unit[] = ['hour', 'day'];
+
 /**
  * By what sums are kept: by all groups, and by those that most pages ask for, which have far fewer rows. A rollup's place in this list
  * is stored: new ones are appended.
  */
-const ROLLUPS: readonly (readonly Group[])[] = [
-  GROUPS,
-  [],
-  ['model', 'channel', 'endpoint', 'outcome'],
-  ['team', 'model'],
-  ['keyId', 'team', 'outcome'],
-  ['keyId', 'team', 'model'],
+const ROLLUPS: readonly Rollup[] = [
+  { by: GROUPS, units: BOTH },
+  { by: [], units: BOTH },
+  { by: ['model', 'channel', 'endpoint', 'outcome'], units: BOTH },
+  { by: ['team', 'model'], units: ['day'] },
+  { by: ['keyId', 'team', 'outcome'], units: BOTH },
+  { by: ['keyId', 'team', 'model'], units: ['day'] },
 ];
 /** Those with the fewest rows first. */
 const BY_SIZE = [1, 2, 3, 4, 5, 0] as const;
 
 export const HOURS_PER_DAY = 24;
 
-/** Sums of an hour, or of a day (UTC), by some groups. Both begin at a number since 1970. */
-export interface Grain {
-  /** As the column `grain` has it. */
-  readonly hour: number;
-  readonly day: number;
-}
-const grainOf = (rollup: number): Grain => ({ hour: 2 * rollup, day: 2 * rollup + 1 });
+/** Sums of hours, or of days (UTC), by some groups, as the column `grain` has it. */
+const grainOf = (rollup: number, unit: Unit): number => 2 * rollup + (unit === 'day' ? 1 : 0);
 
-export const ALL_HOURS = ROLLUPS.map((_, at) => grainOf(at).hour);
-export const ALL_DAYS = ROLLUPS.map((_, at) => grainOf(at).day);
+/** All grains of hours, or of days. */
+export const grainsOf = (unit: Unit): readonly number[] =>
+  ROLLUPS.flatMap(({ units }, at) => (units.includes(unit) ? [grainOf(at, unit)] : []));
 
-/** Each rollup's grain, and the groups that usage of these groups counts in there: what it is not kept by is empty. */
-export const rollupsOf = (groups: Groups): readonly { readonly grain: Grain; readonly groups: Groups }[] =>
-  ROLLUPS.map((kept, at) => ({
-    grain: grainOf(at),
+/** What usage of some groups is added to: grains, and its groups there. What a rollup is not kept by is empty. */
+export const rollupsOf = (
+  groups: Groups,
+): readonly {
+  readonly groups: Groups;
+  readonly grains: readonly { readonly unit: Unit; readonly grain: number }[];
+}[] =>
+  ROLLUPS.map(({ by, units }, at) => ({
+    grains: units.map((unit) => ({ unit, grain: grainOf(at, unit) })),
     groups: {
       ...{ keyId: '', team: '', model: '', channel: '', endpoint: '', outcome: '' },
-      ...Object.fromEntries(kept.map((name) => [name, groups[name]])),
+      ...Object.fromEntries(by.map((name) => [name, groups[name]])),
     },
   }));
 
@@ -44,13 +54,18 @@ export const rollupsOf = (groups: Groups): readonly { readonly grain: Grain; rea
 export const ROLLUPS_SINCE = 'rollups since';
 const Since = z.array(z.object({ value: z.coerce.number() }));
 
-/** The grain with the fewest rows that tells these groups apart, from an hour on. */
-export async function grainFor(
+/** The grains with the fewest rows that tell these groups apart, from an hour on. */
+export async function grainsFor(
   { query }: Queries,
   { needed, fromHour }: { readonly needed: ReadonlySet<Group>; readonly fromHour: number },
-): Promise<Grain> {
+): Promise<Readonly<Record<Unit, number>>> {
   const rows = await query('select value from recorder_facts where name = $1', [ROLLUPS_SINCE]);
   const sinceHour = Since.parse(rows).at(0)?.value ?? 0;
-  const fits = (rollup: number) => [...needed].every((name) => ROLLUPS[rollup]?.includes(name));
-  return grainOf(fromHour < sinceHour ? 0 : (BY_SIZE.find(fits) ?? 0));
+  const fits = (rollup: number, unit: Unit): boolean => {
+    const { by, units } = ROLLUPS[rollup] ?? { by: [], units: [] };
+    return units.includes(unit) && [...needed].every((name) => by.includes(name));
+  };
+  const best = (unit: Unit): number =>
+    grainOf(fromHour < sinceHour ? 0 : (BY_SIZE.find((rollup) => fits(rollup, unit)) ?? 0), unit);
+  return { hour: best('hour'), day: best('day') };
 }
