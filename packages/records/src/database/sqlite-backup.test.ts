@@ -23,9 +23,11 @@ async function dataFolder() {
 const write = (database: Database, name: string) =>
   database.write(({ query }) => query("insert into recorder_facts (name, value) values ($1, '')", [name]));
 const names = async (database: Database) =>
-  Facts.parse(await database.read(({ query }) => query('select name from recorder_facts order by name'))).map(
-    ({ name }) => name,
-  );
+  Facts.parse(
+    await database.read(({ query }) =>
+      query("select name from recorder_facts where value = '' order by name"),
+    ),
+  ).map(({ name }) => name);
 
 test('a backup of a database in use holds what was written before it, and is restored when nobody uses it', async () => {
   const { settings, data, file, open } = await dataFolder();
