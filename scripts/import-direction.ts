@@ -19,6 +19,9 @@ interface Manifest {
 const ASSETS = 'packages/assets';
 const REDIS = 'packages/redis';
 
+/** How stored conversations lie in Redis, and how they go to the database and back: what the text service and the recorder share. */
+const CONVERSATIONS = 'packages/conversations';
+
 const MIDDLE = [
   'packages/service-kit',
   'packages/upstream',
@@ -40,6 +43,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   'packages/metering': [REDIS, 'packages/contracts'],
   [ASSETS]: ['packages/contracts'],
   [REDIS]: ['packages/contracts'],
+  [CONVERSATIONS]: [REDIS],
   'packages/jobs': [ASSETS, REDIS, 'packages/contracts'],
   'packages/forms': ['packages/contracts'],
   [MODEL_SERVICE]: [
@@ -51,7 +55,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     REDIS,
     'packages/contracts',
   ],
-  [RECORDS]: ['packages/metering', 'packages/contracts'],
+  [RECORDS]: ['packages/metering', CONVERSATIONS, 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': [
     'packages/service-kit',
@@ -71,7 +75,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
+const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, CONVERSATIONS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';

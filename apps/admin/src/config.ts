@@ -21,6 +21,8 @@ export const AdminConfig = ProcessSettings.extend({
   DATABASE_URL: setting.databaseUrl().optional(),
   USAGE_RECORDS_DAYS: setting.keepRecordsDays(),
   USAGE_SUMS_DAYS: setting.keepSumsDays(),
+  /** A stored conversation that was not used for so long moves from Redis to the database; 0: none does. */
+  CONVERSATIONS_MOVE_AFTER_SECONDS: setting.integer(6 * 3600),
   /** The bearer token of this service. It lets its owner make keys. */
   GATEWAY_ADMIN_TOKEN: z
     .string()

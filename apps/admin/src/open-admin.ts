@@ -18,6 +18,7 @@ import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
+import { createConversationMetrics } from './operations/conversation-metrics.ts';
 import { createQueueMetrics } from './operations/queue-metrics.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
@@ -46,6 +47,10 @@ export async function openAdmin({
   const oidc = oidcSettings(config);
   const redis = life.own(createRedis(config.REDIS_URL, 'request'), (owned) => owned.disconnect());
   await connectRedis(redis, { logger, readiness, metrics });
+  // Its commands wait: what is asked for comes from here.
+  const asks = life.own(createRedis(config.REDIS_URL, 'worker'), (owned) => owned.disconnect());
+  // Who watches the other connection reports that Redis is away.
+  asks.on('error', () => undefined);
   const onBroken = reportOnce((broken) => {
     logger.warn(broken, 'skipping a stored record that cannot be read');
     metrics.brokenRecord(broken.kind);
@@ -62,6 +67,7 @@ export async function openAdmin({
   const records = life.own(
     await openRecords({
       redis,
+      asks,
       settings: config,
       now,
       ...(bootstrapKey !== undefined && {
@@ -75,6 +81,11 @@ export async function openAdmin({
   const onQueueError = (error: unknown) => logger.warn({ err: error }, 'the queues');
   const jobs = createJobList(redis, onQueueError);
   createQueueMetrics(metrics, { jobs, now, onError: onQueueError });
+  createConversationMetrics(metrics, {
+    conversations: records.conversations,
+    now,
+    onError: (error) => logger.warn({ err: error }, 'stored conversations cannot be counted'),
+  });
   const checkToken = createTokenCheck(config.GATEWAY_ADMIN_TOKEN);
   const { basePath, hostName } = consoleAddress(config.CONSOLE_URL);
   const cookies = createSessionCookies(config.GATEWAY_SECRET, basePath);

@@ -40,6 +40,7 @@ const routes = adminRoutes({
     usage: { sums: never, newest: never, find: never, all: never, trouble: () => null },
     access,
     readAudit: never,
+    conversations: { moved: { movedOut: 0, broughtBack: 0, expired: 0 }, count: never },
   },
   jobs: createJobList(redis, () => undefined),
   stopping: new AbortController().signal,

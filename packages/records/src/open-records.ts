@@ -5,6 +5,8 @@ import { createProjection } from '@gateway/metering/keys/records/projection';
 import type { Redis } from 'ioredis';
 import { createAccessStore } from './access/access-store.ts';
 import { createAuditReader, type ReadAudit } from './access/read-audit.ts';
+import type { MovedCounts } from './conversations/conversation-mover.ts';
+import { type ConversationCounts, countConversations } from './conversations/count-conversations.ts';
 import { databaseAway } from './database/await-database.ts';
 import { type DatabaseSettings, openDatabase } from './database/open-database.ts';
 import { createRecorder, type Recorder, type RecorderEvent } from './recorder/recorder.ts';
@@ -12,10 +14,13 @@ import { createUsageStore, type UsageStore } from './usage/usage-store.ts';
 
 interface OpenRecordsOptions {
   readonly redis: Redis;
+  /** Another connection, which blocks. */
+  readonly asks: Redis;
   readonly settings: DatabaseSettings & {
     readonly USAGE_RECORDS_DAYS: number;
     readonly USAGE_SUMS_DAYS: number;
     readonly GATEWAY_TIME_ZONE: string;
+    readonly CONVERSATIONS_MOVE_AFTER_SECONDS: number;
   };
   readonly now: () => number;
   /** Makes what must be among the keys before any is looked up. It may be called again. */
@@ -27,12 +32,21 @@ interface OpenRecordsOptions {
 /** Usage in the database, and the recorder that brings it there. */
 export type Usage = UsageStore & Pick<Recorder, 'trouble'>;
 
+/** Stored responses, conversations and messages of threads. */
+export interface StoredConversations {
+  /** Trees that were moved since the start of this process. */
+  readonly moved: MovedCounts;
+  /** How many there are, and where. @throws what Redis or the database throws */
+  count(): Promise<ConversationCounts>;
+}
+
 /** What lasts. */
 export interface Records {
   readonly usage: Usage;
   /** Keys and teams. */
   readonly access: AccessRecords;
   readonly readAudit: ReadAudit;
+  readonly conversations: StoredConversations;
 }
 
 /** How long a start, and a call, waits for keys that are still read over. */
@@ -45,6 +59,7 @@ const OPENING_MS = 5000;
  */
 export async function openRecords({
   redis,
+  asks,
   settings,
   now,
   prepareAccess,
@@ -60,6 +75,7 @@ export async function openRecords({
     now,
     keepRecordsDays: settings.USAGE_RECORDS_DAYS,
     keepSumsDays: settings.USAGE_SUMS_DAYS,
+    conversations: { asks, moveAfterMs: settings.CONVERSATIONS_MOVE_AFTER_SECONDS * 1000 },
     // It opens the access before it prepares it.
     prepareAccess: prepareAccess && (() => prepareAccess(access)),
     onBroken,
@@ -92,6 +108,10 @@ export async function openRecords({
     usage: { ...createUsageStore({ database, redis, now, onBroken }), trouble: recorder.trouble },
     access,
     readAudit: createAuditReader({ database, redis, onBroken }),
+    conversations: {
+      moved: recorder.movedCounts,
+      count: () => countConversations({ redis, database }),
+    },
     [Symbol.asyncDispose]: close,
   };
 }

@@ -37,6 +37,8 @@ const TARGET_OF_WORKER = 0.8;
 const SETTLED_ID_DAYS = 8;
 const OUTBOX_SECONDS = 3600;
 const JOB_SECONDS = 3600;
+/** So long stored responses are in Redis after their last use, by default. */
+const HOT_SECONDS = 6 * 3600;
 /** What becomes of a job, and of its result. */
 const ENDED_JOB_DAYS = 2;
 const RESULT_DAYS = 1;
@@ -71,11 +73,13 @@ export function capacityOf(load: Load): Capacity {
   const workers = Math.ceil((jobs * load['job-seconds']) / (WORKER_CONCURRENCY * TARGET_OF_WORKER));
 
   const days = DAY_SECONDS * average;
+  const stored = storedRps * days * load['stored-days'];
   const redisBytes =
     inFlight * COSTS.reservation.value +
     rps * days * SETTLED_ID_DAYS * COSTS.settledId.value +
     rps * OUTBOX_SECONDS * COSTS.outboxRecord.value +
-    storedRps * days * load['stored-days'] * COSTS.storedResponse.value +
+    storedRps * HOT_SECONDS * COSTS.storedResponse.value +
+    stored * COSTS.movedResponse.value +
     jobs * JOB_SECONDS * COSTS.job.value +
     jobs * days * ENDED_JOB_DAYS * COSTS.endedJob.value +
     keys * COSTS.key.value;
@@ -84,7 +88,7 @@ export function capacityOf(load: Load): Capacity {
 
   const recordsPerDay = (rps + jobs) * days;
   const records = recordsPerDay * load['record-days'];
-  const databaseBytes = records * COSTS.databaseRecord.value;
+  const databaseBytes = records * COSTS.databaseRecord.value + stored * COSTS.databaseResponse.value;
 
   const replyBytes =
     events * COSTS.event.value + rps * (1 - load.streams / 100) * load.events * COSTS.token.value;

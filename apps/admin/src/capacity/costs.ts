@@ -14,6 +14,7 @@ export const SOURCES = {
   D: 'The same machine, 2026-11-22: [the decision](decisions/2026-11-22-conversations-are-kept-by-reference.md)',
   E: 'What the gateway reckons with: [overload](operations.md#overload)',
   F: 'Counted in an event of the Responses protocol, as OpenAI sends it',
+  G: 'A trial of such rows in SQLite, 2026-11-25',
 } as const;
 
 /** Every figure of the capacity model. */
@@ -39,7 +40,13 @@ export const COSTS = {
   reservation: { value: 1409, unit: 'bytes', of: 'Redis: a request in flight', source: 'C' },
   settledId: { value: 92, unit: 'bytes', of: 'Redis: the id of a settled request, for 8 days', source: 'C' },
   outboxRecord: { value: 749, unit: 'bytes', of: 'Redis: its record, for an hour', source: 'C' },
-  storedResponse: { value: 3350, unit: 'bytes', of: 'Redis: a small stored response', source: 'C' },
+  storedResponse: {
+    value: 3350,
+    unit: 'bytes',
+    of: 'Redis: a small stored response, for six hours after its last use',
+    source: 'C',
+  },
+  movedResponse: { value: 120, unit: 'bytes', of: 'Redis: the same after that', source: 'C' },
   job: { value: 4000, unit: 'bytes', of: 'Redis: a job, for an hour', source: 'C' },
   endedJob: {
     value: 500,
@@ -49,6 +56,12 @@ export const COSTS = {
   },
   key: { value: 1600, unit: 'bytes', of: 'Redis: a key with its first entry in the audit log', source: 'C' },
   databaseRecord: { value: 308, unit: 'bytes', of: 'PostgreSQL: a record with its indexes', source: 'C' },
+  databaseResponse: {
+    value: 2400,
+    unit: 'bytes',
+    of: 'database: a small stored response',
+    source: 'G',
+  },
   event: { value: 258, unit: 'bytes', of: 'network: an event of a stream', source: 'F' },
   token: {
     value: 5,

@@ -182,7 +182,8 @@ export function givenIds(
   const stored: StoredIds = {
     hasResponse: async (id) =>
       (await conversations.read({ owner, kind: 'response', id }, { retentionMs: null })) !== null,
-    hasItem: async (id) => (await conversations.items(owner, [id], 0))?.[0] !== null,
+    // New answers do not wait for the database.
+    hasItem: async (id) => (await conversations.items(owner, [id], 0, { onlyHere: true }))?.[0] !== null,
   };
   return new GivenIds({ sent, heldBy: stored });
 }

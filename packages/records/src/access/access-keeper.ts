@@ -17,6 +17,8 @@ interface AccessKeeperOptions {
   readonly now: () => number;
   readonly prepareAccess?: (() => Promise<void>) | undefined;
   readonly report: (event: RecorderEvent) => void;
+  /** Called before Redis gets all of its keys. */
+  readonly beforeFill?: () => Promise<void>;
   readonly stopping: AbortSignal;
 }
 
@@ -60,6 +62,7 @@ export function createAccessKeeper(options: AccessKeeperOptions): AccessKeeper {
       : database.read(wereMoved);
 
   const fill = async (): Promise<void> => {
+    await options.beforeFill?.();
     const keys = await fillRedis({ database, databaseId: await databaseId(), projection, stopping });
     report({ what: 'filled Redis', detail: `${keys} keys` });
   };

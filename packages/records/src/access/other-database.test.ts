@@ -17,7 +17,14 @@ onBothDatabases((used) => {
   const start = async (settings: DatabaseSettings = used.settings) => {
     const records = await openRecords({
       redis: used.redis,
-      settings: { ...settings, USAGE_RECORDS_DAYS: 90, USAGE_SUMS_DAYS: 400, GATEWAY_TIME_ZONE: 'UTC' },
+      asks: used.redis.duplicate(),
+      settings: {
+        ...settings,
+        USAGE_RECORDS_DAYS: 90,
+        USAGE_SUMS_DAYS: 400,
+        GATEWAY_TIME_ZONE: 'UTC',
+        CONVERSATIONS_MOVE_AFTER_SECONDS: 0,
+      },
       now,
       onBroken: () => undefined,
       report: () => undefined,

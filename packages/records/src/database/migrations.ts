@@ -116,4 +116,59 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     `insert into recorder_facts (name, value)
      select 'rollups since', cast(coalesce(max(start) + 1, 0) as text) from usage_sums where grain = 0`,
   ],
+  () => [
+    // Stored conversations that were not used for some hours. A tree is a record and all that continue it; `phase`: 0 on its way from
+    // Redis, 1 here, 2 on its way back. `used_at`: when it was last used.
+    `create table stored_trees (
+      owner text not null,
+      root text not null,
+      phase smallint not null,
+      move text not null,
+      used_at bigint not null,
+      expires_at bigint,
+      has_hole smallint not null,
+      primary key (owner, root)
+    )`,
+    'create index stored_trees_expiry on stored_trees (expires_at)',
+    'create index stored_trees_moving on stored_trees (phase) where phase <> 1',
+    `create table stored_records (
+      owner text not null,
+      record_key text not null,
+      root text not null,
+      head text not null,
+      size bigint not null,
+      content text not null,
+      origin text,
+      origin_until bigint,
+      primary key (owner, record_key)
+    )`,
+    'create index stored_records_root on stored_records (owner, root)',
+    'create index stored_records_head on stored_records (owner, head)',
+    // Items, each after the one before it. `refs`: how many nodes and records here lead to it.
+    `create table stored_nodes (
+      owner text not null,
+      node text not null,
+      parent text not null,
+      item_id text not null,
+      part text not null,
+      refs bigint not null,
+      size bigint not null,
+      content text not null,
+      origin text,
+      origin_until bigint,
+      primary key (owner, node)
+    )`,
+    'create index stored_nodes_parent on stored_nodes (owner, parent)',
+    "create index stored_nodes_item on stored_nodes (owner, item_id) where item_id <> ''",
+    // What lies in files.
+    `create table stored_parts (
+      owner text not null,
+      digest text not null,
+      name text not null,
+      size bigint not null,
+      refs bigint not null,
+      primary key (owner, digest)
+    )`,
+    'create table stored_owners (owner text primary key, bytes bigint not null, records bigint not null)',
+  ],
 ];

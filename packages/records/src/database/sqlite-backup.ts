@@ -47,8 +47,15 @@ export async function restore(settings: DatabaseSettings, from: string): Promise
   const fresh = `${path}.restored`;
   await rm(fresh, { force: true });
   await copy(from, fresh);
+  forgetSource(fresh);
   if (!(await missing(path))) await moveAway(path);
   await rename(fresh, path);
+}
+
+/** What Redis and the database say of each other is compared again: one of them is older now. */
+function forgetSource(file: string): void {
+  using database = new DatabaseSync(file);
+  database.exec("update recorder_facts set value = 'restored' where name = 'source'");
 }
 
 async function copy(from: string, to: string): Promise<void> {

@@ -4,6 +4,8 @@ import { createProjection } from '@gateway/metering/keys/records/projection';
 import type { Redis } from 'ioredis';
 import { createAccessKeeper, OtherDatabase } from '../access/access-keeper.ts';
 import { type AuditRecorder, createAuditRecorder } from '../access/record-audit.ts';
+import { createConversationKeeper } from '../conversations/conversation-keeper.ts';
+import type { MovedCounts } from '../conversations/conversation-mover.ts';
 import { QueryError } from '../database/database.ts';
 import type { OpenedDatabase } from '../database/open-database.ts';
 import { createGroupIds } from '../usage/usage-groups.ts';
@@ -22,6 +24,12 @@ export interface RecorderOptions {
   readonly now: () => number;
   readonly keepRecordsDays: number;
   readonly keepSumsDays: number;
+  /** Absent: stored conversations stay in Redis. */
+  readonly conversations?: {
+    /** A connection of its own: it blocks. */
+    readonly asks: Redis;
+    readonly moveAfterMs: number;
+  };
   readonly onBroken: (broken: BrokenRecord) => void;
   /** What happened that a person may want to know. */
   readonly report: (event: RecorderEvent) => void;
@@ -54,15 +62,19 @@ export interface Recorder extends AsyncDisposable {
   readonly accessOpened: Promise<void>;
   /** Resolves when Redis has what it needs of them. */
   readonly accessFilled: Promise<void>;
+  /** What became of stored conversations since the start of this process. */
+  readonly movedCounts: MovedCounts;
 }
 
+const NOTHING_MOVED: MovedCounts = { movedOut: 0, broughtBack: 0, expired: 0 };
 const EVERY_MS = 1000;
 const ROUNDS_OF_RETENTION = 600;
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { redis, opened, now, keepRecordsDays, keepSumsDays, onBroken, report, everyMs = EVERY_MS } = options;
   const { database } = opened;
-  const lease = createLease({ database, holder: randomUUID(), now });
+  const holder = randomUUID();
+  const lease = createLease({ database, holder, now });
   const groupIds = createGroupIds();
   const closing = new AbortController();
   const stopping = closing.signal;
@@ -72,7 +84,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let rounds = 0;
   let found: RecorderTrouble | null = null;
   const projection = createProjection(redis);
-  const access = createAccessKeeper({ ...options, projection, database, lease, stopping });
+  const conversations =
+    options.conversations &&
+    createConversationKeeper({ ...options.conversations, redis, database, lease, holder, now, everyMs });
+  const access = createAccessKeeper({
+    ...options,
+    ...{ projection, database, lease, stopping },
+    // Who can use a key finds what its owner has in the database.
+    beforeFill: async () => conversations?.setBack(),
+  });
   let audit: AuditRecorder | null = null;
 
   const begin = async (): Promise<StreamRecorder> => {
@@ -118,6 +138,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     await access.claim();
     const { isHeld, isNew } = await lease.hold();
     if (!isHeld || isNew) [streams, audit] = [null, null];
+    conversations?.hold(isHeld);
     if (!(await access.open(isHeld)) || !isHeld) return;
     await access.keepUp();
     audit ??= createAuditRecorder({ redis, database, lease, now });
@@ -138,6 +159,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       [streams, audit] = [null, null];
       // While Redis is away there is nothing to record; who watches Redis reports it.
       const isOther = error instanceof OtherDatabase;
+      if (isOther) conversations?.hold(false);
       const isOfDatabase = isOther || error instanceof QueryError || !isPrepared;
       if (error instanceof LostLease || stopping.aborted || !isOfDatabase) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -166,10 +188,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     trouble: () => found,
     accessOpened: access.opened,
     accessFilled: access.filled,
+    movedCounts: conversations?.counts ?? NOTHING_MOVED,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       clearTimeout(timer);
       await running;
+      await conversations?.[Symbol.asyncDispose]();
       if (!isPrepared) return;
       await lease.release().catch(() => undefined);
       await access.release().catch(() => undefined);

@@ -14,6 +14,11 @@ export async function emptyDatabase(database: Database): Promise<void> {
       'access_changes',
       'audit_log',
       'spent_accounts',
+      'stored_trees',
+      'stored_records',
+      'stored_nodes',
+      'stored_parts',
+      'stored_owners',
     ])
       await query(`delete from ${table}`);
   });

@@ -50,7 +50,9 @@ export async function findHistory(call: OpenCall): Promise<History> {
   const [continued, items, origins] = await Promise.all([
     continuing,
     findItems(services, owners, { ids: itemIds, maxBytes: rules.maxChainBytes }),
-    isRemembered && ids.length === 1 ? [UNKNOWN] : services.origins.find(ids, identity.keyId),
+    isRemembered && ids.length === 1
+      ? [UNKNOWN]
+      : services.origins.find(ids, { keyId: identity.keyId, owners }),
   ]);
   const required = named
     .map((id, index) => ({ id, origin: origins[index] }))

@@ -11,6 +11,7 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';
+import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { streamHeaders } from '../../passthrough/headers.ts';
@@ -60,9 +61,11 @@ export function createStoredHandler(call: StoredCall, services: TextServices): H
     const id = String(params.id);
     context.line.responseId = id;
     const identity = identityOf(incoming);
+    const { keyId } = identity;
+    const owners = ownersOf(identity, services.upstream.configuration.conversations);
     const [stored, [found]] = await Promise.all([
       findStored(services, identity, id),
-      services.origins.find([{ kind: 'response', id }], identity.keyId),
+      services.origins.find([{ kind: 'response', id }], { keyId, owners }),
     ]);
     const origin = stored === null ? found : providersOrigin(stored);
     const candidate =

@@ -1,4 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { createBringBack } from '@gateway/conversations/asks';
+import { MOVED, movedMember } from '@gateway/conversations/store-scripts';
 import { defineScript, readScript } from '@gateway/redis/define-script';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -40,8 +42,11 @@ export type FoundOrigin = IdOrigin | 'foreign' | 'unknown';
 export interface IdOrigins {
   /** In one write. @throws what Redis throws; the ids cannot be found again then */
   remember(ids: readonly ProviderId[], origin: IdOrigin): Promise<void>;
-  /** In one read, in the order of the ids. */
-  find(ids: readonly ProviderId[], keyId: string): Promise<readonly FoundOrigin[]>;
+  /** In one read, in the order of the ids. Those in the database are brought back for their owners, who are the key's. */
+  find(
+    ids: readonly ProviderId[],
+    whose: { readonly keyId: string; readonly owners: readonly string[] },
+  ): Promise<readonly FoundOrigin[]>;
   forget(id: ProviderId): Promise<void>;
 }
 
@@ -60,8 +65,8 @@ export const rememberedIds = (ids: readonly ProviderId[]): readonly ProviderId[]
   ids.filter(isRemembered).slice(0, MAX_IDS);
 
 /** Under which an id's origin lies in Redis. A longer id is cut to what is not remembered either. */
-export const originKey = ({ kind, id }: ProviderId): string =>
-  `gateway:${kind}:${id.slice(0, MAX_ID_CHARACTERS + 1)}`;
+export const originKey = (id: ProviderId): string => `gateway:${originName(id)}`;
+const originName = ({ kind, id }: ProviderId): string => `${kind}:${id.slice(0, MAX_ID_CHARACTERS + 1)}`;
 
 /** How long an id is remembered, where ids are for `ttlSeconds`. */
 export const originTtlSeconds = ({ kind }: ProviderId, ttlSeconds: number): number =>
@@ -76,21 +81,28 @@ interface IdOriginsOptions {
 }
 
 export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrigins {
+  const bringBack = createBringBack(redis);
   const rememberIds = defineScript(redis, 'gatewayRememberIds', REMEMBER, z.unknown());
   return {
     remember: async (ids, origin) => {
       const kept = rememberedIds(ids);
       if (kept.length === 0) return;
       await rememberIds(
-        kept.map(originKey),
+        [MOVED, ...kept.map(originKey)],
         JSON.stringify(origin),
-        ...kept.map((id) => originTtlSeconds(id, ttlSeconds)),
+        ...kept.flatMap((id) => [originTtlSeconds(id, ttlSeconds), movedMember(originName(id))]),
       );
     },
-    find: async (ids, keyId) => {
-      const texts = await redis.mget(ids.map(originKey)).catch(unavailable);
-      return texts.map((text) => {
-        if (text === null) return 'unknown';
+    find: async (ids, { keyId, owners }) => {
+      const read = () => redis.mget(ids.map(originKey)).catch(unavailable);
+      const first = await read();
+      const moved = await namesMoved(redis, ids, first).catch(unavailable);
+      for (const owner of moved.size === 0 ? [] : owners)
+        await bringBack(owner, [...moved.values()]).catch(unavailable);
+      const texts = moved.size === 0 ? first : await read();
+      return texts.map((text, at) => {
+        // It is in the database, but not this key's.
+        if (text === null) return moved.has(at) ? 'foreign' : 'unknown';
         const origin = IdOrigin.parse(JSON.parse(text));
         return origin.keyId === keyId ? origin : 'foreign';
       });
@@ -99,6 +111,23 @@ export function createIdOrigins({ redis, ttlSeconds }: IdOriginsOptions): IdOrig
       await redis.del(originKey(id));
     },
   };
+}
+
+/** What can be in the database. */
+const MOVED_KINDS: ReadonlySet<IdKind> = new Set(['response', 'item']);
+
+/** The names of ids that Redis does not have and the database has, by their places. */
+async function namesMoved(
+  redis: Redis,
+  ids: readonly ProviderId[],
+  texts: readonly (string | null)[],
+): Promise<ReadonlyMap<number, string>> {
+  const missing = ids.flatMap((id, at) =>
+    texts[at] === null && MOVED_KINDS.has(id.kind) ? [[at, originName(id)] as const] : [],
+  );
+  if (missing.length === 0) return new Map();
+  const found = await redis.smismember(MOVED, ...missing.map(([, name]) => movedMember(name)));
+  return new Map(missing.filter((_, index) => found[index] === 1));
 }
 
 function unavailable(cause: unknown): never {

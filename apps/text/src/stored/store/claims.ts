@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { claimName, type StoreScripts } from '@gateway/conversations/store-scripts';
 import type { Redis } from 'ioredis';
 import type { Claim } from './conversation-store.ts';
-import { claimName, type StoreScripts } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
 
 interface ClaimWish {

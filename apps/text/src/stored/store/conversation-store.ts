@@ -98,7 +98,10 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-/** Conversations of all kinds, kept by reference: each item once, however many records hold it. */
+/**
+ * Conversations of all kinds, kept by reference: each item once, however many records hold it. What was not used for some hours is in
+ * the database; it is brought back when it is named.
+ */
 export interface ConversationStore {
   /** All of it or nothing. The same key again replaces the record. @throws what Redis or the storage of large parts throws */
   put(record: NewRecord): Promise<PutResult>;
@@ -106,12 +109,14 @@ export interface ConversationStore {
   read(key: RecordKey, options: ReadOptions): Promise<RecordWithItems | null>;
   /**
    * Single items by their ids, in the order of the ids, each as often as it is named. Null where all of that has more bytes
-   * than `maxBytes`; then none is read. @throws {GatewayError} `service_unavailable`
+   * than `maxBytes`; then none is read. With `onlyHere` those that are in the database are not there.
+   * @throws {GatewayError} `service_unavailable`
    */
   items(
     owner: string,
     ids: readonly string[],
     maxBytes: number,
+    options?: { readonly onlyHere?: boolean },
   ): Promise<readonly (StoredItem | null)[] | null>;
   /** Whether it was there. What it alone held is gone, from everywhere. @throws {GatewayError} `service_unavailable` */
   remove(key: RecordKey): Promise<boolean>;

@@ -1,7 +1,7 @@
+import { type StoreScripts, storeNames, unusedFiles } from '@gateway/conversations/store-scripts';
 import type { Redis } from 'ioredis';
 import type { ItemJson } from './item-json.ts';
 import { newPartName, type PartFiles } from './part-files.ts';
-import { type StoreScripts, storeNames, unusedFiles } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
 
 /** What has been written for parts, by their digests. */

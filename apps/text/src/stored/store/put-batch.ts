@@ -27,7 +27,7 @@ export function createPutBatch(redis: Redis, put: RunScript<string[]>): RunScrip
       const [first] = puts;
       if (puts.length === 1 && first !== undefined) return [await alone(first)];
       const pipeline = redis.pipeline();
-      for (const { keys, args } of puts) pipeline.gatewayPutRecord?.(keys.length, ...keys, ...args);
+      for (const { keys, args } of puts) pipeline.gatewayStoreRecord?.(keys.length, ...keys, ...args);
       const answers = (await pipeline.exec()) ?? [];
       return await Promise.all(
         puts.map((one, index) => {

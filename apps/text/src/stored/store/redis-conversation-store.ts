@@ -1,3 +1,11 @@
+import { createBringBack } from '@gateway/conversations/asks';
+import {
+  defineStoreScripts,
+  movedBytes,
+  OWNERS,
+  storeNames,
+  sums,
+} from '@gateway/conversations/store-scripts';
 import type { Redis } from 'ioredis';
 import { originKey, originTtlSeconds, rememberedIds } from '../origins/id-origins.ts';
 import { takeClaim } from './claims.ts';
@@ -16,7 +24,6 @@ import type { PartFiles } from './part-files.ts';
 import { createPartStore, inGroups } from './part-store.ts';
 import { createPutBatch } from './put-batch.ts';
 import { hashedData, holdsBytes, joinedData, splitData } from './record-data.ts';
-import { defineStoreScripts, OWNERS, storeNames, sums } from './scripts/store-scripts.ts';
 import { unavailable } from './unavailable.ts';
 import { inlineTexts, itemIdOf, nodeNamedBy, type WindowNode, windowNodes } from './window-nodes.ts';
 
@@ -44,6 +51,12 @@ const idIn = (key: unknown): string | null => {
   return text === '' ? null : text.slice(text.indexOf(':') + 1);
 };
 
+/** An item, as the recorder is asked for it. */
+const namesOfItem = (id: string): readonly string[] => {
+  const node = nodeNamedBy(id);
+  return node === '' ? [`item:${id}`] : [`item:${id}`, `node:${node}`];
+};
+
 const RESULTS: Readonly<Record<string, PutResult>> = {
   stored: 'stored',
   full: 'full',
@@ -60,13 +73,20 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
   const scripts = defineStoreScripts(redis);
   const parts = createPartStore(redis, files, scripts);
   const putRecord = createPutBatch(redis, scripts.put);
+  const bringBack = createBringBack(redis);
+
+  /** Reads again what the database may have, after it was asked for. */
+  const again = async <Result>(owner: string, names: readonly string[], work: () => Promise<Result>) => {
+    await bringBack(owner, names).catch(unavailable);
+    return work();
+  };
 
   /** `trusting`: what this process has seen kept is not sent. Null where some of that is gone. */
   const tryPut = async (
     record: NewRecord,
     { nodes, data }: Prepared,
     trusting: boolean,
-  ): Promise<PutResult | null> => {
+  ): Promise<PutResult | Moved | null> => {
     const { owner, previous, after, received, once, writer, expects, retentionMs, maxBytes } = record;
     const isKnown = (digest: string) => trusting && known.has(digest);
     const from = nodes.findLastIndex(({ node }) => isKnown(node)) + 1;
@@ -121,6 +141,7 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     // What is not removed now is removed by a sweep.
     const left = result === 'stored' ? unused : Object.values(order.uploads).map(({ name }) => name);
     void parts.remove(owner, left).catch(() => undefined);
+    if (result === 'moved') return { moved: unused[0] ?? '' };
     return RESULTS[result] ?? null;
   };
 
@@ -146,8 +167,13 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       const isLarge = holdsBytes(Object.values(record.data));
       const data = isLarge ? await hashedData(owner, record.data) : record.data;
       const prepared = { nodes, data: splitData(owner, data) };
-      const result = (await tryPut(record, prepared, true)) ?? (await tryPut(record, prepared, false));
+      const attempt = async () =>
+        (await tryPut(record, prepared, true)) ?? (await tryPut(record, prepared, false));
+      const first = await attempt();
+      const result = isMoved(first) ? await again(owner, [first.moved], attempt) : first;
       if (result === null) throw new Error('a conversation that a record follows is gone');
+      // Redis can take another owner's for the moved one.
+      if (isMoved(result)) return result.moved === keyOf(record) ? 'taken' : 'previous-not-found';
       return result;
     },
 
@@ -158,8 +184,10 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       let at: readonly [string, string] = ['', ''];
       for (;;) {
         const args = [owner, keyOf(key), retentionMs ?? '', choice ?? 'none', ITEMS_PER_READ, ...at];
-        const reply = await scripts.read(keys, ...args).catch(unavailable);
-        if (reply === null) return null;
+        const look = () => scripts.read(keys, ...args).catch(unavailable);
+        const first = await look();
+        const reply = first?.length === 0 ? await again(owner, [keyOf(key)], look) : first;
+        if (reply === null || reply.length === 0) return null;
         const texts = reply.map(String);
         const [missing = '', , , , , , , , , atRecord = '', atNode = '', ...values] = texts;
         for (let index = 0; index < values.length; index += 5) found.push(values.slice(index, index + 5));
@@ -172,12 +200,16 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       }
     },
 
-    items: async (owner, ids, maxBytes) => {
+    items: async (owner, ids, maxBytes, { onlyHere = false } = {}) => {
       if (ids.length === 0) return [];
       const keys = storeNames(owner);
       const unique = [...new Set(ids)];
       const named = unique.flatMap((id) => [id, nodeNamedBy(id)]);
-      const values = await scripts.readItems(keys, owner, ...named).catch(unavailable);
+      const look = () => scripts.readItems(keys, owner, ...named).catch(unavailable);
+      const first = await look();
+      const missing = unique.filter((_, at) => (first[at * 5] ?? null) === null);
+      const mayBeMoved = first.length > unique.length * 5 && !onlyHere;
+      const values = mayBeMoved ? await again(owner, missing.flatMap(namesOfItem), look) : first;
       const found = new Map(unique.map((id, at) => [id, values.slice(at * 5, at * 5 + 5)]));
       const bytes = ids.reduce((sum, id) => sum + Number(found.get(id)?.[4] ?? 0), 0);
       if (bytes > maxBytes) return null;
@@ -193,7 +225,9 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     remove: async (key) => {
       const { owner } = key;
       const keys = storeNames(owner);
-      const [removed, ...unused] = await scripts.remove(keys, owner, keyOf(key)).catch(unavailable);
+      const attempt = () => scripts.remove(keys, owner, keyOf(key)).catch(unavailable);
+      const first = await attempt();
+      const [removed, ...unused] = first[0] === -1 ? await again(owner, [keyOf(key)], attempt) : first;
       await parts.remove(owner, unused).catch(unavailable);
       return removed === 1;
     },
@@ -201,7 +235,11 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     claim: (owner, name, leaseMs, token) =>
       takeClaim(redis, scripts.changeClaim, { owner, name, leaseMs, token }),
 
-    usedBytes: async (owner) => Number((await redis.hget(sums(owner), 'bytes').catch(unavailable)) ?? 0),
+    usedBytes: async (owner) => {
+      const here = redis.hget(sums(owner), 'bytes');
+      const [bytes, moved] = await Promise.all([here, redis.get(movedBytes(owner))]).catch(unavailable);
+      return Number(bytes ?? 0) + Number(moved ?? 0);
+    },
 
     sweep: async () => {
       let removed = 0;
@@ -219,6 +257,14 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
     },
   };
 }
+
+/** The key of a record that the database has to bring back first. */
+interface Moved {
+  readonly moved: string;
+}
+
+const isMoved = (result: PutResult | Moved | null): result is Moved =>
+  typeof result === 'object' && result !== null;
 
 interface Prepared {
   readonly nodes: readonly WindowNode[];

@@ -6,11 +6,11 @@
 -- ARGV[4]  which of its items: `none`, `output`, `input` (its own), `window` (all that led to it, and its output)
 -- ARGV[5]  how many items at most, ARGV[6], ARGV[7]  where to go on: a record and a node; empty: at the end
 --
--- Returns false for an unknown one. Else the key of the record that it goes back to and that is gone (then no window; its own,
+-- Returns false for an unknown one, nothing for one that may be in the database. Else the key of the record that it goes back to and that is gone (then no window; its own,
 -- where it was removed meanwhile), its members, where to go on (two empty strings: nothing is left), and the items, last
 -- first, five values each: node, id, maker, text, and the name of its file where the text is there.
 local record = find_record(ARGV[2])
-if not record then return false end
+if not record then return may_be_moved(ARGV[2]) and {} end
 local missing = missing_ancestor(record)
 -- A Redis that refuses writes can still be read.
 pcall(keep_tree, record.root, ARGV[3])

@@ -1,6 +1,6 @@
 -- Keeps a record: all of it, or nothing.
 --
--- KEYS     those of the prelude; KEYS[10 + i] the ids that callers may name, one each (string)
+-- KEYS     those of the prelude; KEYS[15 + i] the ids that callers may name, one each (string)
 -- ARGV[1]  the owner
 -- ARGV[2]  what to keep (JSON): key, previous, once, writer, expects, retentionMs, maxBytes, after, base, inputHead, head, items,
 --          bytes, parts (digests of the record's own), uploads (digest → name and size), ids (how long each is remembered,
@@ -13,7 +13,7 @@
 --
 -- Returns `stored` and the files that nothing refers to any more; or what prevented it: `full`, `missing` (a node or part
 -- that the caller took for known), `previous` and its key, `continued`, `changed`, `taken` (the
--- record's id is another key's, or another record's).
+-- record's id is another key's, or another record's), `moved` and the key of a record that is in the database.
 local order = cjson.decode(ARGV[2])
 local key = order.key
 
@@ -22,6 +22,7 @@ if former and is_expired(former.root) then
   remove_record(key, former)
   former = nil
 end
+if not former and is_moved(key) then return { 'moved', key } end
 -- Some servers give an id twice; a record that came to lead to itself could never be read.
 if order.previous == key or (former and former.previous ~= order.previous) then return { 'taken' } end
 -- The same write may come twice, after a lost connection.
@@ -31,7 +32,7 @@ if order.expects and (not former or former.head ~= order.expects) then return { 
 local previous = nil
 if order.previous ~= '' then
   previous = find_record(order.previous)
-  if not previous then return { 'previous', order.previous } end
+  if not previous then return { may_be_moved(order.previous) and 'moved' or 'previous', order.previous } end
   if order.once and previous.next and previous.next ~= key then return { 'continued' } end
 end
 
@@ -66,17 +67,24 @@ end
 
 -- An id that another key has received before stays that key's: some servers let a caller choose the id of what it makes.
 local own_ids = {}
-for index = 11, #KEYS do
+local are_some_moved = #KEYS > STORE_KEYS and redis.call('SCARD', KEYS[14]) > 1
+for index = STORE_KEYS + 1, #KEYS do
   local known = redis.call('GET', KEYS[index])
-  if not known or cjson.decode(known).keyId == order.keyId then
+  local is_own
+  if known then
+    is_own = cjson.decode(known).keyId == order.keyId
+  else
+    is_own = not are_some_moved or not is_in_moved(string.sub(KEYS[index], #'gateway:' + 1))
+  end
+  if is_own then
     own_ids[#own_ids + 1] = index
-  elseif order.ownId == index - 10 then
+  elseif order.ownId == index - STORE_KEYS then
     return { 'taken' }
   end
 end
 
 local bytes = redis.call('HINCRBY', KEYS[8], 'bytes', added)
-if order.maxBytes > 0 and bytes > order.maxBytes then
+if order.maxBytes > 0 and bytes + tonumber(redis.call('GET', KEYS[13]) or 0) > order.maxBytes then
   if bytes == added then redis.call('HDEL', KEYS[8], 'bytes') else add_bytes(-added) end
   return { 'full' }
 end
@@ -151,5 +159,5 @@ for digest, upload in pairs(order.uploads) do
   if not used[digest] then unused_files[#unused_files + 1] = upload.name end
 end
 
-for _, index in ipairs(own_ids) do redis.call('SET', KEYS[index], ARGV[4], 'EX', order.ids[index - 10]) end
+for _, index in ipairs(own_ids) do redis.call('SET', KEYS[index], ARGV[4], 'EX', order.ids[index - STORE_KEYS]) end
 return with_unused_files({ 'stored' })

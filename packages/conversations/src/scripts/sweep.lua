@@ -19,6 +19,7 @@ for _, root in ipairs(redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', now_ms, 'LIMI
   end
   if left <= 0 then break end
   redis.call('ZREM', KEYS[7], root)
+  redis.call('ZREM', KEYS[11], root)
 end
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[9], '-inf', now_ms, 'LIMIT', 0, 100)) do
   unused_files[#unused_files + 1] = name
