@@ -87,7 +87,10 @@ export const CIRCUMSTANCES: readonly Circumstance[] = [
     holds: (_, { happened }) =>
       happened.some(({ disturbance: { kind } }) => kind === 'redis-loses' || kind === 'redis-emptied'),
     allows: ({ status, code }) =>
-      status === 404 || code === 'previous_response_not_found' || code === 'conflict',
+      status === 404 ||
+      code === 'result_expired' ||
+      code === 'previous_response_not_found' ||
+      code === 'conflict',
   },
 ];
 

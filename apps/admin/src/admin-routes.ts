@@ -153,7 +153,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       metrics: signInMetrics,
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
-    ...teamRoutes({ teams, keys, readBalances }),
+    ...teamRoutes({ teams, keys, now, readBalances }),
     ...usageRoutes({ usage, now }),
     ...requestRoutes({
       usage,

@@ -89,13 +89,28 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     numbers: [0, 1],
     before: () => redis.zadd('slots', 5, 'req_1'),
   },
-  'put-record': {
-    source: new URL('./keys/records/put-record.lua', import.meta.url),
-    keys: { record: 'string', versions: 'hash' },
-    args: ['key:key_1', '7', '{"id":"key_1"}', 'key_1', 'hash:', 'of-a-secret'],
-    numbers: [1],
-    before: () => redis.hset('versions', 'key:key_1', 6),
-    counters: [['versions', 'key:key_1']],
+  'put-records': {
+    source: new URL('./keys/records/put-records.lua', import.meta.url),
+    keys: { versions: 'hash', record: 'string', other: 'string' },
+    args: [
+      'hash:',
+      ...['key:key_1', '7', '{"id":"key_1"}', 'key_1', '1', 'of-a-secret'],
+      ...['team:red', '8', '{"id":"red"}', 'red', '0'],
+    ],
+    numbers: [2, 5, 8, 11],
+    before: () => redis.hset('versions', 'key:key_1', 6, 'team:red', 5, '', 6),
+    counters: [
+      ['versions', 'key:key_1'],
+      ['versions', 'team:red'],
+      ['versions', ''],
+    ],
+  },
+  'balance-accounts': {
+    source: new URL('./ledger/balance-accounts.lua', import.meta.url),
+    keys: { account: 'hash', other: 'hash', records: 'stream' },
+    args: ['2', '100', '8640000', '60', '70', '0-0'],
+    numbers: [0, 1, 2, 3, 4],
+    before: () => redis.hset('account', 'spent', 7),
   },
   'charge-late': {
     source: new URL('./ledger/charge-late.lua', import.meta.url),

@@ -1,6 +1,6 @@
 import type { Account } from '@gateway/contracts/identity';
 import type { JobList } from '@gateway/jobs/records/job-list';
-import { accountOfKey, type KeyRecord } from '@gateway/metering/keys/key-record';
+import { accountOfKey } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { accountOfTeam } from '@gateway/metering/teams/team-record';
 import type { TeamStore } from '@gateway/metering/teams/team-store';
@@ -177,34 +177,28 @@ async function budgets(options: AttentionOptions): Promise<Found[]> {
 /** Keys and teams with a budget, page by page. */
 async function* budgeted({ keys, teams, now }: AttentionOptions): AsyncGenerator<Budgeted[]> {
   for (let after: string | undefined, more = true; more; ) {
-    const page = await keys.listKeys({ limit: AT_ONCE, after });
-    yield page.keys
-      .filter((key) => key.budget !== null && isUsed(key, now()))
-      .map((key) => ({
-        kind: 'key',
-        id: key.id,
-        name: key.name,
-        team: key.team,
-        account: accountOfKey(key),
-      }));
+    const only = { hasBudget: true, states: { of: ['active' as const], nowMs: now() } };
+    const page = await keys.listKeys({ limit: AT_ONCE, after, only });
+    yield page.keys.map((key) => ({
+      kind: 'key',
+      id: key.id,
+      name: key.name,
+      team: key.team,
+      account: accountOfKey(key),
+    }));
     after = page.next ?? undefined;
     more = page.next !== null;
   }
   for (let after: string | undefined, more = true; more; ) {
-    const page = await teams.listTeams({ limit: AT_ONCE, after });
-    yield page.teams
-      .filter(({ budget }) => budget !== null)
-      .map((team) => {
-        const { name } = team;
-        return { kind: 'team', id: name, name, team: name, account: accountOfTeam(team) };
-      });
+    const page = await teams.listTeams({ limit: AT_ONCE, after, only: { hasBudget: true } });
+    yield page.teams.map((team) => {
+      const { name } = team;
+      return { kind: 'team', id: name, name, team: name, account: accountOfTeam(team) };
+    });
     after = page.next ?? undefined;
     more = page.next !== null;
   }
 }
-
-const isUsed = ({ revokedAt, disabled, expiresAt }: KeyRecord, nowMs: number): boolean =>
-  revokedAt === null && !disabled && (expiresAt === null || Date.parse(expiresAt) > nowMs);
 
 async function waitingQueues({ jobs, now }: AttentionOptions): Promise<Item[]> {
   return (await jobs.counts()).flatMap(({ queue, queued, oldestQueuedAtMs }) =>

@@ -1,7 +1,8 @@
-import type { RecordKind } from '@gateway/metering/keys/records/access-records';
+import type { RecordFilter, RecordKind } from '@gateway/metering/keys/records/access-records';
 import type { ProjectedRecord } from '@gateway/metering/keys/records/projection';
 import { z } from 'zod';
-import { placesOf, type Queries } from '../database/database.ts';
+import { placesOf, type Queries, type SqlValue } from '../database/database.ts';
+import { conditionsOf } from './found-by.ts';
 
 const Kind = z.enum(['key', 'team']) satisfies z.ZodType<RecordKind>;
 const Contents = z.array(z.object({ id: z.string(), version: z.int(), content: z.string() }));
@@ -31,18 +32,22 @@ export async function readRecords(
     order,
     after,
     limit,
+    only = {},
   }: {
     readonly kind: RecordKind;
     readonly order: 'ascending' | 'descending';
     readonly after: string | undefined;
     readonly limit: number;
+    readonly only?: RecordFilter | undefined;
   },
 ): Promise<readonly (ProjectedRecord & { readonly text: string })[]> {
   const [compare, direction] = order === 'ascending' ? ['>', 'asc'] : ['<', 'desc'];
-  const from = after === undefined ? '' : `and id ${compare} $3`;
+  const values: SqlValue[] = [kind, limit];
+  const wheres = conditionsOf(only, (value) => `$${values.push(value)}`);
+  if (after !== undefined) wheres.push(`id ${compare} $${values.push(after)}`);
   const rows = await query(
-    `select id, version, content from access_records where kind = $1 ${from} order by id ${direction} limit $2`,
-    [kind, limit, ...(after === undefined ? [] : [after])],
+    `select id, version, content from access_records where ${['kind = $1', ...wheres].join(' and ')} order by id ${direction} limit $2`,
+    values,
   );
   return Contents.parse(rows).map(({ id, version, content }) => ({ kind, id, version, text: content }));
 }

@@ -38,9 +38,11 @@ export function createAccessStore({ database, projection, now, opened }: AccessS
   return {
     get: (kind, id) => read(async (queries) => (await readRecord(queries, kind, id))?.text ?? null),
 
-    list: async (kind, { limit, after }) => {
+    list: async (kind, { limit, after, only }) => {
       const order = kind === 'key' ? 'descending' : 'ascending';
-      const found = await read((queries) => readRecords(queries, { kind, order, after, limit: limit + 1 }));
+      const found = await read((queries) =>
+        readRecords(queries, { kind, order, after, limit: limit + 1, only }),
+      );
       const records = found.slice(0, limit);
       return { records, next: found.length > limit ? (records.at(-1)?.id ?? null) : null };
     },

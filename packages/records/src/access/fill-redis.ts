@@ -26,7 +26,7 @@ export async function fillRedis(options: FillOptions): Promise<number> {
     if (last === undefined || accounts.length < AT_ONCE) break;
     after = last.name;
   }
-  let keys = 0;
+  let [keys, put] = [0, 0];
   for (const kind of ['team', 'key'] as const) {
     for (let after: string | undefined; !stopping.aborted; ) {
       const from = after;
@@ -34,12 +34,13 @@ export async function fillRedis(options: FillOptions): Promise<number> {
         readRecords(queries, { kind, order: 'ascending', after: from, limit: AT_ONCE }),
       );
       await projection.put(records);
+      put += records.length;
       if (kind === 'key') keys += records.length;
       after = records.at(-1)?.id;
       if (after === undefined || records.length < AT_ONCE) break;
     }
   }
-  await removeOthers(options);
+  if ((await projection.count()) > put) await removeOthers(options);
   if (!stopping.aborted) await projection.complete(databaseId);
   return keys;
 }

@@ -1,6 +1,7 @@
 import { parseKeyRecord } from '@gateway/metering/keys/key-record';
-import type { RecordKind } from '@gateway/metering/keys/records/access-records';
+import type { KeyState, RecordFilter, RecordKind } from '@gateway/metering/keys/records/access-records';
 import { parseTeamRecord } from '@gateway/metering/teams/team-record';
+import type { SqlValue } from '../database/database.ts';
 
 /** What lists find records by, as columns beside each. */
 interface FoundBy {
@@ -46,3 +47,41 @@ function teamFoundBy(text: string): FoundBy {
     searched: name.toLowerCase(),
   };
 }
+
+type Place = (value: SqlValue) => string;
+
+const NOT_EXPIRED = (now: string) => `(expires_at is null or expires_at > ${now})`;
+const STATES: Readonly<Record<KeyState, (now: string) => string>> = {
+  active: (now) => `(state = 'active' and ${NOT_EXPIRED(now)})`,
+  disabled: (now) => `(state = 'disabled' and ${NOT_EXPIRED(now)})`,
+  expired: (now) => `(state <> 'revoked' and expires_at <= ${now})`,
+  revoked: () => "state = 'revoked'",
+};
+
+/** What records have to fulfil. `place` takes a value of the query, and returns its name in it. */
+export function conditionsOf(
+  { ids, teams, states, hasBudget, search }: RecordFilter,
+  place: Place,
+): string[] {
+  const conditions: string[] = [];
+  if (ids !== undefined) conditions.push(isAmong('id', ids, place));
+  if (teams !== undefined) conditions.push(isAmong('team', teams, place));
+  if (states !== undefined) {
+    const { of, nowMs } = states;
+    // A name that no state uses would be one too many for PostgreSQL.
+    const moment = of.some((state) => state !== 'revoked') ? place(nowMs) : '';
+    conditions.push(`(${of.map((state) => STATES[state](moment)).join(' or ') || NEVER})`);
+  }
+  if (hasBudget !== undefined) conditions.push(`has_budget = ${place(hasBudget ? 1 : 0)}`);
+  const text = search?.trim().toLowerCase() ?? '';
+  if (text !== '') {
+    const pattern = `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
+    conditions.push(`searched like ${place(pattern)} escape '\\'`);
+  }
+  return conditions;
+}
+
+const NEVER = '1 = 0';
+
+const isAmong = (column: string, values: readonly string[], place: Place): string =>
+  values.length === 0 ? NEVER : `${column} in (${values.map(place).join(', ')})`;

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { Limits } from '@gateway/contracts/identity';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
+import { KEY_STATES } from '@gateway/metering/keys/records/access-records';
 import { TEAM_NAME, TeamSettings } from '@gateway/metering/keys/settings';
 import {
   accountOfTeam,
@@ -18,7 +19,6 @@ import type { ReadShownBalances } from '../../keys/balances.ts';
 import { checkTeamSettings, teamSettingsOf } from '../../keys/settings.ts';
 import { type Scope, seesTeam } from '../../sessions/scope.ts';
 
-const KEYS_AT_ONCE = 200;
 const { budget } = TeamSettings.shape;
 /** Every member may be left out, or be null, which removes it. */
 const TeamPatch = z.strictObject({
@@ -29,11 +29,12 @@ const TeamPatch = z.strictObject({
 interface TeamRoutesOptions {
   readonly teams: TeamStore;
   readonly keys: KeyStore;
+  readonly now: () => number;
   readonly readBalances: ReadShownBalances;
 }
 
 /** Make, list, read, change and delete teams. A key is a member by naming the team. */
-export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): AdminRoute[] {
+export function teamRoutes({ teams, keys, now, readBalances }: TeamRoutesOptions): AdminRoute[] {
   const getTeam = async (name: string, scope: Scope): Promise<TeamRecord> =>
     found(seesTeam(scope, name) ? await teams.getTeam(name) : undefined, name);
 
@@ -107,7 +108,7 @@ export function teamRoutes({ teams, keys, readBalances }: TeamRoutesOptions): Ad
       body: NO_BODY,
       reply: TeamReply,
       handle: async ({ parameter: name, by }) => {
-        await checkUnused(name, keys);
+        await checkUnused(name, keys, now());
         return shownTeam(found(await teams.deleteTeam(name, by), name));
       },
     }),
@@ -138,16 +139,13 @@ const renamed = (): GatewayError =>
   });
 
 /** Deleting a team removes its limits from its keys, so it needs a team without working keys. */
-async function checkUnused(name: string, keys: KeyStore): Promise<void> {
-  let after: string | undefined;
-  do {
-    const page = await keys.listKeys({ limit: KEYS_AT_ONCE, after });
-    const member = page.keys.find(({ team, revokedAt }) => team === name && revokedAt === null);
-    if (member !== undefined)
-      throw new GatewayError(
-        'conflict',
-        `The team '${name}' has keys, such as '${member.id}'. Revoke them or change their team first.`,
-      );
-    after = page.next ?? undefined;
-  } while (after !== undefined);
+async function checkUnused(name: string, keys: KeyStore, nowMs: number): Promise<void> {
+  const states = { of: KEY_STATES.filter((state) => state !== 'revoked'), nowMs };
+  const { keys: members } = await keys.listKeys({ limit: 1, only: { teams: [name], states } });
+  const [member] = members;
+  if (member !== undefined)
+    throw new GatewayError(
+      'conflict',
+      `The team '${name}' has keys, such as '${member.id}'. Revoke them or change their team first.`,
+    );
 }

@@ -16,8 +16,24 @@ export interface RecordChange {
   readonly audit: Pick<AuditEntry, 'action' | 'before' | 'after'>;
 }
 
+export const KEY_STATES = ['active', 'disabled', 'expired', 'revoked'] as const;
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** Which records a list has. Absent members do not count. */
+export interface RecordFilter {
+  readonly ids?: readonly string[] | undefined;
+  /** Of one of these teams. */
+  readonly teams?: readonly string[] | undefined;
+  /** In one of these states at this moment. */
+  readonly states?: { readonly of: readonly KeyState[]; readonly nowMs: number } | undefined;
+  readonly hasBudget?: boolean | undefined;
+  /** A part of a name, an id, an owner, a team or a label, in upper or lower case. */
+  readonly search?: string | undefined;
+}
+
 export interface PageRequest {
   readonly limit: number;
+  readonly only?: RecordFilter;
   /** `next` of the page before. */
   readonly after?: string | undefined;
 }

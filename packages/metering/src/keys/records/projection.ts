@@ -52,7 +52,9 @@ export interface Projection {
   release(database: string): Promise<void>;
   /** Null: Redis was emptied, or has never been filled. @throws what Redis throws */
   source(): Promise<RecordSource | null>;
-  /** Records that are here, or were. @throws what Redis throws */
+  /** How many records are here, or were. @throws what Redis throws */
+  count(): Promise<number>;
+  /** Which they are. @throws what Redis throws */
   names(): AsyncIterable<readonly Pick<ProjectedRecord, 'kind' | 'id'>[]>;
   /** From now on what is not there does not exist. @throws what Redis throws */
   complete(database: string): Promise<void>;
@@ -66,7 +68,7 @@ export interface RecordSource {
   readonly newest: number;
 }
 
-const PUT = loadScript(new URL('./put-record.lua', import.meta.url));
+const PUT = loadScript(new URL('./put-records.lua', import.meta.url));
 const RAISE_ACCOUNT = loadScript(new URL('../../ledger/raise-account.lua', import.meta.url));
 const CLAIM = loadScript(new URL('./claim-redis.lua', import.meta.url));
 const BALANCE = loadScript(new URL('../../ledger/balance-accounts.lua', import.meta.url));
@@ -74,6 +76,8 @@ const CHARGE_LATE = loadScript(new URL('../../ledger/charge-late.lua', import.me
 /** A record is read again for an hour at most. */
 const LATE_ID_SECONDS = 86_400;
 const ACCOUNT_SECONDS = 100 * 86_400;
+/** Records of one script: requests wait for it. */
+const RECORDS_AT_ONCE = 100;
 /** Entries of streams that one script reads. */
 const MAX_UNDER_WAY = 10_000;
 /** How long a gateway that was killed keeps one with another database from this Redis. */
@@ -100,7 +104,7 @@ const nameOf = ({ kind, id }: ProjectedRecord): string =>
   kind === 'key' ? keyNames.record(id) : keyNames.team(id);
 
 export function createProjection(redis: Redis): Projection {
-  redis.defineCommand('gatewayProjectRecord', { lua: PUT });
+  const put = defineScript(redis, 'gatewayProjectRecords', PUT, z.number());
   redis.defineCommand('gatewayRaiseAccount', { lua: RAISE_ACCOUNT });
   const claim = defineScript(redis, 'gatewayClaimRedis', CLAIM, z.number());
   const balance = defineScript(redis, 'gatewayBalanceAccounts', BALANCE, z.number());
@@ -111,21 +115,18 @@ export function createProjection(redis: Redis): Projection {
   };
   return {
     put: async (records) => {
-      if (records.length === 0) return;
-      const commands = redis.pipeline();
-      for (const record of records)
-        commands.gatewayProjectRecord?.(
-          2,
-          nameOf(record),
-          keyNames.versions,
-          `${record.kind}:${record.id}`,
-          record.version,
-          record.text ?? '',
-          record.id,
+      for (let at = 0; at < records.length; at += RECORDS_AT_ONCE) {
+        const some = records.slice(at, at + RECORDS_AT_ONCE);
+        await put(
+          [keyNames.versions, ...some.map(nameOf)],
           keyNames.idOfHashPrefix,
-          ...hashesOf(record),
+          ...some.flatMap((record) => {
+            const hashes = hashesOf(record);
+            const { kind, id, version, text } = record;
+            return [`${kind}:${id}`, version, text ?? '', id, hashes.length, ...hashes];
+          }),
         );
-      await send(commands);
+      }
     },
     putAccounts: async (accounts) => {
       const commands = redis.pipeline();
@@ -155,6 +156,8 @@ export function createProjection(redis: Redis): Projection {
       const [database] = epoch?.split(' ') ?? [];
       return database === undefined ? null : { database, newest: Number(newest ?? 0) };
     },
+    // Beside them is the latest version.
+    count: async () => Math.max(0, (await redis.hlen(keyNames.versions)) - 1),
     names: async function* () {
       for await (const found of redis.hscanStream(keyNames.versions, { count: NAMES_AT_ONCE })) {
         const fields = z.array(z.string()).parse(found);
