@@ -2,6 +2,7 @@ import { recordedStream } from '@gateway/simulator/recorded-stream';
 import type { SocketEvent, TestSocket } from '@gateway/testkit/connect-socket';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack, WITH_TRANSLATED } from '../testing/start-stack.ts';
+import { SOCKET_KEY } from '../testing/start-text.ts';
 
 let stack: Stack;
 let socket: TestSocket;
@@ -105,10 +106,10 @@ test('what goes on from a response that only its provider has is not remembered 
   create({ input: 'hi' });
   await end();
   const { keys, services } = stack.text;
-  const [key] = (await keys.listKeys({ limit: 1 })).keys;
+  const found = await keys.findKey(SOCKET_KEY);
   const origin = { channel: 'one', model: 'gpt-5.2', requestedModel: 'gpt-5.2' };
   const ids = [{ kind: 'response', id: 'resp_elsewhere' }] as const;
-  await services.origins.remember(ids, { ...origin, keyId: key?.id ?? '' });
+  await services.origins.remember(ids, { ...origin, keyId: found?.identity.keyId ?? '' });
   stack.first.script({ sse: recordedStream('responses-text') });
   create({ input: 'go on', previous_response_id: 'resp_elsewhere' });
   const id = idOf(await end());

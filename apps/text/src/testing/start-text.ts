@@ -7,6 +7,7 @@ import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
+import type { KeyFinder } from '@gateway/metering/keys/find-key';
 import { hashOf } from '@gateway/metering/keys/key-secret';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { createAdmission } from '@gateway/metering/limits/admission';
@@ -79,7 +80,7 @@ export interface TextUnderTest {
   /** Starts a worker that generates this service's background responses. It ends with the service. */
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   /** The keys that WebSockets are opened with. */
-  readonly keys: KeyStore;
+  readonly keys: KeyStore & KeyFinder;
   /** Opens a WebSocket with a key, by default one that exists, as the edge passes it on. */
   webSocket(key?: string): Promise<TestSocket>;
   /** What a signal to stop does, before the drain deadline. */
