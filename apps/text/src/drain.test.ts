@@ -43,10 +43,12 @@ test.for([
 );
 
 test('at the drain deadline a request without output gets a 503 that can be repeated', async () => {
-  stack.first.script({ gate: never });
-  const replying = stack.text.fetch('/v1/responses', { body: { ...RESPONSE, model: 'gpt-5.2' } });
-  await stack.first.nextRequest();
-  stack.text.passDeadline();
+  // Nothing breaks its silence before.
+  await using patient = await startStack({ configuration: PLAIN, keepAliveMs: 60_000 });
+  patient.first.script({ gate: never });
+  const replying = patient.text.fetch('/v1/responses', { body: { ...RESPONSE, model: 'gpt-5.2' } });
+  await patient.first.nextRequest();
+  patient.text.passDeadline();
   const reply = await replying;
   expect(reply.status).toBe(503);
   expect(reply.headers.get('x-should-retry')).toBe('true');

@@ -261,7 +261,7 @@ test('a database that does not answer, or is none, is reported in one clear sent
   const port = await freePort();
   const starting = start({ env: { DATABASE_URL: `postgres://gateway:hush@127.0.0.1:${port}/gateway` } });
   await expect(starting).rejects.toThrow(
-    /^The PostgreSQL at 127\.0\.0\.1:\d+\/gateway \(DATABASE_URL\) does not answer: .*ECONNREFUSED.* Start it, or correct the URL\.$/,
+    /^The PostgreSQL at 127\.0\.0\.1:\d+\/gateway \(DATABASE_URL\) cannot be used: .*ECONNREFUSED.* Start or repair it, or correct the URL\.$/,
   );
   await expect(start({ env: { DATABASE_URL: 'mysql://gateway:hush@127.0.0.1/gateway' } })).rejects.toThrow(
     /^DATABASE_URL is not a postgres:\/\/ URL, such as [^ ]+$/,

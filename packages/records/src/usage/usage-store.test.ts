@@ -117,8 +117,10 @@ onBothDatabases((used) => {
         ...{ outcome: n % 7 === 0 ? 'failed' : 'ok', costMicroUsd: n, durationMs: n * 10 },
       }),
     );
-    for (const [n, one] of records.entries())
-      await append(used.redis, one, Date.now() - (n % 3) * 20 * HOUR_MS);
+    // A stream takes later ids only.
+    for (const days of [2, 1, 0])
+      for (const [n, one] of records.entries())
+        if (n % 3 === days) await append(used.redis, one, Date.now() - days * 20 * HOUR_MS);
     await record();
     const range = { fromMs: Date.now() - 4 * DAY_MS, toMs: Date.now() + HOUR_MS };
     const subsets = Array.from({ length: 2 ** GROUPS.length }, (_, bits) =>
