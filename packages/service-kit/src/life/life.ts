@@ -122,7 +122,7 @@ export async function runService(options: RunOptions, build: (life: Life) => Pro
   if (wasWatched) await delay(IN_TRANSIT_MS);
   stopped.abort(new Error(reason));
   const timer = setTimeout(() => deadline.abort(new Error('drain deadline passed')), options.drainTimeoutMs);
-  await Promise.all(servings.map((serving) => serving.drain(deadline.signal)));
+  await Promise.all(servings.map((serving) => serving.drain(deadline.signal, options.drainDelayMs)));
   clearTimeout(timer);
   logger.info('stopped');
   await closeAll(resources, logger);

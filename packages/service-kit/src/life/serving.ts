@@ -15,8 +15,12 @@ declare module 'node:net' {
 export interface Serving {
   /** From now on each connection ends with the reply that comes next on it. */
   endKeepAlive(): void;
-  /** Takes no more connections; resolves when the last one has ended, which the deadline enforces. */
-  drain(deadline: AbortSignal): Promise<void>;
+  /**
+   * Takes no more connections; resolves when the last one has ended, which the deadline enforces.
+   *
+   * @param clientDelayMs how long what reaches this process may have been on its way; at least a second is reckoned with
+   */
+  drain(deadline: AbortSignal, clientDelayMs?: number): Promise<void>;
 }
 
 /** How long a request may take to end after the drain deadline has aborted it, before its socket is destroyed. */
@@ -25,8 +29,8 @@ const CLOSE_GRACE_MS = 1000;
 /** How often draining looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50;
 
-/** How long a client may use a connection again after a reply that promised this before the process began to stop. */
-const REUSE_MS = 1000;
+/** How long, at least, a client may use a connection again after a reply that promised this before the process began to stop. */
+const MIN_REUSE_MS = 1000;
 
 /**
  * Ends a connection whose bytes cannot be read as HTTP, if they belong to the body of a request that has its answer, or is
@@ -102,22 +106,22 @@ export function serveBy(server: Server): Serving {
   };
 
   /** Whether the client of a promised connection may be about to use it. */
-  const isAwaited = (socket: Socket, nowMs: number): boolean => {
+  const isAwaited = (socket: Socket, afterMs: number): boolean => {
     const sinceMs = promised.get(socket);
-    return sinceMs !== undefined && nowMs - sinceMs < REUSE_MS;
+    return sinceMs !== undefined && sinceMs > afterMs;
   };
 
   /** Connections without any bytes when they were looked at last. */
   const unused = new WeakSet<Socket>();
 
-  const closeIdle = () => {
-    const nowMs = performance.now();
+  const closeIdle = (reuseMs: number) => {
+    const afterMs = performance.now() - reuseMs;
     let awaited = false;
     for (const socket of sockets) {
       // Node treats a connection without any bytes as one whose request is on its way, for ever.
       if (socket.bytesRead === 0 && unused.has(socket)) socket.destroy();
       else if (socket.bytesRead === 0) unused.add(socket);
-      else if (isAwaited(socket, nowMs)) awaited = true;
+      else if (isAwaited(socket, afterMs)) awaited = true;
     }
     if (!awaited) server.closeIdleConnections();
   };
@@ -136,11 +140,11 @@ export function serveBy(server: Server): Serving {
       }
     },
 
-    drain: async (deadline) => {
+    drain: async (deadline, clientDelayMs = 0) => {
       // The method of HTTP servers would also close idle connections, whether or not their clients may be about to use them.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       // On a busy machine a request may have been waiting to be read for longer than its connection is kept.
-      const closeWhenRead = () => setImmediate(closeIdle);
+      const closeWhenRead = () => setImmediate(closeIdle, Math.max(MIN_REUSE_MS, clientDelayMs));
       closeWhenRead();
       const idle = setInterval(closeWhenRead, IDLE_CHECK_MS);
       // The server itself does not know those any more that carry a WebSocket.
