@@ -55,7 +55,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     REDIS,
     'packages/contracts',
   ],
-  [RECORDS]: ['packages/metering', CONVERSATIONS, 'packages/contracts'],
+  [RECORDS]: ['packages/metering', CONVERSATIONS, REDIS, 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': [
     'packages/service-kit',

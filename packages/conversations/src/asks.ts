@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 5000;
 const SILENCE_MS = 5000;
 /** Answers are looked for again and again, at first soon. */
 const [FIRST_LOOK_MS, MAX_LOOK_MS] = [4, 100];
-/** Whoever asked has left after this time. */
+/** After this time nobody waits for the answer any more. */
 const ASKS_KEPT_SECONDS = 60;
 const ANSWER_KEPT_MS = 10_000;
 

@@ -2,9 +2,10 @@ import { ConfigError } from '@gateway/contracts/config-error';
 import type { BrokenRecord } from '@gateway/metering/broken-records';
 import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
 import { createProjection } from '@gateway/metering/keys/records/projection';
+import { within } from '@gateway/redis/within';
 import type { Redis } from 'ioredis';
 import { createAccessStore } from './access/access-store.ts';
-import { createAuditReader, type ReadAudit } from './access/read-audit.ts';
+import { createAuditReader, type ReadAudit } from './audit/read-audit.ts';
 import type { MovedCounts } from './conversations/conversation-mover.ts';
 import { type ConversationCounts, countConversations } from './conversations/count-conversations.ts';
 import { databaseAway } from './database/await-database.ts';
@@ -98,7 +99,7 @@ export async function openRecords({
     },
   });
   // What is started next can look keys up, where a database and a Redis that answer need no longer.
-  await withTimer(OPENING_MS, (late) => Promise.race([recorder.accessFilled, recorder.round(), late]));
+  await within(OPENING_MS, Promise.race([recorder.accessFilled, recorder.round()]), () => undefined);
   const trouble = recorder.trouble();
   if (trouble?.kind === 'other database') {
     await close();
@@ -117,20 +118,11 @@ export async function openRecords({
 }
 
 /** @throws {GatewayError} where it takes longer */
-const openedInTime = (opened: Promise<void>): Promise<void> =>
-  withTimer(OPENING_MS, async (late) => {
-    const isLate = await Promise.race([opened, late]);
-    if (isLate === true) throw databaseAway('It does not have all keys and teams yet.');
-  });
-
-async function withTimer(limitMs: number, work: (late: Promise<true>) => Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<true>((resolve) => {
-    timer = setTimeout(() => resolve(true), limitMs);
-  });
-  try {
-    await work(late);
-  } finally {
-    clearTimeout(timer);
-  }
+async function openedInTime(opened: Promise<void>): Promise<void> {
+  const isLate = await within(
+    OPENING_MS,
+    opened.then(() => false),
+    () => true,
+  );
+  if (isLate) throw databaseAway('It does not have all keys and teams yet.');
 }

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { ConfigError } from '@gateway/contracts/config-error';
 import { ownEnvironment } from '@gateway/contracts/environment';
+import { isTimeZone } from '@gateway/contracts/time-zone';
 import { openRedisSecrets, problemOf } from '@gateway/redis/place/redis-secrets';
 import { parseRedisUrl, redisUrlOf } from '@gateway/redis/place/redis-url';
 import { z } from 'zod';
@@ -33,15 +34,6 @@ const wholeNumber = (min: number, max: number) =>
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const commaTexts = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 

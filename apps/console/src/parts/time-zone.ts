@@ -1,3 +1,4 @@
+import { isTimeZone } from '@gateway/contracts/time-zone';
 import { useSyncExternalStore } from 'react';
 
 // One time zone for every time that is shown, for days and for charts. It is the machine's until a person chooses another one.
@@ -8,18 +9,9 @@ const MINUTE_MS = 60_000;
 /** The zone of the person's machine, such as `Europe/Berlin`. */
 export const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function isZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function storedZone(): string {
   const stored = localStorage.getItem(STORED);
-  return stored !== null && isZone(stored) ? stored : OWN_ZONE;
+  return stored !== null && isTimeZone(stored) ? stored : OWN_ZONE;
 }
 
 let current = storedZone();
@@ -30,7 +22,7 @@ export const timeZone = (): string => current;
 
 /** Shows all times in another zone, here and whenever this browser opens the console. */
 export function chooseTimeZone(zone: string): void {
-  if (!isZone(zone)) return;
+  if (!isTimeZone(zone)) return;
   localStorage.setItem(STORED, zone);
   current = zone;
   for (const changed of watching) changed();

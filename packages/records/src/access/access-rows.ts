@@ -52,7 +52,7 @@ export async function readRecords(
   return Contents.parse(rows).map(({ id, version, content }) => ({ kind, id, version, text: content }));
 }
 
-/** Takes so many versions, of which the last is returned. Whoever changes records waits here for all others. */
+/** Takes so many versions, of which the last is returned. Changes of records wait here for each other. */
 export async function takeVersions({ query }: Queries, count: number): Promise<number> {
   const rows = await query('update access_version set version = version + $1 returning version', [count]);
   const [{ version }] = Versions.parse(rows);

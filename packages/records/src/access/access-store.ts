@@ -3,11 +3,11 @@ import type { AuditEntry } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
 import type { ProjectedRecord, Projection } from '@gateway/metering/keys/records/projection';
+import { writeAudit } from '../audit/audit-rows.ts';
 import { awaitDatabase } from '../database/await-database.ts';
 import { type Database, placesOf, type Queries } from '../database/database.ts';
 import { createDatabaseId } from '../database/facts.ts';
 import { readChanges, readRecord, readRecords, takeVersions } from './access-rows.ts';
-import { writeAudit } from './audit-rows.ts';
 import { foundBy } from './found-by.ts';
 
 interface AccessStoreOptions {

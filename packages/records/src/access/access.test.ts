@@ -8,11 +8,11 @@ import { dayOf, keyNames, redisNames } from '@gateway/metering/redis-names';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { sampleResult } from '@gateway/metering/testing/sample-usage';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAuditReader } from '../audit/read-audit.ts';
 import { createRecorder, type RecorderEvent } from '../recorder/recorder.ts';
 import { sampleRecord } from '../testing/sample-records.ts';
 import { onBothDatabases } from '../testing/use-database.ts';
 import { createAccessStore } from './access-store.ts';
-import { createAuditReader } from './read-audit.ts';
 
 const ANN = { who: 'ann', requestId: 'req_1' };
 const GATEWAY_SECRET = 'a gateway secret of more than 32 characters';

@@ -6,10 +6,10 @@ import { keyNames, redisNames } from '@gateway/metering/redis-names';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { keysInRedis, teamsInRedis } from '@gateway/metering/testing/records-in-redis';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAuditReader } from '../audit/read-audit.ts';
 import { createRecorder } from '../recorder/recorder.ts';
 import { onBothDatabases } from '../testing/use-database.ts';
 import { createAccessStore } from './access-store.ts';
-import { createAuditReader } from './read-audit.ts';
 
 const ANN = { who: 'ann', requestId: null };
 const gatewaySecret = 'a gateway secret of more than 32 characters';

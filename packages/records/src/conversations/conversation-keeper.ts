@@ -13,9 +13,9 @@ import {
   type ConversationMoverOptions,
   createConversationMover,
   type MovedCounts,
-  NotTheMover,
 } from './conversation-mover.ts';
 import { noteOwners } from './moved-members.ts';
+import { NotTheMover } from './note-moves.ts';
 
 export interface ConversationKeeperOptions extends ConversationMoverOptions {
   /** A connection of its own: it blocks. */

@@ -6,32 +6,28 @@ import {
   MOVER,
   MOVES,
   movedBytes,
-  moveField,
   ownerOf,
-  storeNames,
-  USERS,
   uses,
 } from '@gateway/conversations/store-scripts';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { type Database, QueryError } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Lease } from '../recorder/lease.ts';
-import { type ColdTree, exportTree } from './export-tree.ts';
-import { membersOf, noteOwners, rememberedNames } from './moved-members.ts';
+import { createMoveOut } from './move-out.ts';
+import { membersOf, noteOwners } from './moved-members.ts';
 import {
   allMembers,
   allTrees,
   bytesOf,
-  hasTree,
   type MovingTree,
   readExpired,
   readMoving,
   readNamed,
-  setMoved,
   startMove,
 } from './moving-trees.ts';
+import { checkMover, moveKeysOf, noteEnd } from './note-moves.ts';
 import { deleteTree, readTree, type StoredTree } from './stored-tree.ts';
-import { insertTree, type NewTree, PHASES, type TreeName } from './tree-rows.ts';
+import { PHASES } from './tree-rows.ts';
 
 export interface ConversationMoverOptions {
   readonly redis: Redis;
@@ -67,11 +63,6 @@ export interface ConversationMover {
   readonly counts: MovedCounts;
 }
 
-/** Another recorder moves, or Redis was emptied. */
-export class NotTheMover extends Error {}
-
-/** Trees of one transaction, and owners that are looked at in one go. */
-const [TREES_AT_ONCE, OWNERS_AT_ONCE] = [16, 16];
 /** Names that one command looks through. */
 const SCANNED = 1000;
 
@@ -79,74 +70,27 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
   const { redis, database, lease, holder, now, moveAfterMs } = options;
   const scripts = defineMoveScripts(redis);
   const counts = { movedOut: 0, broughtBack: 0, expired: 0 };
-  const keysOf = (owner: string) => [...storeNames(owner), MOVER];
-
-  const check = (answer: number): number => {
-    if (answer < 0) throw new NotTheMover('another recorder moves, or Redis was emptied');
-    return answer;
-  };
-  /** Notes in Redis what owners have in the database now, and that moves are over. */
-  const noteEnd = async (
-    bytes: ReadonlyMap<string, number | null>,
-    trees: readonly TreeName[],
-  ): Promise<void> => {
-    const pipeline = redis.pipeline();
-    for (const [owner, count] of bytes)
-      if (count === null) pipeline.del(movedBytes(owner));
-      else pipeline.set(movedBytes(owner), count);
-    for (const { owner, root } of trees) pipeline.hdel(MOVES, moveField(owner, root));
-    for (const [error] of (await pipeline.exec()) ?? []) if (error !== null) throw error;
-  };
-
-  /** Takes trees, whose rows are there, from Redis. One that was used meanwhile loses its rows. */
-  const finishOut = async (rows: readonly MovingTree[]): Promise<void> => {
-    if (rows.length === 0) return;
-    const { trees, bytes } = await database.read(async (queries) => ({
-      trees: await inTurn(rows, (row) => readTree(queries, row)),
-      bytes: await bytesOf(queries, rows),
-    }));
-    const left: MovingTree[] = [];
-    const moved: MovingTree[] = [];
-    for (const [at, row] of rows.entries()) {
-      const { owner, root, move, usedMs } = row;
-      const tree = trees[at];
-      if (tree === undefined) continue;
-      const answer = await scripts.moveOut(
-        keysOf(owner),
-        ...[owner, holder, root, move, usedMs, bytes.get(owner) ?? 0, tree.parts.length],
-        ...tree.parts.flatMap(({ digest, name }) => [digest, name]),
-        ...rememberedNames(tree),
-      );
-      (check(answer) === 0 ? left : moved).push(row);
-    }
-    const after = await lease.write(async (queries) => {
-      await setMoved(queries, moved);
-      for (const row of left) await deleteTree(queries, await readTree(queries, row));
-      return bytesOf(queries, rows);
-    });
-    await noteEnd(after, moved);
-    counts.movedOut += moved.length;
-  };
+  const out = createMoveOut({ ...options, scripts });
 
   /** Puts a tree into Redis, and deletes its rows. */
   const finishBack = async (row: MovingTree, tree: StoredTree): Promise<void> => {
     const { owner } = row;
     const answer = await scripts.bringBack(
-      keysOf(owner),
+      moveKeysOf(owner),
       ...[owner, holder, JSON.stringify(bodyOf(row, tree))],
       ...tree.nodes.map(({ json }) => json),
     );
-    check(answer);
+    checkMover(answer);
     const after = await lease.write(async (queries) => {
       await deleteTree(queries, tree);
       return bytesOf(queries, [row]);
     });
-    await noteEnd(after, [row]);
+    await noteEnd(redis, after, [row]);
     counts.broughtBack += 1;
   };
 
   const finishAll = async (rows: readonly MovingTree[]): Promise<void> => {
-    await finishOut(rows.filter(({ phase }) => phase === PHASES.leaving));
+    counts.movedOut += await out.finish(rows.filter(({ phase }) => phase === PHASES.leaving));
     for (const row of rows)
       if (row.phase === PHASES.returning)
         await finishBack(row, await database.read((queries) => readTree(queries, row)));
@@ -164,7 +108,7 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
     await lease.write(async (queries) => {
       for (const row of doubled) await startMove(queries, row);
     });
-    await finishOut(doubled);
+    counts.movedOut += await out.finish(doubled);
   };
 
   /** Notes in Redis all that is in the database, where it was emptied, or set back. */
@@ -176,51 +120,11 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
         .array(z.string())
         .parse(names)
         .map((name) => ({ owner: ownerOf(name) }));
-      await noteEnd(await database.read((queries) => bytesOf(queries, owners)), []);
+      await noteEnd(redis, await database.read((queries) => bytesOf(queries, owners)), []);
     }
     for await (const trees of allTrees(database)) await settleDoubles(trees);
     for await (const members of allMembers(database)) await redis.sadd(MOVED, ...members);
     await redis.sadd(MOVED, MOVED_IS_WHOLE);
-  };
-
-  const coldTrees = async (): Promise<readonly ColdTree[]> => {
-    const beforeMs = now() - moveAfterMs;
-    const owners = await redis.zrangebyscore(USERS, '-inf', `(${beforeMs}`, 'LIMIT', 0, OWNERS_AT_ONCE);
-    const cold: ColdTree[] = [];
-    for (const owner of owners) {
-      const values = await scripts.listCold(storeNames(owner), owner, beforeMs, TREES_AT_ONCE);
-      for (let at = 0; at < values.length; at += 2)
-        cold.push({ owner, root: values[at] ?? '', usedMs: Number(values[at + 1]) });
-      if (cold.length >= TREES_AT_ONCE) break;
-    }
-    return cold;
-  };
-
-  const moveTrees = async (trees: readonly ColdTree[]): Promise<void> => {
-    const exported: NewTree[] = [];
-    const skip = ({ owner, root }: TreeName) => redis.zadd(uses(owner), 'XX', now(), root);
-    for (const tree of trees) {
-      // Redis has one again without having been given it back, and used it since: it was set back.
-      if (await database.read((queries) => hasTree(queries, tree)))
-        await lease.write(async (queries) => deleteTree(queries, await readTree(queries, tree)));
-      const found = await exportTree({ scripts, database }, tree);
-      if (found === null) await skip(tree);
-      else exported.push(found);
-    }
-    // One after the other in one transaction: trees of an owner may begin alike.
-    const rows = exported.map((tree) => ({ tree, move: randomUUID() }));
-    try {
-      await lease.write(async (queries) => {
-        for (const { tree, move } of rows) await insertTree(queries, tree, move);
-      });
-    } catch (error) {
-      if (!(error instanceof QueryError) || error.kind !== 'data') throw error;
-      // One that the database never takes stays in Redis.
-      for (const { tree } of trees.length === 1 ? rows : []) await skip(tree);
-      for (const tree of trees.length === 1 ? [] : trees) await moveTrees([tree]);
-      return;
-    }
-    await finishOut(rows.map(({ tree, move }) => rowOf(tree, move)));
   };
 
   /** Runs one after the other. */
@@ -240,14 +144,14 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
         await finishAll(await database.read(readMoving));
         // Of moves that were over for the database, which Redis was not told.
         const trees = fields.map((field) => ({ owner: field.slice(0, field.indexOf('\0')) }));
-        await noteEnd(await database.read((queries) => bytesOf(queries, trees)), []);
+        await noteEnd(redis, await database.read((queries) => bytesOf(queries, trees)), []);
         if (fields.length > 0) await redis.hdel(MOVES, ...fields);
         await noteAll();
       }),
     moveSome: () =>
       alone(async () => {
-        const trees = moveAfterMs > 0 ? await coldTrees() : [];
-        if (trees.length > 0) await moveTrees(trees);
+        const trees = moveAfterMs > 0 ? await out.coldTrees(now() - moveAfterMs) : [];
+        if (trees.length > 0) counts.movedOut += await out.moveTrees(trees);
         return trees.length;
       }),
     bringBack: (owner, names) =>
@@ -270,9 +174,9 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
           const { owner } = name;
           const members = membersOf(tree);
           const gone = tree.parts.filter(({ digest }) => tree.removal.parts.has(digest));
-          check(
+          checkMover(
             await scripts.forgetMoved(
-              keysOf(owner),
+              moveKeysOf(owner),
               ...[owner, holder, members.length, ...members],
               ...gone.flatMap((part) => [part.digest, part.name]),
             ),
@@ -281,7 +185,7 @@ export function createConversationMover(options: ConversationMoverOptions): Conv
             await deleteTree(queries, tree);
             return bytesOf(queries, [name]);
           });
-          await noteEnd(after, []);
+          await noteEnd(redis, after, []);
           counts.expired += 1;
         }
         return trees.length;
@@ -309,19 +213,4 @@ const bodyOf = ({ root, move, expiresMs, hasHole }: MovingTree, tree: StoredTree
     ...[node, parent, id, maker, part],
     ...[origin?.text ?? '', origin?.untilMs ?? 0],
   ]),
-});
-
-async function inTurn<Value, Result>(
-  values: readonly Value[],
-  work: (value: Value) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const value of values) results.push(await work(value));
-  return results;
-}
-
-const rowOf = ({ owner, root, usedMs, expiresMs, hasHole }: NewTree, move: string): MovingTree => ({
-  ...{ owner, root, usedMs, expiresMs, hasHole },
-  phase: PHASES.leaving,
-  move,
 });

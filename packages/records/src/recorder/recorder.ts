@@ -3,7 +3,7 @@ import type { BrokenRecord } from '@gateway/metering/broken-records';
 import { createProjection } from '@gateway/metering/keys/records/projection';
 import type { Redis } from 'ioredis';
 import { createAccessKeeper, OtherDatabase } from '../access/access-keeper.ts';
-import { type AuditRecorder, createAuditRecorder } from '../access/record-audit.ts';
+import { type AuditRecorder, createAuditRecorder } from '../audit/record-audit.ts';
 import { createConversationKeeper } from '../conversations/conversation-keeper.ts';
 import type { MovedCounts } from '../conversations/conversation-mover.ts';
 import { QueryError } from '../database/database.ts';

@@ -1,7 +1,7 @@
 import { MAX_AUDIT_ENTRIES } from '@gateway/metering/audit/audit-log';
 import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
-import { trimAudit } from '../access/audit-rows.ts';
+import { trimAudit } from '../audit/audit-rows.ts';
 import type { Database } from '../database/database.ts';
 import { grainsOf, HOURS_PER_DAY } from '../usage/rollups.ts';
 import type { Lease } from './lease.ts';

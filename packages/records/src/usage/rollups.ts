@@ -1,6 +1,6 @@
 import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
-import { z } from 'zod';
 import type { Queries } from '../database/database.ts';
+import { readFact } from '../database/facts.ts';
 
 interface Rollup {
   readonly by: readonly Group[];
@@ -50,17 +50,15 @@ export const rollupsOf = (
     },
   }));
 
-/** The fact that says from which hour on there are rollups: before, sums are by all groups only. */
-export const ROLLUPS_SINCE = 'rollups since';
-const Since = z.array(z.object({ value: z.coerce.number() }));
+/** The fact, written when the schema came to it, that says from which hour on there are rollups: before, sums are by all groups only. */
+const ROLLUPS_SINCE = 'rollups since';
 
 /** The grains with the fewest rows that tell these groups apart, from an hour on. */
 export async function grainsFor(
-  { query }: Queries,
+  queries: Queries,
   { needed, fromHour }: { readonly needed: ReadonlySet<Group>; readonly fromHour: number },
 ): Promise<Readonly<Record<Unit, number>>> {
-  const rows = await query('select value from recorder_facts where name = $1', [ROLLUPS_SINCE]);
-  const sinceHour = Since.parse(rows).at(0)?.value ?? 0;
+  const sinceHour = Number((await readFact(queries, ROLLUPS_SINCE)) ?? 0);
   const fits = (rollup: number, unit: Unit): boolean => {
     const { by, units } = ROLLUPS[rollup] ?? { by: [], units: [] };
     return units.includes(unit) && [...needed].every((name) => by.includes(name));

@@ -1,5 +1,6 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import { connectFailure } from '@gateway/redis/connection/connect-failure';
+import { refusalIn, refusalOfWrites } from '@gateway/redis/connection/refused-writes';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -19,9 +20,6 @@ interface ConnectOptions {
   readonly metrics: Pick<Metrics, 'redisReplaced'>;
 }
 
-/** Never exists, so that `SET … XX` changes nothing, neither in memory nor in the append-only file. */
-const NO_KEY = 'gateway:takes-writes';
-
 /**
  * Connects to the Redis that the process needs, and makes the process's readiness depend on it. Logs once when it goes
  * away, once when it is back, and when it is another one than before; the same when it answers but refuses writes (out of memory, a replica, a full
@@ -40,7 +38,7 @@ export async function connectRedis(
     lastError = error;
   });
   readiness.check('redis', async () => {
-    const refusal = await refusalOf(redis);
+    const refusal = await refusalOfWrites(redis);
     if (refusal !== undefined && !refusing) logger.warn({ err: refusal }, 'redis refuses writes');
     if (refusal === undefined && refusing) logger.info('redis accepts writes again');
     refusing = refusal !== undefined;
@@ -70,22 +68,4 @@ export async function connectRedis(
     away = false;
     logger.info('redis is back');
   });
-}
-
-/** Why Redis refuses a write; undefined if it accepts one. Rejects when there is no answer. */
-async function refusalOf(redis: RedisConnection): Promise<Error | undefined> {
-  try {
-    await redis.set(NO_KEY, '', 'XX');
-    return undefined;
-  } catch (error) {
-    const refusal = refusalIn(error);
-    if (refusal === undefined) throw error;
-    return refusal;
-  }
-}
-
-/** The error reply of Redis itself, as opposed to no answer. */
-function refusalIn(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return error.name === 'ReplyError' ? error : refusalIn(error.cause);
 }

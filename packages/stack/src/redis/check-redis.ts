@@ -1,4 +1,5 @@
 import { connectFailure } from '@gateway/redis/connection/connect-failure';
+import { refusalOfWrites } from '@gateway/redis/connection/refused-writes';
 import { createRedis } from '@gateway/redis/open-redis';
 import { openRedisSecrets, problemOf } from '@gateway/redis/place/redis-secrets';
 import { parseRedisUrl, shownPlace } from '@gateway/redis/place/redis-url';
@@ -11,9 +12,6 @@ function redisAddress(url: string): string {
   if (problem !== undefined) throw new StartError(`REDIS_URL ${problem}.`);
   return shownPlace(parseRedisUrl(url));
 }
-
-/** Never exists, so that `SET … XX` changes nothing. */
-const NO_KEY = 'gateway:takes-writes';
 
 /**
  * Checks the Redis that `REDIS_URL` names.
@@ -34,10 +32,9 @@ export async function checkRedis(url: string, warn: (line: string) => void): Pro
       throw new StartError(
         `The Redis at ${address} (REDIS_URL) has version ${version}; 6.2 or newer is needed.`,
       );
-    await redis.set(NO_KEY, '', 'XX').catch((error: Error) => {
-      if (error.name !== 'ReplyError') throw error;
-      throw new StartError(`The Redis at ${address} (REDIS_URL) refuses writes: ${error.message}`);
-    });
+    const refusal = await refusalOfWrites(redis);
+    if (refusal !== undefined)
+      throw new StartError(`The Redis at ${address} (REDIS_URL) refuses writes: ${refusal.message}`);
     const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
     if (policy && policy !== 'noeviction')
       warn(

@@ -1,6 +1,6 @@
 import { shownWebhookUrl } from '@gateway/contracts/webhooks';
 import type { AuditEntry } from '@gateway/metering/audit/audit-log';
-import type { ReadAudit } from '@gateway/records/access/read-audit';
+import type { ReadAudit } from '@gateway/records/audit/read-audit';
 import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
 import { AuditPage } from '../../api/schemas/operations.ts';
 import { pageQuery } from '../../api/schemas/page.ts';

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isTimeZone } from '@gateway/contracts/time-zone';
 import { problem } from '@gateway/contracts/wire-types';
 import { dayStartMs } from '@gateway/metering/ledger/budget-period';
 import { z } from 'zod';
@@ -40,15 +41,6 @@ export function rangeOf({ from, to, timeZone }: RangeQuery, nowMs: number): { fr
   if (fromMs >= toMs) throw wrong("'from' must be before 'to'.");
   if (toMs - fromMs > MAX_RANGE_MS) throw wrong('A range may be at most 800 days long.');
   return { fromMs, toMs };
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const wrong = (message: string): GatewayError =>
