@@ -15,7 +15,7 @@ const NOUNS: Readonly<Record<IdKind, string>> = {
 };
 
 /** The error for an id that is not known to the caller's key: unknown, expired, removed and another key's look the same. */
-export function notFound({ kind, id, path }: NamedId): GatewayError {
+export function notFound({ kind, id, path }: Pick<NamedId, 'kind' | 'id' | 'path'>): GatewayError {
   if (path[0] === 'previous_response_id') return previousNotFound(id, path);
   if (kind === 'compaction') return unreadableCompaction(path);
   const message = `${NOUNS[kind]} with id '${id}' not found.`;

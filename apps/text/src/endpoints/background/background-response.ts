@@ -9,7 +9,13 @@ import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { findOwned, removeStored, shownStored, startingAfter } from '../stored/read-stored.ts';
+import {
+  findOwned,
+  removeStored,
+  responseNotFound,
+  shownStored,
+  startingAfter,
+} from '../stored/read-stored.ts';
 import type { Shown } from '../stored/shown.ts';
 import type { Acceptance } from './accept-response.ts';
 import { cancelBackground } from './end-background.ts';
@@ -87,7 +93,7 @@ const withoutEvents = (id: string, { keepsEvents }: BackgroundResponse): Gateway
     path: ['stream'],
     message: keepsEvents
       ? `The events of response '${id}' are no longer stored. Read it without 'stream'.`
-      : `ServerResponse '${id}' was created without 'stream: true', so its events are not stored. Read it without 'stream'.`,
+      : `Response '${id}' was created without 'stream: true', so its events are not stored. Read it without 'stream'.`,
   });
 
 /** Does nothing to one that has ended. */
@@ -102,15 +108,9 @@ async function show(call: FoundCall, shown: BackgroundResponse, { services }: Sh
   const { response, ending, owner } = shown;
   const stored = response === null ? await findOwned(services, owner, id) : null;
   const body = stored === null ? response : await shownStored(services, stored);
-  if (body === null) throw notFound(id);
+  if (body === null) throw responseNotFound(id);
   send(call, body, ending?.headers);
 }
-
-const notFound = (id: string) =>
-  new GatewayError('object_not_found', {
-    path: ['id'],
-    message: `ServerResponse with id '${id}' not found.`,
-  });
 
 function send(
   { incoming, response }: FoundCall,

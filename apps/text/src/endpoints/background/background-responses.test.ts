@@ -308,15 +308,15 @@ test('where too many wait, one is refused before anything of it is reserved or k
 });
 
 test.for([
-  ['was created without stream', {}, '', 'stream'],
-  ['is read from what is no number', { stream: true }, '&starting_after=first', 'starting_after'],
-] as const)('the events of a response that %s are refused', async ([, body, query, param]) => {
+  ['was created without stream', {}, '', 'stream', /^Response 'resp_\w+' was created without 'stream: true'/],
+  ['is read from what is no number', { stream: true }, '&starting_after=first', 'starting_after', /number/],
+] as const)('the events of a response that %s are refused', async ([, body, query, param, message]) => {
   const text = await openWithWorker();
   const reply = await post(text, body);
   const id = /"id":"(resp_\w+)"/.exec(await reply.text())?.[1];
   const refused = await text.fetch(`/v1/responses/${id}?stream=true${query}`);
   expect(refused.status).toBe(400);
-  expect(await refused.json()).toMatchObject({ error: { param } });
+  expect(await refused.json()).toMatchObject({ error: { param, message: expect.stringMatching(message) } });
 });
 
 test('events that are no longer kept are refused, and the response is still read', async () => {

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { findResponse } from '../../call/history/continued.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
+import { notFound } from '../../call/history/not-found.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { inThread } from '../../large/in-thread.ts';
 import { columnsInTurns } from '../../large/item-columns.ts';
@@ -18,7 +19,7 @@ import {
   responseOf,
 } from '../../stored/response-record.ts';
 import { listedItems } from '../../stored/shown-item.ts';
-import type { StoredRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
+import type { StoredItem, StoredRecord, WindowEnd } from '../../stored/store/conversation-store.ts';
 import { JsonBytes } from '../../stored/store/record-data.ts';
 import { type JsonObject, objectOf } from '../../wire/json-object.ts';
 import { parseBody } from '../../wire/raw-json.ts';
@@ -55,8 +56,23 @@ export async function findOwned(
 
 const keyOf = ({ owner, id }: StoredResponse) => ({ owner, kind: 'response', id }) as const;
 
-const itemsOf = async (services: StoringServices, stored: StoredResponse, items: 'input' | 'output') =>
-  (await services.conversations.read(keyOf(stored), { retentionMs: null, items }))?.items ?? [];
+/** Null: the response was deleted, has expired or was lost since it was found. */
+const readItems = async (services: StoringServices, stored: StoredResponse, items: 'input' | 'output') =>
+  (await services.conversations.read(keyOf(stored), { retentionMs: null, items }))?.items ?? null;
+
+/** @throws {GatewayError} `object_not_found` where it is gone */
+async function itemsOf(
+  services: StoringServices,
+  stored: StoredResponse,
+  items: 'input' | 'output',
+): Promise<readonly StoredItem[]> {
+  const found = await readItems(services, stored, items);
+  if (found === null) throw responseNotFound(stored.id);
+  return found;
+}
+
+export const responseNotFound = (id: string): GatewayError =>
+  notFound({ kind: 'response', id, path: ['id'] });
 
 /** The response as its caller got it. */
 export async function readStored(services: TextServices, stored: StoredResponse): Promise<JsonObject> {
@@ -101,7 +117,7 @@ async function writtenAs<Written>(
 
 /** Forgets the response everywhere, with the ids that it brought. */
 export async function removeStored(services: TextServices, stored: StoredResponse): Promise<void> {
-  const output = await itemsOf(services, stored, 'output');
+  const output = (await readItems(services, stored, 'output')) ?? [];
   await services.conversations.remove(keyOf(stored));
   const ids = [
     { kind: 'response', id: stored.id } as const,

@@ -2,6 +2,7 @@ import { collectSse, readSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../testing/start-stack.ts';
+import { completeStored, findOwned, listInput, removeStored, shownStored } from './read-stored.ts';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -44,6 +45,23 @@ test('a response is read, its input listed and it is deleted where it was made',
   expect(await deleted.json()).toEqual({ id: made.id, object: 'response', deleted: true });
   expect((await stack.text.fetch(`/v1/responses/${made.id}`)).status).toBe(404);
   expect(await stack.redis.exists(`gateway:response:${made.id}`)).toBe(0);
+});
+
+test('a response that is deleted while it is read is not found: it is not shown, or completed, without its items', async () => {
+  const made = await create({ model: 'first' });
+  const { services } = stack.text;
+  const id = String(made.id);
+  const stored = await findOwned(services, 'key_one', id);
+  if (stored === null) throw new Error('it is not stored');
+  await stack.text.fetch(`/v1/responses/${made.id}`, { method: 'DELETE' });
+  const gone = { code: 'object_not_found', message: `Response with id '${id}' not found.` };
+  await expect(shownStored(services, stored)).rejects.toMatchObject(gone);
+  await expect(listInput(services, stored, {})).rejects.toMatchObject(gone);
+  await expect(completeStored(services, stored, { ...made, status: 'completed' })).rejects.toMatchObject(
+    gone,
+  );
+  await removeStored(services, stored);
+  expect(await findOwned(services, 'key_one', id)).toBeNull();
 });
 
 test.for([

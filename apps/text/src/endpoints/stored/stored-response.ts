@@ -28,6 +28,7 @@ import {
   findStored,
   listInput,
   removeStored,
+  responseNotFound,
   type StoredResponse,
   shownStored,
   startingAfter,
@@ -71,7 +72,7 @@ export function createStoredHandler(call: StoredCall, services: TextServices): H
     const candidate =
       typeof origin === 'object' ? candidateAt(services.upstream.configuration, origin) : null;
     const made = typeof origin === 'object' && candidate !== null ? { origin, candidate } : null;
-    if (stored === null && made === null) throw notFound(id);
+    if (stored === null && made === null) throw responseNotFound(id);
     const caller = new HttpCaller(response);
     const request = { ...call, services, incoming, caller, context, id, stored, made };
     await (stored !== null && made === null ? answerStored(request, stored) : answer(request));
@@ -132,7 +133,7 @@ function writeJson(caller: Caller, context: RequestContext, shown: Shown): void 
 
 async function askProvider(request: StoredRequest): Promise<void> {
   const { method, subpath, services, incoming, caller, context, id, made } = request;
-  if (made === null) throw notFound(id);
+  if (made === null) throw responseNotFound(id);
   const { upstream, background } = services;
   const isDeletion = method === 'DELETE';
   // After the deletion its usage can no longer be read. If this look fails, the estimate is booked.
@@ -200,9 +201,6 @@ async function onReply(
   const previous = stored?.record.previous ?? null;
   return previous === null ? null : { previous_response_id: previous };
 }
-
-const notFound = (id: string) =>
-  new GatewayError('object_not_found', { path: ['id'], message: `Response with id '${id}' not found.` });
 
 /** Items of a background response are received when it is read, and its end may be seen for the first time. */
 async function noteShown(request: StoredRequest, shown: JsonObject): Promise<void> {
