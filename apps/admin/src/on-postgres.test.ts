@@ -1,6 +1,6 @@
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
-import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
+import { emptyRedis, keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { createRedis } from '@gateway/redis/open-redis';
 import { startPostgres } from '@gateway/testkit/start-postgres';
 import { startRedis } from '@gateway/testkit/start-redis';
@@ -10,11 +10,12 @@ import { KeyPage, NewKeyReply, TeamPage } from './api/schemas/access.ts';
 import { AuditPage } from './api/schemas/operations.ts';
 import { UsagePage } from './api/schemas/traffic.ts';
 import { RequestPage } from './requests/shown-request.ts';
-import { runAdmin, TOKEN } from './testing/run-admin.ts';
+import { GATEWAY_SECRET, runAdmin, TOKEN } from './testing/run-admin.ts';
 
 const REQUESTS = 25;
 
-test('on a PostgreSQL every page works, also one in whose middle it is started again', async () => {
+/** An empty PostgreSQL and a Redis, and what starts an admin service on them. */
+async function startBoth() {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
   const postgres = resources.use(await startPostgres());
@@ -22,16 +23,24 @@ test('on a PostgreSQL every page works, also one in whose middle it is started a
   const redis = resources.adopt(createRedis(server.url, 'request'), (owned) => owned.disconnect());
   await redis.connect();
   await emptyRedis(redis);
-  const admin = resources.adopt(await runAdmin(server.url, { DATABASE_URL: postgres.url }), (owned) =>
-    owned.stop(),
-  );
-  const call = (method: string, path: string, body?: object) =>
-    fetch(`${admin.url}/admin/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-  const get = async (path: string): Promise<unknown> => (await call('GET', path)).json();
+  const startAdmin = async () => {
+    const started = await runAdmin(server.url, { DATABASE_URL: postgres.url });
+    const admin = resources.adopt(started, (owned) => owned.stop());
+    const call = (method: string, path: string, body?: object) =>
+      fetch(`${admin.url}/admin/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    const get = async (path: string): Promise<unknown> => (await call('GET', path)).json();
+    return { call, get };
+  };
+  return { postgres, redis, startAdmin };
+}
+
+test('on a PostgreSQL every page works, also one in whose middle it is started again', async () => {
+  const { postgres, redis, startAdmin } = await startBoth();
+  const { call, get } = await startAdmin();
 
   expect((await call('POST', '/teams', { name: 'search' })).status).toBe(201);
   const made = NewKeyReply.parse(await (await call('POST', '/keys', { name: 'one', team: 'search' })).json());
@@ -79,4 +88,42 @@ test('on a PostgreSQL every page works, also one in whose middle it is started a
   expect(await usage()).toMatchObject([{ requests: REQUESTS, costMicroUsd: 10 * REQUESTS }]);
   expect((await call('DELETE', `/keys/${made.id}`)).ok).toBe(true);
   expect(KeyPage.parse(await get('/keys')).data.map(({ id }) => id)).toEqual([made.id]);
+});
+
+test('two admin services on a PostgreSQL make and change keys at the same time, and both show what the other did', async () => {
+  const { redis, startAdmin } = await startBoth();
+  const [one, other] = [await startAdmin(), await startAdmin()];
+  const names = Array.from({ length: 20 }, (_, n) => `key ${n}`);
+  const made = await Promise.all(
+    names.map(async (name, n) =>
+      NewKeyReply.parse(await (await (n % 2 === 0 ? one : other).call('POST', '/keys', { name })).json()),
+    ),
+  );
+  const [changed, gone] = made;
+  const labels = Array.from({ length: 10 }, (_, n) => `label${n}`);
+  const patches = await Promise.all(
+    labels.map((label, n) =>
+      (n % 2 === 0 ? one : other).call('PATCH', `/keys/${changed?.id}`, { labels: { [label]: 'set' } }),
+    ),
+  );
+  expect(patches.map(({ status }) => status)).toEqual(labels.map(() => 200));
+  expect((await other.call('DELETE', `/keys/${gone?.id}`)).status).toBe(200);
+
+  const keysOf = async ({ get }: typeof one) => KeyPage.parse(await get('/keys?limit=100')).data;
+  const [shown, same] = [await keysOf(one), await keysOf(other)];
+  expect(shown).toEqual(same);
+  expect(shown.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  const find = (id: string | undefined) => shown.find((key) => key.id === id);
+  expect(Object.keys(find(changed?.id)?.labels ?? {}).toSorted()).toEqual(labels);
+  expect(find(gone?.id)?.revokedAt).not.toBeNull();
+  const entries = AuditPage.parse(await one.get('/audit?limit=100')).data;
+  const count = (action: string) => entries.filter((entry) => entry.action === action).length;
+  expect([count('key.created'), count('key.changed'), count('key.revoked')]).toEqual([20, 10, 1]);
+  // What edges look up says the same.
+  const known = await Promise.all(
+    made.map(({ key }) => keysInRedis({ redis, gatewaySecret: GATEWAY_SECRET }).findKey(key)),
+  );
+  expect(known.map((found) => found?.identity.keyId)).toEqual(
+    made.map(({ id }) => (id === gone?.id ? undefined : id)),
+  );
 });
