@@ -47,6 +47,14 @@ test('a name that fits no entry is not served, nor one that is far too long', ()
   ).toBe(null);
 });
 
+test.for(['.', '..'])(
+  'the name %s, which is no segment of a path, is not served, by a pattern neither',
+  (name) => {
+    const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });
+    expect(catalog.resolveModel(name)).toBe(null);
+  },
+);
+
 test("a route's own name goes to its channel; without one, the caller's", () => {
   const catalog = createCatalog(configuration, { random: Math.random, loads: NO_LOADS });
   const modelAt = (name: string) => {

@@ -65,6 +65,9 @@ const NO_OTHERS: readonly Protocol[] = [];
 const MAX_CACHED_NAMES = 1_000;
 const MAX_NAME_CHARS = 256;
 
+/** In a provider's path such a name would lead to another one. */
+const isDots = (name: string): boolean => name === '.' || name === '..';
+
 interface Pattern {
   readonly model: Model;
   readonly prefixLength: number;
@@ -162,7 +165,7 @@ export const createCatalog = (
   const resolveModel = (name: string): ResolvedModel | null => {
     const cached = resolved.get(name);
     if (cached !== undefined) return cached;
-    if (name.length > MAX_NAME_CHARS) return null;
+    if (name.length > MAX_NAME_CHARS || isDots(name)) return null;
     const model =
       exact.get(name) ?? patterns.find((pattern) => fitsPattern(pattern.model.pattern, name))?.model;
     if (model === undefined) return null;

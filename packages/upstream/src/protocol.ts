@@ -30,6 +30,9 @@ export const OPERATIONS = {
   transcriptions: 'transcriptions',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
+export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(
+  (name): name is Operation => name in OPERATIONS,
+);
 
 /** The shape of the error bodies that a provider sends under this protocol. */
 export const dialectOfProtocol = (protocol: Protocol): Dialect =>

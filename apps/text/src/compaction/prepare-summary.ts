@@ -68,6 +68,7 @@ export const prepareSummary = (
         method: 'POST',
         headers: translatedHeaders(call.caller.headers, true),
         translated: true,
+        streamed: true,
         body,
       },
       retry: (refusal) =>

@@ -4,6 +4,7 @@ import type { Network } from '../connecting/network.ts';
 import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
+import type { OperationPath } from '../requests/operation-path.ts';
 import type { TimeLimits } from '../sending/time-limits.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ImageFamily } from './file-schema.ts';
@@ -27,7 +28,7 @@ export interface Channel {
   /** Scheme, host and port, such as `https://api.openai.com`. */
   readonly origin: string;
   /** Full path of each operation that the channel has. */
-  readonly paths: Readonly<Partial<Record<Operation, string>>>;
+  readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
   readonly speaks: readonly Protocol[];
   /** The client library that its provider is called through; null: it speaks the protocol itself. */
   readonly library: LibraryName | null;

@@ -132,8 +132,8 @@ models: {}
 test('a doubled dollar means a plain one, and a variable can be inside a text', () => {
   const quoted = `"http://10.0.0.5/\${OPENAI_API_KEY}/$\${x}"`;
   const text = GOOD.replace('http://10.0.0.5:8000/v1/', () => quoted);
-  const path = parseConfiguration(text, 'gateway.yaml', env).channels.get('vllm')?.paths.chat ?? '';
-  expect(decodeURI(path)).toBe(`/sk-from-the-environment/\${x}/chat/completions`);
+  const path = parseConfiguration(text, 'gateway.yaml', env).channels.get('vllm')?.paths.chat;
+  expect(decodeURI(String(path))).toBe(`/sk-from-the-environment/\${x}/chat/completions`);
 });
 
 test.for(['constructor', '__proto__'])('a variable %s that is not set is missing', (name) => {

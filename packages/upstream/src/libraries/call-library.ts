@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Candidate } from '../candidate.ts';
+import { requestPath } from '../requests/operation-path.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Exchange } from '../sending/exchange.ts';
@@ -44,7 +45,7 @@ export async function callLibrary(
     library,
     channel,
     account,
-    basePath: channel.paths[request.operation] ?? '',
+    basePath: requestPath(candidate, request, false),
     client,
     signal: controller.signal,
     observer: {

@@ -18,6 +18,8 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** After the operation's path, for an object at the provider: `/resp_1/cancel`, already encoded. */
   readonly subpath?: string;
+  /** Whether it asks for a stream, where it asks for something else than its caller. */
+  readonly streamed?: boolean;
   /** Without `?`. */
   readonly query?: string;
   /** From Node; those on the protocol's list are passed on. */

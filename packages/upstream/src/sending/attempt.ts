@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Candidate } from '../candidate.ts';
-import type { Channel } from '../configuration/configuration.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { callLibrary } from '../libraries/call-library.ts';
+import { requestPath } from '../requests/operation-path.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from '../requests/upstream-request.ts';
 import { AuthorizedRequest } from './authorized-request.ts';
@@ -19,7 +19,7 @@ export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 't
 export function attempt({ request, credentials, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
   const { library } = candidate.channel;
-  const sent = library === null ? httpRequest(candidate, request) : null;
+  const sent = library === null ? httpRequest(candidate, request, options.streamed) : null;
   const exchange = new Exchange({
     ...options,
     namesObject: request.subpath !== undefined,
@@ -39,11 +39,11 @@ export function attempt({ request, credentials, ...options }: AttemptOptions): E
   return exchange;
 }
 
-function httpRequest({ channel, account }: Candidate, request: UpstreamRequest) {
+function httpRequest(candidate: Candidate, request: UpstreamRequest, streamed: boolean) {
   const { method, body } = request;
-  const path = pathOf(channel, request);
+  const path = requestPath(candidate, request, streamed);
   const length = isStreamed(body) ? body.sizeBytes : null;
-  const headers = upstreamHeaders(account, request.headers, request.operation, length);
+  const headers = upstreamHeaders(candidate.account, request.headers, request.operation, length);
   return { path, method, headers };
 }
 
@@ -51,12 +51,6 @@ function openBody({ body }: UpstreamRequest, exchange: Exchange): Buffer | strin
   if (!isStreamed(body)) return body ?? null;
   return body.open().once('error', (error) => exchange.abandon(error));
 }
-
-const pathOf = (channel: Channel, { operation, subpath, query }: UpstreamRequest): string => {
-  const path = channel.paths[operation];
-  if (path === undefined) throw new Error(`channel ${channel.name} has no path for ${operation}`);
-  return query ? `${path}${subpath ?? ''}?${query}` : `${path}${subpath ?? ''}`;
-};
 
 const isStreamed = (body: UpstreamRequest['body'] | null): body is StreamedBody =>
   typeof body === 'object' && body !== null && 'open' in body;

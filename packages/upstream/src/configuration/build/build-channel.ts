@@ -4,10 +4,12 @@ import { Certificates } from '../../connecting/certificates.ts';
 import { DIRECT, type Network } from '../../connecting/network.ts';
 import { readProxy } from '../../connecting/proxy.ts';
 import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
-import type { ModelKind, Operation } from '../../protocol.ts';
+import { type ModelKind, OPERATION_NAMES, type Operation } from '../../protocol.ts';
+import { type OperationPath, operationPath } from '../../requests/operation-path.ts';
 import { buildTimeLimits } from '../../sending/time-limits.ts';
 import type { Channel } from '../configuration.ts';
 import type { ChannelEntry } from '../file-schema.ts';
+import type { Preset } from '../presets/preset.ts';
 import { presetOf } from '../presets/presets.ts';
 import { buildAccounts } from './build-accounts.ts';
 
@@ -18,8 +20,14 @@ const DEFAULTS = {
   maxWaitMs: 1_000,
 } as const;
 
-const operationNames = (paths: Readonly<Partial<Record<Operation, string>>>): Operation[] =>
-  Object.keys(paths).filter((name): name is Operation => name in paths);
+const buildPaths = (basePath: string, paths: Preset['paths']): Channel['paths'] => {
+  const built: Partial<Record<Operation, OperationPath>> = {};
+  for (const operation of OPERATION_NAMES) {
+    const path = paths[operation];
+    if (path !== undefined) built[operation] = operationPath(basePath, path);
+  }
+  return built;
+};
 
 const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null => {
   if (entry === 'off') return null;
@@ -58,17 +66,13 @@ export const buildChannel = (
   const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
   const url = new URL(entry.baseUrl ?? (fromEnvironment || preset.baseUrl || ''));
   const basePath = url.pathname.replace(/\/+$/, '') || preset.basePath || '';
-  const paths: Partial<Record<Operation, string>> = {};
-  for (const operation of operationNames(preset.paths)) {
-    paths[operation] = basePath + preset.paths[operation];
-  }
   const limitsOf = (kind: ModelKind) => buildTimeLimits(kind, entry.timeouts, entry.timeouts?.[kind]);
 
   return {
     name,
     provider: entry.provider,
     origin: url.origin,
-    paths,
+    paths: buildPaths(basePath, preset.paths),
     speaks: entry.speaks ?? preset.speaks,
     library: preset.library ?? null,
     network: channelNetwork(entry, network),

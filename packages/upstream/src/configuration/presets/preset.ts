@@ -1,6 +1,7 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import type { LibraryName } from '../../libraries/libraries.ts';
 import type { Operation, Protocol } from '../../protocol.ts';
+import type { OperationPath } from '../../requests/operation-path.ts';
 
 /** The defaults of a kind of provider, which the configuration may replace. */
 export interface Preset {
@@ -13,8 +14,11 @@ export interface Preset {
   /** A path that the base URL must not end in, because `paths` begin with it. */
   readonly pathsBeginWith?: string;
   readonly speaks: readonly Protocol[];
-  /** Path of each operation, after the base URL. A protocol without paths cannot be used. */
-  readonly paths: Readonly<Partial<Record<Operation, string>>>;
+  /**
+   * Path of each operation, after the base URL, with `{model}` where the model is in it, and two where streams have another
+   * one. A protocol without paths cannot be used.
+   */
+  readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
   /** `fallback` is sent where none is configured. */
   readonly key: {
     readonly header: string;
