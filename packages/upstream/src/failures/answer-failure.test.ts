@@ -134,6 +134,7 @@ const LEAKS: readonly (readonly [message: string, secret: string])[] = [
   ['api.provider.example:443 refused', 'provider.example'],
   ['POST https://api.provider.example/v1/responses?key=1 failed', 'provider.example'],
   ['The model vendor/large-1 is not for you', 'vendor/large-1'],
+  ['arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x.y is not for you', '123456789012'],
 ];
 
 test.for(LEAKS)('of "%s" neither caller nor log gets %s', ([message, secret]) => {

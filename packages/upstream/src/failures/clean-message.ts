@@ -2,7 +2,7 @@ import type { Candidate } from '../candidate.ts';
 
 /** Keys and tokens, whole or masked, and the account names that providers put into their messages. */
 const KEY_LIKE =
-  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx)[-_](?:[\w*…-]|\.(?=[\w*.])){6,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\bya29\.[\w-]+|\bA[KS]IA[A-Z0-9]{12,}\b|\b(?:key|org|proj|user|asst)[-_][A-Za-z0-9]{16,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+/g;
+  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx)[-_](?:[\w*…-]|\.(?=[\w*.])){6,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\bya29\.[\w-]+|\bA[KS]IA[A-Z0-9]{12,}\b|\b(?:key|org|proj|user|asst)[-_][A-Za-z0-9]{16,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+|\barn:aws[\w-]*:[\w-]*:[\w-]*:\d*:[^\s"'`,;)]+/g;
 
 /** Everything of the provider's domain: `api.openai.com` also hides `https://platform.openai.com/account`. */
 const hostExpression = (origin: string): RegExp => {

@@ -132,6 +132,7 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   405: 'misconfigured',
   407: 'misconfigured',
   408: 'failed',
+  424: 'failed',
   425: 'failed',
   429: 'rate-limited',
   503: 'overloaded',
@@ -164,10 +165,24 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   '1261': 'too-long',
   // MiniMax.
   'base_resp 1039': 'too-long',
+  // AWS. Its words may speak of tokens where a rate is meant: the code goes before them.
+  ThrottlingException: 'rate-limited',
+  TooManyRequestsException: 'rate-limited',
+  ServiceQuotaExceededException: 'quota-exhausted',
+  ModelNotReadyException: 'overloaded',
+  ServiceUnavailableException: 'overloaded',
+  ModelTimeoutException: 'timeout',
+  ModelErrorException: 'failed',
+  ModelStreamErrorException: 'failed',
+  AccessDeniedException: 'misconfigured',
+  ResourceNotFoundException: 'misconfigured',
 };
 
 /** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
 const NO_CREDIT = /credit balance is too low/i;
+
+/** Bedrock reports a route with a wrong id of its model as an ordinary 400. */
+const WRONG_MODEL_ID = /\bwith on-demand throughput isn['’]t supported|\bmodel identifier is invalid\b/i;
 
 /** What these mean is not changed by a message about lengths: who may not, what is not there, how often. */
 const NEVER_TOO_LONG: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 429]);
@@ -191,6 +206,7 @@ export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFact
     if (kind !== undefined) return kind;
   }
   if (status === 400 && NO_CREDIT.test(error.message)) return 'quota-exhausted';
+  if (status === 400 && WRONG_MODEL_ID.test(error.message)) return 'misconfigured';
   if (!NEVER_TOO_LONG.has(status) && isTooLong(error.message)) return 'too-long';
   if (status === 404 && namesObject) return 'rejected';
   if (status === 404 && notFoundFault(error, model) === 'caller') return 'not-found';

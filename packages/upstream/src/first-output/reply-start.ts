@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { awsEventsToText, isAwsEventStream } from '../aws-events/aws-events.ts';
 import type { Protocol } from '../protocol.ts';
 import type { ReplyBody } from '../replies/reply-body.ts';
 import type { OutputCheck, Verdict } from './check-first-output.ts';
 import { type HeldStart, holdStart } from './held-start.ts';
 import { textRepair } from './text-repair.ts';
-import { trulyTyped } from './true-type.ts';
+import { asEvents, trulyTyped } from './true-type.ts';
 
 /** The most bytes read of an error's body, or of an output that cannot be checked yet. */
 export const MAX_CHECKED_BYTES = 65_536;
@@ -78,15 +79,16 @@ export class ReplyStart {
   /** Finds out what kind of reply it is, and checks what of it has arrived. */
   #firstVerdict(body: ReplyBody, ended: boolean): Verdict {
     const received = body.peek();
-    const headers = trulyTyped(this.headers, received, ended, this.#options.streamed);
+    const { holdsStart, protocol, streamed } = this.#options;
+    const isBinary = isAwsEventStream(this.headers);
+    const headers = isBinary ? asEvents(this.headers) : trulyTyped(this.headers, received, ended, streamed);
     if (headers === null) return 'wait';
-    const repair = textRepair(headers, received, ended);
+    const repair = isBinary ? awsEventsToText(protocol) : textRepair(headers, received, ended);
     if (repair === 'wait') return 'wait';
     if (repair !== null) body.repair(repair);
     const bytes = body.peek();
     this.#isTyped = true;
     this.headers = headers;
-    const { holdsStart, protocol } = this.#options;
     if (holdsStart) this.#held = holdStart(protocol, headers);
     if (this.#held === null) return this.#verdict(body, ended ? null : bytes);
     this.#maxBytes = MAX_HELD_BYTES;

@@ -41,14 +41,14 @@ export function trulyTyped(
   if (mayBeLines && text.startsWith('{')) {
     const isLines = isJsonLines(bytes.toString().replace(/^\ufeff?\s*/, ''), ended);
     if (isLines === 'wait') return null;
-    if (isLines) return typed(headers, `${EVENTS}; charset=utf-8`);
+    if (isLines) return asEvents(headers);
   }
   if (isClaimed) {
     if (text.startsWith('{')) return typed(headers, 'application/json');
     if (text.startsWith('<')) return typed(headers, PAGE);
     return type === headers['content-type'] ? headers : typed(headers, type);
   }
-  if (EVENT_LINE.test(text)) return typed(headers, `${EVENTS}; charset=utf-8`);
+  if (EVENT_LINE.test(text)) return asEvents(headers);
   if (text.startsWith('{') && (type.startsWith(PAGE) || LINES.test(type)))
     return typed(headers, 'application/json');
   return !ended && text.length < LOOKED_AT_BYTES && mayBecomeEvents(text) ? null : headers;
@@ -56,6 +56,10 @@ export function trulyTyped(
 
 const mayBecomeEvents = (text: string): boolean =>
   !/[\r\n]./.test(text) && FIELDS.some((field) => field.startsWith(text) || text.startsWith(field));
+
+/** Headers of a reply whose bytes are read as an event stream of text. */
+export const asEvents = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  typed(headers, `${EVENTS}; charset=utf-8`);
 
 const typed = (headers: IncomingHttpHeaders, type: string): IncomingHttpHeaders => ({
   ...headers,

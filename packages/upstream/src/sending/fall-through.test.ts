@@ -14,6 +14,49 @@ const deadOrigin = async (): Promise<string> => {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 };
 
+const aws = (code: string, message: string) => ({ __type: `com.amazon.coral.service#${code}`, message });
+
+/** Whatever AWS says is wrong with an account or a model is no caller's mistake. */
+const AWS_ANSWERS = [
+  [429, aws('ThrottlingException', 'Too many tokens, please wait.'), 'upstream_rate_limited', true],
+  [
+    400,
+    aws('ThrottlingException', 'Too many input tokens: prompt is too long'),
+    'upstream_rate_limited',
+    true,
+  ],
+  [400, aws('ServiceQuotaExceededException', 'Over your quota'), 'upstream_quota_exhausted', true],
+  [429, aws('ModelNotReadyException', 'Not ready'), 'upstream_overloaded', true],
+  [408, aws('ModelTimeoutException', 'Took too long'), 'upstream_timeout', true],
+  [424, aws('ModelErrorException', 'The model failed'), 'upstream_failed', true],
+  [
+    403,
+    aws('AccessDeniedException', 'User: arn:aws:iam::123456789012:user/x may not'),
+    'upstream_misconfigured',
+    true,
+  ],
+  [404, aws('ResourceNotFoundException', 'Could not resolve the profile'), 'upstream_misconfigured', true],
+  [
+    400,
+    aws('ValidationException', "Invocation of model ID x.y with on-demand throughput isn't supported."),
+    'upstream_misconfigured',
+    true,
+  ],
+  [
+    400,
+    aws('ValidationException', 'The provided model identifier is invalid.'),
+    'upstream_misconfigured',
+    true,
+  ],
+  [
+    400,
+    aws('ValidationException', 'Input is too long for requested model.'),
+    'context_length_exceeded',
+    false,
+  ],
+  [400, aws('ValidationException', 'Malformed input request'), 'upstream_rejected', false],
+] as const;
+
 /** An answer of the first channel, its error code without a second one, and whether the second one is tried. */
 const ANSWERS = [
   [400, { error: { message: 'bad' } }, 'upstream_rejected', false],
@@ -40,6 +83,7 @@ const ANSWERS = [
   [503, {}, 'upstream_overloaded', true],
   [529, { type: 'error', error: { type: 'overloaded_error', message: 'x' } }, 'upstream_overloaded', true],
   [504, {}, 'upstream_timeout', true],
+  ...AWS_ANSWERS,
 ] as const;
 
 test.for(ANSWERS)(
