@@ -76,7 +76,12 @@ test("a body has the options' members, and null for removed ones", () => {
 
 test('an inherited name of objects is a name like any other', () => {
   const { values } = {
-    values: { disable: false, enable: false, remove: ['__proto__', 'limits.models.__proto__'] },
+    values: {
+      disable: false,
+      enable: false,
+      failed: false,
+      remove: ['__proto__', 'limits.models.__proto__'],
+    },
   };
   const body = settingsBody({ 'allow-unpriced': false, json: false, help: false, ...values });
   expect(JSON.stringify(body)).toBe('{"__proto__":null,"limits":{"models":{"__proto__":null}}}');

@@ -118,6 +118,19 @@ test('requests are filtered as usage is', async () => {
   expect((await pageOf('/requests?keyId=key_b&team=search')).data).toHaveLength(1);
   const failed = await pageOf('/requests?outcome=failed&channel=');
   expect(failed.data).toMatchObject([{ model: 'claude', status: 502, errorCode: 'upstream_failed' }]);
+  for (const filter of [
+    'errorCode=upstream_failed',
+    'status=502',
+    'failed=true',
+    'minTotalMs=900&failed=true',
+  ]) {
+    expect((await pageOf(`/requests?${filter}`)).data, filter).toMatchObject([{ model: 'claude' }]);
+    const exported = await (await get(`/usage/records?${filter}`)).text();
+    expect(JSON.parse(exported), filter).toMatchObject({ errorCode: 'upstream_failed', status: 502 });
+  }
+  const causes = UsagePage.parse(await (await get('/usage?groupBy=errorCode&failed=true')).json());
+  expect(causes.data).toMatchObject([{ errorCode: 'upstream_failed', failed: 1, requests: 1 }]);
+  expect((await get('/requests?failed=yes')).status).toBe(400);
   expect((await pageOf('/requests?to=2020-01-01')).data).toEqual([]);
 });
 

@@ -63,6 +63,25 @@ export const ATTEMPT_DETAIL_HEADER = 'x-gateway-attempt-detail';
 export const lastChannelIn = (attempts: string): string | null =>
   /^"([^"]*)"/.exec(attempts.split(', ').at(-1) ?? '')?.[1] ?? null;
 
+/** Which attempts are meant. Absent members do not count. */
+export interface AttemptFilter {
+  readonly channel?: string | undefined;
+  /** `ok` or a failure, as the list of attempts names it. */
+  readonly outcome?: string | undefined;
+}
+
+const OUTCOME = /;outcome=([a-z-]+)/;
+
+/** Whether one attempt in a list of attempts is meant. */
+export const hasAttempt = (attempts: string, { channel, outcome }: AttemptFilter): boolean =>
+  attempts
+    .split(', ')
+    .some(
+      (one) =>
+        (channel === undefined || one.startsWith(`"${channel}"`)) &&
+        (outcome === undefined || OUTCOME.exec(one)?.[1] === outcome),
+    );
+
 /** What a record says of the error that its request ended with. */
 export function failureDetail(error: GatewayError, dialect: Dialect): UsageDetail {
   const attempts = error.options.headers?.[ATTEMPTS_HEADER]?.slice(0, MAX_DETAIL_LENGTH);

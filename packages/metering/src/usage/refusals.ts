@@ -1,21 +1,24 @@
 import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Refusal, RefusalCounts } from './refusal-counts.ts';
-import type { Groups } from './sums.ts';
+import { type Groups, NO_GROUPS } from './sums.ts';
 
 /** Counts refused requests: in usage, for the key's owner, and as a metric, for the operator. */
 export interface Refusals<Reason extends string> {
   add(reason: Reason, identity: Pick<Identity, 'keyId' | 'team'>, endpoint: Pick<Endpoint, 'scope'>): void;
 }
 
+/** The outcome of usage that was refused. */
+export const REFUSED = 'refused';
+
 /** The groups that a refusal counts in. */
 export const refusedGroups = ({ keyId, team, endpoint, model }: Refusal): Groups => ({
+  ...NO_GROUPS,
   keyId,
   team: team ?? '',
   model: model ?? '',
-  channel: '',
   endpoint,
-  outcome: 'refused',
+  outcome: REFUSED,
 });
 
 /** The name in usage for an endpoint without a scope. */

@@ -1,7 +1,10 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 
-/** What usage can be grouped by, in the order of a sum's field. */
-export const GROUPS = ['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const;
+/** What usage can be grouped by. New ones are appended: digests of groups depend on the order. */
+export const GROUPS = [
+  ...(['keyId', 'team', 'model', 'channel', 'endpoint', 'outcome'] as const),
+  ...(['errorCode', 'status'] as const),
+] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** What is summed. All are whole numbers. */
@@ -38,11 +41,18 @@ export const NO_SUMS: Readonly<Record<Measure, number>> = {
 
 export type Groups = Record<Group, string>;
 
+/** Of what is not grouped by. */
+export const NO_GROUPS: Groups = {
+  ...{ keyId: '', team: '', model: '', channel: '', endpoint: '', outcome: '' },
+  ...{ errorCode: '', status: '' },
+};
+
 /**
  * Separates the parts of a field of the hours' sums, and of their latencies, that gateways kept in Redis before December 2026: the
  * groups in their order, then the measure or the bucket.
  */
 const SEPARATOR = '\u001f';
+const PARTS = 7;
 
 /** The parts of a field of sums; undefined for anything else. */
 export function parseSumField(field: string): { groups: Groups; measure: Measure } | undefined {
@@ -55,13 +65,13 @@ export function parseSumField(field: string): { groups: Groups; measure: Measure
 export function parseField(field: string): { groups: Groups; rest: string } | undefined {
   const parts = field.split(SEPARATOR);
   const [keyId, team, model, channel, endpoint, outcome, rest] = parts;
-  if (rest === undefined || parts.length !== GROUPS.length + 1) return undefined;
+  if (rest === undefined || parts.length !== PARTS) return undefined;
   if (keyId === undefined || team === undefined || model === undefined) return undefined;
   if (channel === undefined || endpoint === undefined || outcome === undefined) return undefined;
-  return { groups: { keyId, team, model, channel, endpoint, outcome }, rest };
+  return { groups: { ...NO_GROUPS, keyId, team, model, channel, endpoint, outcome }, rest };
 }
 
-const SUCCEEDED = 'ok';
+export const SUCCEEDED = 'ok';
 
 export const groupsOf = (record: UsageRecord): Groups => ({
   keyId: record.keyId,
@@ -70,6 +80,8 @@ export const groupsOf = (record: UsageRecord): Groups => ({
   channel: record.channel ?? '',
   endpoint: record.endpoint,
   outcome: record.outcome,
+  errorCode: record.detail?.errorCode ?? '',
+  status: String(record.detail?.status ?? ''),
 });
 
 /** What a record adds to its hour's sums, without zeros. */

@@ -2,13 +2,33 @@ import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { dateIn } from '../ledger/budget-period.ts';
 import { hourOf } from '../redis-names.ts';
 import { Histogram, type Latency, latencyBuckets, parseBucket } from './latency.ts';
-import { GROUPS, type Group, type Groups, groupsOf, type Measure, NO_SUMS, sumsOf } from './sums.ts';
+import { REFUSED } from './refusals.ts';
+import {
+  GROUPS,
+  type Group,
+  type Groups,
+  groupsOf,
+  type Measure,
+  NO_SUMS,
+  SUCCEEDED,
+  sumsOf,
+} from './sums.ts';
 
 /** What rows can be grouped by: a sum's groups, its hour (UTC) and its day. */
 export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
 export type GroupBy = (typeof GROUP_BY)[number];
 
-export interface UsageQuery {
+/** What usage is looked at. */
+export interface GroupFilter {
+  /** Only what has exactly these values. */
+  readonly only: Partial<Record<Group, string | undefined>>;
+  /** Only requests that did not end well. */
+  readonly isFailed?: boolean | undefined;
+  /** Whose usage counts, beside `only`; `team` is empty where there is none. Absent: everybody's. */
+  readonly whose?: ((groups: Pick<Groups, 'keyId' | 'team'>) => boolean) | undefined;
+}
+
+export interface UsageQuery extends GroupFilter {
   /** Unix milliseconds, rounded down to the hour. */
   readonly fromMs: number;
   /** Unix milliseconds, exclusive, rounded up to the hour. */
@@ -16,10 +36,6 @@ export interface UsageQuery {
   readonly groupBy: readonly GroupBy[];
   /** Of days; UTC if left out. An hour belongs to the day in which it begins: sums are kept by whole hours (UTC). */
   readonly timeZone?: string | undefined;
-  /** Only what has exactly these values. */
-  readonly only: Partial<Record<Group, string | undefined>>;
-  /** Whose usage counts, beside `only`; `team` is empty where there is none. Absent: everybody's. */
-  readonly whose?: (groups: Pick<Groups, 'keyId' | 'team'>) => boolean;
 }
 
 /** A row's groups and its sums. */
@@ -55,9 +71,13 @@ export function daysIn({ timeZone = UTC }: Pick<UsageQuery, 'timeZone'>): (hour:
   };
 }
 
+/** The outcomes that do not count as failed: refusals are counted apart. */
+export const NOT_FAILED = [SUCCEEDED, REFUSED] as const;
+
 /** Whether these groups are among those that a query wants. */
-export const isWanted = (groups: Groups, { only, whose }: Pick<UsageQuery, 'only' | 'whose'>): boolean =>
+export const isWanted = (groups: Groups, { only, whose, isFailed = false }: GroupFilter): boolean =>
   GROUPS.every((name) => only[name] === undefined || only[name] === groups[name]) &&
+  (!isFailed || !NOT_FAILED.some((outcome) => outcome === groups.outcome)) &&
   (whose === undefined || whose(groups));
 
 /** Counts so many requests in a bucket, such as `f13`. False for text that is no bucket. */

@@ -171,4 +171,9 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     )`,
     'create table stored_owners (owner text primary key, bytes bigint not null, records bigint not null)',
   ],
+  // The HTTP status and the code of the error that requests ended with; '' for what was recorded before.
+  () =>
+    ['error_code', 'status'].map(
+      (name) => `alter table usage_groups add column ${name} text not null default ''`,
+    ),
 ];

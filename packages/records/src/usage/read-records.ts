@@ -1,13 +1,11 @@
 import type { EntryId } from '@gateway/metering/usage/outbox';
-import type { Group } from '@gateway/metering/usage/sums';
+import type { RequestFilter } from '@gateway/metering/usage/request-filter';
+import { type Group, SUCCEEDED } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
 import { grainsFor, HOURS_PER_DAY, type Unit } from './rollups.ts';
 import { storable } from './usage-groups.ts';
-
-/** The groups whose records are wanted, by their ids; null: all. */
-export type RecordFilter = readonly number[] | null;
 
 interface PageQuery {
   readonly fromMs: number;
@@ -15,10 +13,13 @@ interface PageQuery {
   /** Those that ended before this one. */
   readonly before: EntryId | null;
   readonly limit: number;
-  readonly idPart: string | undefined;
-  readonly filter: RecordFilter;
-  /** What the filter tells apart. */
-  readonly needed: ReadonlySet<Group>;
+  readonly wanted: RequestFilter;
+  readonly groups: {
+    /** Those whose records are wanted; null: all. */
+    readonly ids: readonly number[] | null;
+    /** What tells them apart. */
+    readonly needed: ReadonlySet<Group>;
+  };
 }
 
 interface FoundPage {
@@ -27,7 +28,7 @@ interface FoundPage {
   readonly next: EntryId | null;
 }
 
-/** Records that a search for a part of an id looks at. */
+/** Records that a search by what has no index looks at. */
 const MAX_SEARCHED = 30_000;
 /** Records with the same id of a request: a caller may choose it. */
 const MAX_SAME_ID = 200;
@@ -42,13 +43,13 @@ const Oldest = z.tuple([z.object({ oldest: z.int().nullable() })]);
 
 /** A page of records, those that ended last first. */
 export async function pageOfRecords(queries: Queries, wanted: PageQuery): Promise<FoundPage> {
-  if (wanted.filter !== null && wanted.filter.length === 0) return { records: [], next: null };
-  if (wanted.idPart !== undefined) return searchIds(queries, wanted);
-  if (wanted.filter === null) {
-    const records = await select(queries, wanted, '', []);
-    return { records, next: null };
-  }
-  return pageOfGroups(queries, wanted, wanted.filter);
+  const { ids } = wanted.groups;
+  if (ids !== null && ids.length === 0) return { records: [], next: null };
+  const place = placing(windowOf(wanted).values.length);
+  const searched = searchedBy(wanted.wanted, place.next);
+  if (searched.length > 0) return search(queries, wanted, searched, place);
+  if (ids === null) return { records: await select(queries, wanted, '', []), next: null };
+  return pageOfGroups(queries, wanted, ids);
 }
 
 /** The sums tell which hours hold records of these groups: no others are looked at. */
@@ -64,7 +65,7 @@ async function pageOfGroups(
   const newestMs = Math.min(wanted.toMs - 1, wanted.before?.ms ?? Number.POSITIVE_INFINITY);
   let lastHour = Math.floor(newestMs / HOUR_MS);
   const fromHour = Math.floor(Math.max(fromMs, 0) / HOUR_MS);
-  const grains = await grainsFor(queries, { needed: wanted.needed, fromHour });
+  const grains = await grainsFor(queries, { needed: wanted.groups.needed, fromHour });
   while (records.length < wanted.limit && newestMs >= fromMs) {
     const limit = wanted.limit - records.length;
     const hours = await hoursWith(queries, { groups, grains }, [fromHour, lastHour], limit);
@@ -86,24 +87,26 @@ async function hoursWith(
   [from, to]: readonly [number, number],
   count: number,
 ): Promise<readonly number[]> {
-  const newest = async (kind: number, first: number, last: number) =>
+  const newest = async (kind: number, first: number, last: number, most: number) =>
     Counted.parse(
       await query(
         `select start, sum(requests) as requests from usage_sums
          where grain = ${kind} and start >= $1 and start <= $2 and ${groups} and requests > 0
-         group by start order by start desc limit ${count}`,
+         group by start order by start desc limit ${most}`,
         [first, last],
       ),
     );
   const [firstDay, lastDay] = [Math.floor(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
   const hours: number[] = [];
   let found = 0;
-  for (const { start: day } of await newest(grains.day, firstDay, lastDay)) {
+  // Of the last day all may be later.
+  for (const { start: day } of await newest(grains.day, firstDay, lastDay, count + 1)) {
     const [first, next] = [day * HOURS_PER_DAY, (day + 1) * HOURS_PER_DAY];
     for (const { start, requests } of await newest(
       grains.hour,
       Math.max(first, from),
       Math.min(next - 1, to),
+      count,
     )) {
       hours.push(start);
       found += requests;
@@ -113,8 +116,50 @@ async function hoursWith(
   return hours;
 }
 
-/** A part of an id is in no index: so many records are looked at, and the next page goes on. */
-async function searchIds(queries: Queries, wanted: PageQuery): Promise<FoundPage> {
+interface Placing {
+  /** Takes a value of the query, and returns its name in it. */
+  readonly next: (value: SqlValue) => string;
+  readonly values: readonly SqlValue[];
+}
+
+/** Names for values that follow so many others. */
+function placing(count: number): Placing {
+  const values: SqlValue[] = [];
+  return { values, next: (value) => `$${count + values.push(value)}` };
+}
+
+// `like` is case-sensitive in one of the databases only.
+const has = (column: string, part: string): string => `replace(${column}, ${part}, '') <> ${column}`;
+
+/** What records have to fulfil that is in no index. */
+function searchedBy(
+  { idPart, minTotalMs, minFirstOutputMs, attempt }: RequestFilter,
+  place: Placing['next'],
+): string[] {
+  const conditions: string[] = [];
+  if (idPart !== undefined) {
+    const part = place(storable(idPart));
+    conditions.push(`(${has('r.id', part)} or ${has('r.request_id', part)})`);
+  }
+  if (minTotalMs !== undefined) conditions.push(`r.duration_ms >= ${place(minTotalMs)}`);
+  if (minFirstOutputMs !== undefined) conditions.push(`r.first_byte_ms >= ${place(minFirstOutputMs)}`);
+  if (attempt?.channel !== undefined) {
+    // As a text of JSON within one.
+    const listed = place(storable(JSON.stringify(JSON.stringify(attempt.channel)).slice(1, -1)));
+    conditions.push(`(${has('r.detail', listed)} or g.channel = ${place(storable(attempt.channel))})`);
+  }
+  if (attempt?.outcome !== undefined && attempt.outcome !== SUCCEEDED)
+    conditions.push(has('r.detail', place(`outcome=${attempt.outcome}`)));
+  return conditions;
+}
+
+/** So many records are looked at, and the next page goes on. */
+async function search(
+  queries: Queries,
+  wanted: PageQuery,
+  searched: readonly string[],
+  place: Placing,
+): Promise<FoundPage> {
   const { values, where } = windowOf(wanted);
   const last = Places.parse(
     await queries.query(
@@ -123,18 +168,14 @@ async function searchIds(queries: Queries, wanted: PageQuery): Promise<FoundPage
     ),
   ).at(0);
   const end: EntryId | null = last === undefined ? null : { ms: last.ended_at, seq: last.ended_seq };
-  const from = values.length;
-  const part = storable(wanted.idPart ?? '');
-  const groups = wanted.filter === null ? '' : ` and r.group_id in (${wanted.filter.join(', ')})`;
-  // `like` is case-sensitive in one of the databases only.
-  const has = (column: string) => `replace(r.${column}, $${from + 1}, '') <> r.${column}`;
-  const matches = ` and (${has('id')} or ${has('request_id')})${groups}`;
-  const after = end === null ? '' : ` and (r.ended_at, r.ended_seq) >= ($${from + 2}, $${from + 3})`;
-  const records = await select(queries, wanted, matches + after, [
-    part,
-    ...(end === null ? [] : [end.ms, end.seq]),
-  ]);
-  return { records, next: end };
+  const { ids } = wanted.groups;
+  const conditions = [
+    ...searched,
+    ...(ids === null ? [] : [`r.group_id in (${ids.join(', ')})`]),
+    ...(end === null ? [] : [`(r.ended_at, r.ended_seq) >= (${place.next(end.ms)}, ${place.next(end.seq)})`]),
+  ];
+  const further = conditions.map((condition) => ` and ${condition}`).join('');
+  return { records: await select(queries, wanted, further, place.values), next: end };
 }
 
 function windowOf({ fromMs, toMs, before }: Pick<PageQuery, 'fromMs' | 'toMs' | 'before'>) {

@@ -1,4 +1,4 @@
-import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
+import { GROUPS, type Group, type Groups, NO_GROUPS } from '@gateway/metering/usage/sums';
 import type { Queries } from '../database/database.ts';
 import { readFact } from '../database/facts.ts';
 
@@ -18,9 +18,9 @@ const BOTH: readonly Unit[] = ['hour', 'day'];
 const ROLLUPS: readonly Rollup[] = [
   { by: GROUPS, units: BOTH },
   { by: [], units: BOTH },
-  { by: ['model', 'channel', 'endpoint', 'outcome'], units: BOTH },
+  { by: ['model', 'channel', 'endpoint', 'outcome', 'errorCode', 'status'], units: BOTH },
   { by: ['team', 'model'], units: ['day'] },
-  { by: ['keyId', 'team', 'outcome'], units: BOTH },
+  { by: ['keyId', 'team', 'outcome', 'errorCode', 'status'], units: BOTH },
   { by: ['keyId', 'team', 'model'], units: ['day'] },
 ];
 /** Those with the fewest rows first. */
@@ -45,7 +45,7 @@ export const rollupsOf = (
   ROLLUPS.map(({ by, units }, at) => ({
     grains: units.map((unit) => ({ unit, grain: grainOf(at, unit) })),
     groups: {
-      ...{ keyId: '', team: '', model: '', channel: '', endpoint: '', outcome: '' },
+      ...NO_GROUPS,
       ...Object.fromEntries(by.map((name) => [name, groups[name]])),
     },
   }));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { GROUPS, type Group, type Groups } from '@gateway/metering/usage/sums';
-import type { UsageQuery } from '@gateway/metering/usage/usage-rows';
+import { type GroupFilter, NOT_FAILED, type UsageQuery } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { placesOf, type Queries } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
@@ -14,11 +14,16 @@ const Last = z.tuple([z.object({ last: z.int().nullable() })]);
 
 const columns = ['id', 'digest', ...GROUPS.map(columnOf)];
 
+/** Groups that the first schema did not have are part of a digest where they are set: those of before stay the same. */
+const FIRST_GROUPS = 6;
+
 /** Names of any length have an index of a bounded one. */
-const digestOf = (groups: Groups): string =>
-  createHash('sha256')
-    .update(JSON.stringify(GROUPS.map((name) => groups[name])))
-    .digest('base64url');
+function digestOf(groups: Groups): string {
+  const names = GROUPS.map((name) => groups[name]);
+  const last = names.findLastIndex((name) => name !== '');
+  const counted = names.slice(0, Math.max(FIRST_GROUPS, last + 1));
+  return createHash('sha256').update(JSON.stringify(counted)).digest('base64url');
+}
 
 /** The ids of groups in the database, by which records and sums name them. */
 export interface GroupIds {
@@ -78,8 +83,10 @@ export const neededGroups = ({
   groupBy = [],
   only,
   whose,
-}: Pick<UsageQuery, 'only' | 'whose'> & Partial<Pick<UsageQuery, 'groupBy'>>): ReadonlySet<Group> =>
+  isFailed = false,
+}: GroupFilter & Partial<Pick<UsageQuery, 'groupBy'>>): ReadonlySet<Group> =>
   new Set([
+    ...(isFailed ? (['outcome'] as const) : []),
     ...GROUPS.filter((name) => groupBy.includes(name) || only[name] !== undefined),
     ...(whose === undefined ? [] : (['keyId', 'team'] as const)),
   ]);
@@ -87,14 +94,19 @@ export const neededGroups = ({
 /** The ids of the groups that a query wants, and of the rollups of them; null: all of them. */
 export async function idsOfWanted(
   { query }: Queries,
-  { only, whose }: Pick<UsageQuery, 'only' | 'whose'>,
+  { only, whose, isFailed = false }: GroupFilter,
 ): Promise<readonly number[] | null> {
   const wanted = GROUPS.flatMap((name) => {
     const value = only[name];
     return value === undefined ? [] : [{ column: columnOf(name), value }];
   });
-  if (whose === undefined && wanted.length === 0) return null;
-  const where = wanted.map(({ column }, at) => `${column} = $${at + 1}`).join(' and ');
+  if (whose === undefined && wanted.length === 0 && !isFailed) return null;
+  const failed = NOT_FAILED.map((outcome) => `outcome <> '${outcome}'`);
+  const where = [
+    ...wanted.map(({ column }, at) => `${column} = $${at + 1}`),
+    // Sums that are not kept by outcome have none.
+    ...(isFailed ? [...failed, "outcome <> ''"] : []),
+  ].join(' and ');
   const rows = await query(
     `select id, key_id, team from usage_groups${where && ` where ${where}`}`,
     wanted.map(({ value }) => storable(value)),

@@ -1,7 +1,7 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { GROUPS, type Group, groupsOf } from '@gateway/metering/usage/sums';
-import { isWanted, type UsageQuery } from '@gateway/metering/usage/usage-rows';
+import { type GroupFilter, isWanted } from '@gateway/metering/usage/usage-rows';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../recorder/recorder.ts';
 import { append, sampleRecord } from '../testing/sample-records.ts';
@@ -38,7 +38,7 @@ onBothDatabases((used) => {
     const ids: string[] = [];
     for (let after: string | undefined, pages = 0; pages < 100; pages += 1) {
       const { records, next } = await store().newest({
-        ...{ fromMs: 0, toMs: Date.now() + HOUR_MS, only: {}, idPart: undefined, limit: 2, after },
+        ...{ fromMs: 0, toMs: Date.now() + HOUR_MS, only: {}, limit: 2, after },
         ...query,
       });
       ids.push(...records.map(({ id }) => id));
@@ -88,6 +88,40 @@ onBothDatabases((used) => {
     }
   });
 
+  test('slow requests, and those with an attempt that failed, are found page by page whichever channel answered', async () => {
+    const attempts =
+      '"one";account="b";outcome=rate-limited;status=429;ms=8, "two";outcome=ok;status=200;ms=9';
+    const records = Array.from({ length: 9 }, (_, n) =>
+      sampleRecord(`req_${n}`, {
+        ...{
+          durationMs: n * 100,
+          firstByteMs: n === 8 ? null : n * 10,
+          channel: n % 3 === 0 ? 'two' : 'three',
+        },
+        ...{ outcome: n === 7 ? 'failed' : 'ok', attempts: 1 },
+        ...(n % 3 === 0 && { attempts: 2, detail: { attempts } }),
+        ...(n === 7 && {
+          detail: { errorCode: 'overloaded', attempts: '"three";outcome=rate-limited;ms=3' },
+        }),
+      }),
+    );
+    const numbers = (...of: number[]) => of.map((n) => `req_${n}`);
+    for (const [n, one] of records.entries()) {
+      if (n === 5) await record();
+      await append(used.redis, one);
+    }
+    for (const _ of ['some', 'all']) {
+      expect(await idsOf({ minTotalMs: 600 })).toEqual(numbers(8, 7, 6));
+      expect(await idsOf({ minFirstOutputMs: 60 })).toEqual(numbers(7, 6));
+      expect(await idsOf({ attempt: { channel: 'one' } })).toEqual(numbers(6, 3, 0));
+      expect(await idsOf({ attempt: { outcome: 'rate-limited' } })).toEqual(numbers(7, 6, 3, 0));
+      expect(await idsOf({ attempt: { channel: 'two', outcome: 'rate-limited' } })).toEqual([]);
+      expect(await idsOf({ attempt: { channel: 'three', outcome: 'ok' } })).toEqual(numbers(8, 5, 4, 2, 1));
+      expect(await idsOf({ isFailed: true })).toEqual(numbers(7));
+      await record();
+    }
+  });
+
   test('a request that was recorded late is found and added up at the time of its end, recorded or not', async () => {
     const threeDaysAgo = Date.now() - 3 * DAY_MS;
     const late = (id: string, startedAtMs: number) =>
@@ -115,6 +149,9 @@ onBothDatabases((used) => {
         ...{ keyId: `key_${n % 4}`, team: places[n % 3] || null, model: `model-${n % 5}` },
         ...{ channel: places[(n >> 1) % 3] || null, endpoint: n % 2 === 0 ? 'chat' : 'images' },
         ...{ outcome: n % 7 === 0 ? 'failed' : 'ok', costMicroUsd: n, durationMs: n * 10 },
+        ...(n % 7 === 0 && {
+          detail: { errorCode: n % 2 === 0 ? 'overloaded' : 'rate_limited', status: 500 + (n % 3) },
+        }),
       }),
     );
     // A stream takes later ids only.
@@ -123,14 +160,16 @@ onBothDatabases((used) => {
         if (n % 3 === days) await append(used.redis, one, Date.now() - days * 20 * HOUR_MS);
     await record();
     const range = { fromMs: Date.now() - 4 * DAY_MS, toMs: Date.now() + HOUR_MS };
-    const subsets = Array.from({ length: 2 ** GROUPS.length }, (_, bits) =>
+    const all = Array.from({ length: 2 ** GROUPS.length }, (_, bits) =>
       GROUPS.filter((_group, at) => (bits >> at) % 2 === 1),
     );
-    const keyOf = (names: readonly Group[], of: Partial<Record<Group, string | null>>) =>
+    const isOfFailure = (name: Group) => name === 'errorCode' || name === 'status';
+    const subsets = all.filter((names) => names.length < 3 || !names.some(isOfFailure));
+    const keyOf = (names: readonly Group[], of: Partial<Record<Group, string>>) =>
       names.map((name) => of[name] ?? '').join('/');
-    const check = async (groupBy: readonly Group[], query: Pick<UsageQuery, 'only' | 'whose'>) => {
+    const check = async (groupBy: readonly Group[], query: GroupFilter) => {
       const wanted = records.filter((one) => isWanted(groupsOf(one), query));
-      const expected = Map.groupBy(wanted, (one) => keyOf(groupBy, one));
+      const expected = Map.groupBy(wanted, (one) => keyOf(groupBy, groupsOf(one)));
       const rows = await store().sums({ ...range, groupBy, ...query });
       const found = rows.map(({ group, sums, latencies }) => [
         ...[keyOf(groupBy, group), sums.requests, sums.failed, sums.costMicroUsd],
@@ -152,6 +191,13 @@ onBothDatabases((used) => {
     }
     const whose = ({ team }: { readonly team: string }) => team === 'a';
     for (const groupBy of [[], ['keyId'], ['channel']] as const) await check(groupBy, { only: {}, whose });
+    for (const groupBy of [[], ['errorCode'], ['keyId', 'status'], ['channel']] as const)
+      await check(groupBy, { only: {}, isFailed: true });
+    const overloaded = { only: { errorCode: 'overloaded' } };
+    const isOverloaded = (one: UsageRecord) => one.detail?.errorCode === 'overloaded';
+    expect(new Set(await idsOf(overloaded))).toEqual(
+      new Set(records.filter(isOverloaded).map(({ id }) => id)),
+    );
     const quiet = { keyId: 'key_3', outcome: 'failed' };
     const ids = records.filter((one) => isWanted(groupsOf(one), { only: quiet })).map(({ id }) => id);
     expect(new Set(await idsOf({ only: quiet }))).toEqual(new Set(ids));

@@ -9,14 +9,9 @@ import {
   parseRecord,
   placeOf,
 } from '@gateway/metering/usage/outbox';
-import { groupsOf } from '@gateway/metering/usage/sums';
+import { isWantedRequest, type RequestFilter } from '@gateway/metering/usage/request-filter';
 import { addEntries, brokenEntry, readTails } from '@gateway/metering/usage/unrecorded-usage';
-import {
-  createUsageRows,
-  isWanted,
-  type UsageQuery,
-  type UsageRow,
-} from '@gateway/metering/usage/usage-rows';
+import { createUsageRows, type UsageQuery, type UsageRow } from '@gateway/metering/usage/usage-rows';
 import type { Redis } from 'ioredis';
 import { awaitDatabase } from '../database/await-database.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -26,7 +21,7 @@ import { readSums } from './read-sums.ts';
 import type { PlacedRecord } from './record-rows.ts';
 import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
-export interface NewestQuery extends Pick<UsageQuery, 'only' | 'whose'> {
+export interface NewestQuery extends RequestFilter {
   /** Of the requests' ends. */
   readonly fromMs: number;
   /** Exclusive. */
@@ -34,8 +29,6 @@ export interface NewestQuery extends Pick<UsageQuery, 'only' | 'whose'> {
   /** `next` of the page before. */
   readonly after: string | undefined;
   readonly limit: number;
-  /** A part of the record's id, or of its request's. */
-  readonly idPart: string | undefined;
 }
 
 export interface RecordPage {
@@ -116,25 +109,27 @@ export function createUsageStore({
       return rows.rows();
     },
 
-    newest: async ({ fromMs, toMs, after, limit, idPart, only, whose }) => {
+    newest: async ({ fromMs, toMs, after, limit, ...wanted }) => {
       const before = positionOf(after);
       const { found, tails } = await read(async (queries) => {
-        const filter = await idsOfWanted(queries, { only, ...(whose && { whose }) });
-        const needed = neededGroups({ only, ...(whose && { whose }) });
-        return pageOfRecords(queries, { fromMs, toMs, before, limit, idPart, filter, needed });
+        const groups = { ids: await idsOfWanted(queries, wanted), needed: neededGroups(wanted) };
+        return pageOfRecords(queries, { fromMs, toMs, before, limit, wanted, groups });
       });
       const isInPage = ({ id, record }: PlacedRecord): boolean =>
         id.ms >= fromMs &&
         id.ms < toMs &&
         (before === null || isAfter(before, id)) &&
-        isWanted(groupsOf(record), { only, ...(whose && { whose }) }) &&
-        (idPart === undefined || record.id.includes(idPart) || (record.requestId?.includes(idPart) ?? false));
+        isWantedRequest(record, wanted);
       const newest = [...recordsOf(tails).filter(isInPage), ...found.records]
         .toSorted((a, b) => (isAfter(a.id, b.id) ? -1 : 1))
         .slice(0, limit);
       const last = newest.at(-1);
       const next = newest.length === limit && last !== undefined ? last.id : found.next;
-      return { records: newest.map(({ record }) => record), next: next === null ? null : cursorOf(next) };
+      return {
+        // SQL finds lists of attempts by their words alone.
+        records: newest.map(({ record }) => record).filter((record) => isWantedRequest(record, wanted)),
+        next: next === null ? null : cursorOf(next),
+      };
     },
 
     find: async (id, { of, isSeen }) => {

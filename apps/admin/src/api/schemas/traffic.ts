@@ -1,7 +1,8 @@
-import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
-import { GROUPS, type Group, MEASURES } from '@gateway/metering/usage/sums';
-import { GROUP_BY } from '@gateway/metering/usage/usage-rows';
+import type { RequestFilter } from '@gateway/metering/usage/request-filter';
+import { type Group, MEASURES } from '@gateway/metering/usage/sums';
+import { GROUP_BY, type GroupFilter } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
+import { type Scope, seesUsage } from '../../sessions/scope.ts';
 import { page } from './page.ts';
 
 const sum = z.number().min(0);
@@ -20,16 +21,69 @@ export const UsagePage = page(
 );
 
 const value = z.string().max(300).optional();
+const milliseconds = z.coerce.number().min(0).max(86_400_000).optional();
 
 /** Only what has exactly these values; the empty text stands for none. */
-export const usageFilters = {
+const exact = {
   keyId: value,
   team: value,
   model: value,
   channel: value,
   endpoint: value,
   outcome: value,
+  errorCode: value,
+  status: value,
 } satisfies Record<Group, z.ZodType>;
 
-export const hasValues = (record: UsageRecord, only: Partial<Record<Group, string | undefined>>): boolean =>
-  GROUPS.every((name) => only[name] === undefined || only[name] === (record[name] ?? ''));
+/** What usage is filtered by. */
+export const usageFilters = {
+  ...exact,
+  /** Only requests that did not end well, as `failed` counts them. */
+  failed: z.literal('true').optional(),
+};
+
+/** What single requests are filtered by. */
+export const requestFilters = {
+  ...usageFilters,
+  /** A part of a request id or of a record's id. */
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{4,128}$/, 'at least four letters, digits or one of . _ : - of an id')
+    .optional(),
+  minTotalMs: milliseconds,
+  minFirstOutputMs: milliseconds,
+  /** Only requests with an attempt of this channel, or with this outcome, whichever channel answered. */
+  attemptChannel: value,
+  attemptOutcome: z
+    .string()
+    .regex(/^[a-z-]{1,40}$/, 'ok, or a kind of failure such as rate-limited')
+    .optional(),
+};
+
+type UsageFilters = z.infer<z.ZodObject<typeof usageFilters>>;
+type RequestFilters = z.infer<z.ZodObject<typeof requestFilters>>;
+
+/** What a call's query wants of usage, of what a person sees. */
+export const groupFilterOf = ({ failed, ...only }: UsageFilters, scope: Scope): GroupFilter => ({
+  only,
+  isFailed: failed !== undefined,
+  ...(scope.kind !== 'all' && { whose: seesUsage(scope) }),
+});
+
+/** What a call's query wants of single requests, of those that a person sees. */
+export function requestFilterOf(filters: RequestFilters, scope: Scope): RequestFilter {
+  const {
+    id,
+    minTotalMs,
+    minFirstOutputMs,
+    attemptChannel: channel,
+    attemptOutcome: outcome,
+    ...groups
+  } = filters;
+  const isByAttempt = channel !== undefined || outcome !== undefined;
+  return {
+    ...groupFilterOf(groups, scope),
+    ...{ idPart: id, minTotalMs, minFirstOutputMs },
+    ...(isByAttempt && { attempt: { channel, outcome } }),
+  };
+}

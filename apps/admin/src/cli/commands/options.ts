@@ -38,6 +38,8 @@ const options = {
   channel: text,
   endpoint: text,
   outcome: text,
+  'error-code': text,
+  failed: flag,
   format: text,
   id: text,
   count: text,

@@ -13,11 +13,14 @@ const FILTERS = [
   'channel',
   'endpoint',
   'outcome',
+  'error-code',
+  'failed',
 ] as const;
 
 const filters = ({ from, to, 'time-zone': timeZone, key, ...values }: Values) => ({
   ...{ from, to, timeZone, keyId: key, team: values.team, model: values.model },
   ...{ channel: values.channel, endpoint: values.endpoint, outcome: values.outcome },
+  ...{ errorCode: values['error-code'], ...(values.failed && { failed: 'true' }) },
 });
 
 const COST = ({ costMicroUsd }: Row) => usdText(costMicroUsd);

@@ -19,6 +19,8 @@ const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
   model: ({ model }) => model,
   channel: ({ channel }) => channel,
   outcome: ({ outcome }) => outcome,
+  errorCode: ({ detail }) => detail?.errorCode ?? null,
+  status: ({ detail }) => detail?.status ?? null,
   attempts: ({ attempts }) => attempts,
   durationMs: ({ durationMs }) => durationMs,
   firstByteMs: ({ firstByteMs }) => firstByteMs,

@@ -1,13 +1,13 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import type { Group } from '@gateway/metering/usage/sums';
+import { isWantedRequest } from '@gateway/metering/usage/request-filter';
 import { RECORD_CURSOR, type UsageStore } from '@gateway/records/usage/usage-store';
 import { timeOfRequestId } from '@gateway/service-kit/request/request-id';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
-import { hasValues, usageFilters } from '../../api/schemas/traffic.ts';
+import { requestFilterOf, requestFilters } from '../../api/schemas/traffic.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
 import { type Scope, seesUsage } from '../../sessions/scope.ts';
@@ -18,24 +18,6 @@ interface RequestRoutesOptions {
   readonly now: () => number;
   readonly tail: RequestTail;
 }
-
-const filters = {
-  ...usageFilters,
-  /** A part of a request id or of a record's id. */
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9._:-]{4,128}$/, 'at least four letters, digits or one of . _ : - of an id')
-    .optional(),
-};
-
-type Filters = Partial<Record<Group | 'id', string | undefined>>;
-
-const isWantedBy =
-  ({ id, ...only }: Filters, scope: Scope) =>
-  (record: UsageRecord): boolean =>
-    seesUsage(scope)(record) &&
-    hasValues(record, only) &&
-    (id === undefined || record.id.includes(id) || (record.requestId?.includes(id) ?? false));
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
 export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): AdminRoute[] {
@@ -49,15 +31,15 @@ export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): Admin
       path: '/admin/v1/requests',
       summary:
         'Finished requests, newest first; default: those of the last 30 days. A filtered page may be short and still have a next',
-      query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...filters }),
+      query: pageQuery(RECORD_CURSOR).extend({ ...rangeQuery, ...requestFilters }),
       body: NO_BODY,
       reply: RequestPage,
-      handle: async ({ query: { limit, cursor, from, to, timeZone, id, ...only }, principal: { scope } }) => {
+      handle: async ({ query: { limit, cursor, from, to, timeZone, ...filters }, principal: { scope } }) => {
         const { records, next } = await awaitRedis(
           usage.newest({
             ...rangeOf({ from, to, timeZone }, now() + 1),
-            ...{ after: cursor, limit, idPart: id, only },
-            ...(scope.kind !== 'all' && { whose: seesUsage(scope) }),
+            ...{ after: cursor, limit },
+            ...requestFilterOf(filters, scope),
           }),
         );
         return { data: records.map(shownRequest), next };
@@ -68,13 +50,16 @@ export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): Admin
       path: '/admin/v1/requests/tail',
       summary:
         'Requests as they end, as server-sent events: `request` with a request, `skipped` with a count of those that were too many',
-      query: z.strictObject(filters),
+      query: z.strictObject(requestFilters),
       body: NO_BODY,
       reply: ['text/event-stream'],
-      handle: ({ query, principal }) => ({
-        contentType: 'text/event-stream',
-        stream: tail.open(isWantedBy(query, principal.scope)),
-      }),
+      handle: ({ query, principal }) => {
+        const wanted = requestFilterOf(query, principal.scope);
+        return {
+          contentType: 'text/event-stream',
+          stream: tail.open((record) => isWantedRequest(record, wanted)),
+        };
+      },
     }),
     adminRoute({
       method: 'GET',

@@ -1,12 +1,18 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Histogram } from '@gateway/metering/usage/latency';
+import { isWantedRequest } from '@gateway/metering/usage/request-filter';
 import { GROUP_BY, type GroupBy, type UsageRow } from '@gateway/metering/usage/usage-rows';
 import type { UsageStore } from '@gateway/records/usage/usage-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../../api/admin-route.ts';
-import { hasValues, UsagePage, usageFilters } from '../../api/schemas/traffic.ts';
-import { seesUsage } from '../../sessions/scope.ts';
+import {
+  groupFilterOf,
+  requestFilterOf,
+  requestFilters,
+  UsagePage,
+  usageFilters,
+} from '../../api/schemas/traffic.ts';
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
@@ -19,7 +25,7 @@ const UsageQuery = z.strictObject({
 const RecordsQuery = z.strictObject({
   ...rangeQuery,
   format: z.enum(['csv', 'ndjson']).default('ndjson'),
-  ...usageFilters,
+  ...requestFilters,
 });
 
 interface UsageRoutesOptions {
@@ -37,13 +43,12 @@ export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
       body: NO_BODY,
       query: UsageQuery,
       reply: UsagePage,
-      handle: async ({ query: { from, to, timeZone, groupBy, ...only }, principal }) => {
+      handle: async ({ query: { from, to, timeZone, groupBy, ...filters }, principal: { scope } }) => {
         const query = {
           ...rangeOf({ from, to, timeZone }, now()),
           groupBy: groupsOf(groupBy),
           timeZone,
-          only,
-          whose: seesUsage(principal.scope),
+          ...groupFilterOf(filters, scope),
         };
         const rows = await awaitRedis(usage.sums(query));
         return { data: rows.map(shownRow), next: null };
@@ -56,14 +61,17 @@ export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
       body: NO_BODY,
       query: RecordsQuery,
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
-      handle: ({ query: { from, to, timeZone, format, ...only }, principal: { scope } }) => ({
-        contentType: EXPORT_FORMATS[format].contentType,
-        stream: exportRecords(
-          usage.all(rangeOf({ from, to, timeZone }, now())),
-          (record) => seesUsage(scope)(record) && hasValues(record, only),
-          format,
-        ),
-      }),
+      handle: ({ query: { from, to, timeZone, format, ...filters }, principal: { scope } }) => {
+        const wanted = requestFilterOf(filters, scope);
+        return {
+          contentType: EXPORT_FORMATS[format].contentType,
+          stream: exportRecords(
+            usage.all(rangeOf({ from, to, timeZone }, now())),
+            (record) => isWantedRequest(record, wanted),
+            format,
+          ),
+        };
+      },
     }),
   ];
 }
