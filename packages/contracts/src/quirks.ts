@@ -4,6 +4,9 @@ import { z } from 'zod';
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
+/** Whose models make reasoning that comes back sealed. `open` is an open-weight model's plain trace, which has no seal. */
+export const REASONING_VENDORS = ['anthropic', 'openai', 'google', 'xai', 'amazon', 'open'] as const;
+
 /**
  * How one channel (or one of its models) departs from its protocol's published form. Data only: the converters read it,
  * presets and the configuration set it. Every member has a default, so `{}` is a server without departures.
@@ -88,6 +91,11 @@ export const Quirks = z.strictObject({
   reasoningSummary: z.boolean().default(true),
   /** Responses: whether `include: ["reasoning.encrypted_content"]` is understood. */
   encryptedReasoning: z.boolean().default(true),
+  /**
+   * Whose models answer, so that sealed reasoning goes back to its maker alone. Default: Anthropic's under Messages, OpenAI's
+   * under Responses. Under Chat Completions nothing is sealed.
+   */
+  reasoningVendor: z.enum(REASONING_VENDORS).optional(),
   /** Chat: members that may have reasoning text; the first present one counts. */
   reasoningMembers: z.array(z.string()).default(['reasoning_content', 'reasoning']),
   /** Chat: whether earlier reasoning is sent back to the server, in the first of `reasoningMembers`. `required`: a space if it is unknown. */

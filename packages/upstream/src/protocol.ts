@@ -4,12 +4,23 @@ import type { Dialect } from '@gateway/contracts/gateway-error';
 export const PROTOCOLS = ['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
+/** The wire formats of conversations. A channel may speak one that no caller does: it is only translated to. */
+export const CONVERSATION_PROTOCOLS = [
+  'responses',
+  'messages',
+  'chat',
+] as const satisfies readonly Protocol[];
+export type ConversationProtocol = (typeof CONVERSATION_PROTOCOLS)[number];
+
+export const isConversationProtocol = (protocol: Protocol): protocol is ConversationProtocol =>
+  CONVERSATION_PROTOCOLS.some((one) => one === protocol);
+
 /** What a model does. It decides by which protocols the model can be reached. */
 export const MODEL_KINDS = ['text', 'image', 'speech', 'transcription'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>> = {
-  text: ['responses', 'messages', 'chat'],
+  text: CONVERSATION_PROTOCOLS,
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
@@ -34,6 +45,11 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(
   (name): name is Operation => name in OPERATIONS,
 );
 
-/** The shape of the error bodies that a provider sends under this protocol. */
-export const dialectOfProtocol = (protocol: Protocol): Dialect =>
-  protocol === 'messages' ? 'anthropic' : 'openai';
+/** Whose error bodies a provider sends, where they are not OpenAI's; null: those of no caller's dialect. */
+const OTHER_DIALECTS: Readonly<Partial<Record<Protocol, Dialect | null>>> = { messages: 'anthropic' };
+
+/** The dialect of callers to whom a provider's error bodies can be relayed; null: to nobody. */
+export const dialectOfProtocol = (protocol: Protocol): Dialect | null => {
+  const other = OTHER_DIALECTS[protocol];
+  return other === undefined ? 'openai' : other;
+};

@@ -10,7 +10,7 @@ import {
   type ReplyOutcome,
 } from '../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
-import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { conversationProtocolOf, targetOf } from '../call/candidates/target-of.ts';
 import { type CompactionOrder, MAX_SUMMARY_TOKENS } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
@@ -64,7 +64,7 @@ export const prepareSummary = (
     };
     return whenDone(attempt.conversation.summaryRequest(wanted), ({ body, plan }) => ({
       request: {
-        operation: textProtocolOf(candidate),
+        operation: conversationProtocolOf(candidate),
         method: 'POST',
         headers: translatedHeaders(call.caller.headers, true),
         translated: true,

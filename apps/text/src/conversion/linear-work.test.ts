@@ -321,7 +321,7 @@ test.for(CASES)('%s, %s: linear for every upstream, passed or translated', ([cal
       exchangeMembers(bytes, ['model', 'type'], { stream: true });
       mayHoldTokens(bytes);
       if (!isJsonObject(body)) return;
-      restoreTokens(body, target, testTokens);
+      restoreTokens(body, caller, target, testTokens);
       demandOneTool(body, caller);
       const list = body.input ?? body.messages;
       if (!Array.isArray(list)) return;

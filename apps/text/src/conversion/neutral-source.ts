@@ -5,7 +5,7 @@ import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import { WholeArgumentsStep } from '../neutral/reply/whole-arguments.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { MAX_PAUSES, TurnRecorder } from '../protocols/messages/reply/paused-turn.ts';
-import { PROTOCOLS } from '../protocols/protocols.ts';
+import { UPSTREAMS } from '../protocols/protocols.ts';
 import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
@@ -50,7 +50,7 @@ export class NeutralSource {
 
   constructor(plan: AnswerPlan, cleanText: ReplyContext['cleanText']) {
     this.#cleanText = cleanText;
-    this.#createDecoder = () => PROTOCOLS[plan.target.protocol].decodeStream(plan.target, cleanText);
+    this.#createDecoder = () => UPSTREAMS[plan.target.protocol].decodeStream(plan.target, cleanText);
     this.#decoder = this.#createDecoder();
     this.#recorder = plan.mayPause ? new TurnRecorder() : null;
     const { step, stops } = restoreSteps(plan.restore);

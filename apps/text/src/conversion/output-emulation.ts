@@ -2,6 +2,7 @@ import type { Conversation } from '../neutral/conversation.ts';
 import { type Losses, refuseParameter } from '../neutral/losses.ts';
 import { pathsOf } from '../neutral/scalar-paths.ts';
 import type { Target } from '../neutral/target.ts';
+import { UPSTREAMS } from '../protocols/protocols.ts';
 
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.';
 
@@ -25,7 +26,7 @@ export function emulateOutputFormat(conversation: Conversation, target: Target, 
   const path = pathsOf(conversation).outputFormat;
   const { structuredOutput } = target.quirks;
   if (format.type === 'object') {
-    if (target.protocol !== 'messages' && structuredOutput !== 'none') return unchanged;
+    if (UPSTREAMS[target.protocol].hasObjectFormat && structuredOutput !== 'none') return unchanged;
     losses.drop(path, 'requested by an instruction, not guaranteed');
     const instruction = { type: 'text', text: JSON_INSTRUCTION, at: path } as const;
     return {

@@ -2,7 +2,7 @@ import { collectReply } from '../neutral/reply/collect-reply.ts';
 import type { Finish, Reply } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
-import { PROTOCOLS } from '../protocols/protocols.ts';
+import { PROTOCOLS, UPSTREAMS } from '../protocols/protocols.ts';
 import { runStep } from '../wire/stream/step.ts';
 import { addUsage, type Usage } from '../wire/usage.ts';
 import { restoreSteps } from './restore-calls.ts';
@@ -38,7 +38,7 @@ export function translateReply(
   context: ReplyContext,
   earlier: readonly unknown[] = [],
 ): TranslatedReply {
-  const { decodeReply } = PROTOCOLS[plan.target.protocol];
+  const { decodeReply } = UPSTREAMS[plan.target.protocol];
   const decoded = [...earlier, body].map((one) => decodeReply(one, plan.target, context.cleanText));
   const reply = restoreReply(decoded.reduce(joinReplies), plan);
   return {

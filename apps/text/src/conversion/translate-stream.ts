@@ -5,7 +5,7 @@ import type { Finish } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
-import { keepAliveFrame, PROTOCOLS } from '../protocols/protocols.ts';
+import { keepAliveFrame, PROTOCOLS, UPSTREAMS } from '../protocols/protocols.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
 import type { Usage } from '../wire/usage.ts';
 import { NeutralSource } from './neutral-source.ts';
@@ -145,7 +145,7 @@ export class StreamTranslator implements RelayedStream {
 
 /** A finished answer as the stream that a streaming caller of a buffered upstream gets: all frames at once. */
 export function streamReply(plan: AnswerPlan, body: unknown, context: ReplyContext): string[] {
-  const reply = PROTOCOLS[plan.target.protocol].decodeReply(body, plan.target, context.cleanText);
+  const reply = UPSTREAMS[plan.target.protocol].decodeReply(body, plan.target, context.cleanText);
   const { step } = restoreSteps(plan.restore);
   const encoder = PROTOCOLS[plan.caller].encodeStream({ ...context, plan });
   const events = [...replyEvents(reply)];

@@ -1,7 +1,8 @@
 import { translateRequest } from '../conversion/translate-request.ts';
-import { countedBody, countedMembers } from '../endpoints/counting/count-endpoint.ts';
+import { countedBody } from '../endpoints/counting/count-endpoint.ts';
 import type { AnswerPlan, Target } from '../neutral/target.ts';
 import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
+import { UPSTREAMS } from '../protocols/protocols.ts';
 import { echoOf, shortEcho } from '../protocols/responses/reply/response-object.ts';
 import { effectiveBody } from '../translation/effective-body.ts';
 import { objectOf } from '../wire/json-object.ts';
@@ -37,7 +38,11 @@ export function translateTask({ caller, bytes, target, tokens }: TranslateTask):
   } = translateRequest({ caller, body, target, tokens: opaqueTokens(tokens) });
   const { echo, ...rest } = plan;
   return {
-    bytes: sharedText(JSON.stringify(target.countsOnly ? countedMembers(target.protocol, written) : written)),
+    bytes: sharedText(
+      JSON.stringify(
+        target.countsOnly ? UPSTREAMS[target.protocol].counting.bodyOf(written, target) : written,
+      ),
+    ),
     dropped: droppedList(dropped),
     plan: rest,
     echo: JSON.stringify(shortEcho(echo)),

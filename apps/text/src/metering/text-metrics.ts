@@ -1,4 +1,5 @@
 import type { Metrics } from '@gateway/service-kit/metrics';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { PutResult } from '../stored/store/conversation-store.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -14,7 +15,7 @@ export interface TextMetrics {
   /** A turn of a message thread that the gateway keeps, and whether it can be gone on from. */
   threadTurn(turn: 'create' | 'continue', result: 'kept' | 'not_kept'): void;
   /** Members of requests that the upstream's protocol does not have. */
-  losses(caller: TextProtocol, target: TextProtocol, count: number): void;
+  losses(caller: TextProtocol, target: ConversationProtocol, count: number): void;
   /** Responses that were to be kept, by what became of it. */
   stored(result: PutResult | 'failed'): void;
   /** A conversation that was compacted, or not, because of `by`. */

@@ -1,3 +1,4 @@
+import type { REASONING_VENDORS } from '@gateway/contracts/quirks';
 import type { Path } from '../wire/path.ts';
 import type { CallItem } from './tool.ts';
 
@@ -5,7 +6,7 @@ import type { CallItem } from './tool.ts';
  * Whose reasoning a payload is: it may only go back to its own kind. `open` is an open-weight model's plain trace,
  * which has text and no seal.
  */
-export type Vendor = 'anthropic' | 'openai' | 'open';
+export type Vendor = (typeof REASONING_VENDORS)[number];
 
 /** What only the vendor can read: a signature over shown thinking, hidden thinking, or an encrypted reasoning item. */
 export interface OpaquePayload {

@@ -1,4 +1,5 @@
 import { validate } from '@gateway/service-kit/request/validate';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -73,7 +74,11 @@ export class RequestReader {
 }
 
 /** Reports the losses that decoding found, if the protocols differ. @throws GatewayError for class E */
-export function reportUntranslatable(conversation: Conversation, target: TextProtocol, losses: Losses): void {
+export function reportUntranslatable(
+  conversation: Conversation,
+  target: ConversationProtocol,
+  losses: Losses,
+): void {
   if (conversation.source === target) return;
   for (const { path, loss, reason } of conversation.untranslatable) {
     if (loss === 'E') refuseParameter(path, reason);

@@ -1,3 +1,4 @@
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
@@ -112,14 +113,20 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
   },
 };
 
+/** The same names of protocols that only channels speak, as far as an upstream's refusal names them. */
+const UPSTREAM_PATHS: Readonly<Record<ConversationProtocol, Partial<Record<Scalar, Path>>>> = SCALAR_PATHS;
+
 /** The value of a member, or of a path into one, under a protocol. Chat has two names for the bound on the output. */
 export function scalarAt(
-  protocol: TextProtocol,
+  protocol: ConversationProtocol,
   name: string,
   nameOf: (path: Path) => string = formatPath,
 ): Scalar | undefined {
   const wanted = protocol === 'chat' && name === 'max_tokens' ? 'max_completion_tokens' : name;
-  return SCALARS.find((scalar) => nameOf(SCALAR_PATHS[protocol][scalar]) === wanted);
+  return SCALARS.find((scalar) => {
+    const path = UPSTREAM_PATHS[protocol][scalar];
+    return path !== undefined && nameOf(path) === wanted;
+  });
 }
 
 /** Where the caller wrote each request member: under its protocol's name for it, or the older one that was used. */
@@ -129,7 +136,11 @@ export const pathsOf = ({ source, otherNames }: CallersNames): Record<Scalar, Pa
 });
 
 /** The path in the caller's request of a member of the upstream's; the upstream's name where the caller's has none. */
-export function callersMemberPath(member: string, upstream: TextProtocol, conversation: CallersNames): Path {
+export function callersMemberPath(
+  member: string,
+  upstream: ConversationProtocol,
+  conversation: CallersNames,
+): Path {
   // Every protocol calls its tools so.
   if (member === 'tools') return [member];
   const scalar = scalarAt(upstream, member, ([first]) => String(first));

@@ -1,4 +1,5 @@
 import type { Quirks } from '@gateway/contracts/quirks';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import type { Usage } from '../wire/usage.ts';
@@ -7,7 +8,7 @@ import type { CallerTool } from './tool-names.ts';
 
 /** The upstream that a request is written for. */
 export interface Target {
-  readonly protocol: TextProtocol;
+  readonly protocol: ConversationProtocol;
   /** The channel's own name of the model. */
   readonly model: string;
   /** Whose reasoning payloads it makes and takes. */
@@ -95,8 +96,8 @@ export interface AnswerContext extends ReplyContext {
   readonly plan: AnswerPlan;
 }
 
-/** Whether a payload may be shown to this upstream again. OpenAI's are bound to an organisation; others are free. */
+/** Whether a payload may be shown to this upstream again. Some are bound to an organisation; others are free. */
 export const acceptsPayload = (target: Target, payload: OpaquePayload): boolean =>
   !target.withholdReasoning &&
   payload.vendor === target.vendor &&
-  (payload.vendor !== 'openai' || payload.scope === undefined || payload.scope === target.scope);
+  (payload.scope === undefined || payload.scope === target.scope);

@@ -61,7 +61,7 @@ function ownChanges(
   candidate: Candidate,
   { streamOptions, withholdsThoughts }: OwnBodyOptions,
 ): OwnChanges {
-  const { request, model, history } = call;
+  const { endpoint, request, model, history } = call;
   const { bytes, builtInTools, large } = request;
   const missing = builtInTools.filter(({ family }) => !offersTool(candidate.route.builtInTools, family));
   const target = { ...targetOf(candidate, model), withholdReasoning: withholdsThoughts };
@@ -78,7 +78,9 @@ function ownChanges(
     model: candidate.model === request.model ? null : candidate.model,
     streamOptions,
     setsUnstored: history.storing === 'refused',
-    rewriting: isRewritten ? { target, missing, isNameless, unknownThoughts: strangers } : null,
+    rewriting: isRewritten
+      ? { protocol: endpoint.protocol, target, missing, isNameless, unknownThoughts: strangers }
+      : null,
   };
 }
 

@@ -38,7 +38,7 @@ test('a Messages request to Claude loses what other vendors sealed, and nothing 
       { role: 'assistant', content: [{ type: 'redacted_thinking', data: `${claude}x` }] },
     ],
   };
-  const { body: restored, dropped } = restoreTokens(body, testTarget('messages'), testTokens);
+  const { body: restored, dropped } = restoreTokens(body, 'messages', testTarget('messages'), testTokens);
   expect(restored).toEqual({
     model: 'm',
     unknown: 1,
@@ -73,7 +73,7 @@ test('a Responses request to OpenAI keeps its own reasoning and loses the reason
       { role: 'user', content: 'Go' },
     ],
   };
-  const { body: restored, dropped } = restoreTokens(body, testTarget('responses'), testTokens);
+  const { body: restored, dropped } = restoreTokens(body, 'responses', testTarget('responses'), testTokens);
   expect(restored).toEqual({
     input: [
       own,
@@ -94,7 +94,7 @@ test('a chat request loses sealed reasoning, which no chat server made', () => {
       },
     ],
   };
-  expect(restoreTokens(body, testTarget('chat'), testTokens).body).toEqual({
+  expect(restoreTokens(body, 'chat', testTarget('chat'), testTokens).body).toEqual({
     messages: [{ role: 'assistant', content: 'Hi' }],
   });
 });

@@ -35,20 +35,21 @@ export function mayHoldTokens(body: Buffer): boolean {
  */
 export function restoreTokens(
   body: JsonObject,
+  protocol: TextProtocol,
   target: Target,
   tokens: OpaqueTokens,
   unknownThoughts: ReadonlySet<string> = new Set(),
 ): Restoration {
   const dropped: Dropped[] = [];
   const restorer = new Restorer({ target, tokens, dropped, unknownThoughts });
-  const list = body[LIST_MEMBER[target.protocol]];
+  const list = body[LIST_MEMBER[protocol]];
   if (!Array.isArray(list)) return { body, dropped };
-  const member = LIST_MEMBER[target.protocol];
+  const member = LIST_MEMBER[protocol];
   const restore = {
     responses: (item: unknown, at: Path) => restorer.item(item, at),
     messages: (message: unknown, at: Path) => restorer.message(message, at),
     chat: (message: unknown, at: Path) => restorer.chatMessage(message, at),
-  }[target.protocol];
+  }[protocol];
   return {
     body: { ...body, [member]: list.flatMap((entry, index) => restore(entry, [member, index])) },
     dropped,

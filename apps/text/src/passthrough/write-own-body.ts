@@ -3,6 +3,7 @@ import { type Dropped, refuseTool } from '../neutral/losses.ts';
 import type { Target } from '../neutral/target.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { demandOneTool } from './demand-one-tool.ts';
 import { replaceModel, setMember } from './replace-member.ts';
@@ -20,6 +21,8 @@ export interface OwnChanges {
 }
 
 interface Rewriting {
+  /** The caller's and the channel's. */
+  readonly protocol: TextProtocol;
   readonly target: Target;
   /** Built-in tools that are left out. */
   readonly missing: readonly RequestedTool[];
@@ -48,13 +51,13 @@ export function replaceOwnMembers(bytes: Buffer, { model, streamOptions, setsUns
 export function rewriteOwnBody(
   parsed: unknown,
   { model, streamOptions, setsUnstored }: OwnChanges,
-  { target, missing, isNameless, unknownThoughts }: Rewriting,
+  { protocol, target, missing, isNameless, unknownThoughts }: Rewriting,
   tokens: OpaqueTokens,
 ): { readonly body: string; readonly dropped: readonly Dropped[] } {
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
-  const { body, dropped } = restoreTokens(parsed, target, tokens, unknownThoughts);
+  const { body, dropped } = restoreTokens(parsed, protocol, target, tokens, unknownThoughts);
   const offering = withoutTools(body, missing);
-  const demanding = isNameless ? demandOneTool(offering, target.protocol) : offering;
+  const demanding = isNameless ? demandOneTool(offering, protocol) : offering;
   const written = JSON.stringify({
     ...demanding,
     ...(model !== null && { model }),

@@ -1,10 +1,11 @@
 import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
+import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol';
 import type { Conversation } from '../neutral/conversation.ts';
 import type { EncodedRequest, Encoder } from '../neutral/encoding/encoder.ts';
 import type { Reply } from '../neutral/reply/reply.ts';
 import type { StreamEvent } from '../neutral/reply/stream-event.ts';
 import type { AnswerContext, Target } from '../neutral/target.ts';
-import type { JsonObject } from '../wire/json-object.ts';
+import { type JsonObject, numberAt } from '../wire/json-object.ts';
 import type { CleanText } from '../wire/public-message.ts';
 import type { EventCollector } from '../wire/stream/event-collector.ts';
 import type { StreamStep } from '../wire/stream/step.ts';
@@ -49,15 +50,35 @@ interface ReaderOptions {
   readonly answers?: number;
 }
 
-/** What the gateway needs of a protocol, to pass it through and to translate it. */
-interface ProtocolAdapter {
+/** What the gateway needs of a protocol that a channel speaks: what it takes to translate to it. */
+export interface UpstreamAdapter {
   /** The longest tool name where the channel does not set another. */
   readonly toolNameLength: number;
-  readonly decodeRequest: (body: unknown, tokens: OpaqueTokens) => Conversation;
+  /** Whether it has an output format for any JSON object, without a schema. */
+  readonly hasObjectFormat: boolean;
   readonly encodeRequest: (encoder: Encoder) => EncodedRequest;
   readonly decodeReply: (body: unknown, target: Target, clean: CleanText) => Reply;
-  readonly encodeReply: (reply: Reply, context: AnswerContext) => object;
   readonly decodeStream: (target: Target, clean: CleanText) => StreamStep<string, StreamEvent>;
+  /** Reads what a stream has used that nobody gets. */
+  readonly createUsageReader: () => Pick<StreamReader, 'frame' | 'usage' | 'outputLength'>;
+  /** The usage and the tier that a whole reply reports; null where it reports none. */
+  readonly readUsage: (reply: JsonObject) => Usage | null;
+  readonly counting: Counting;
+}
+
+/** How a protocol counts the tokens of a request. */
+interface Counting {
+  readonly operation: Operation;
+  /** What is sent, of a translated request. */
+  readonly bodyOf: (body: JsonObject, target: Target) => JsonObject;
+  /** The number in the reply; null where there is none. */
+  readonly tokensIn: (reply: JsonObject) => number | null;
+}
+
+/** What it takes besides to read callers of a protocol, to answer them, and to pass their requests through. */
+interface ProtocolAdapter extends UpstreamAdapter {
+  readonly decodeRequest: (body: unknown, tokens: OpaqueTokens) => Conversation;
+  readonly encodeReply: (reply: Reply, context: AnswerContext) => object;
   readonly encodeStream: (context: AnswerContext) => StreamStep<StreamEvent, string>;
   /** Reads a stream that passes to a caller of the same protocol. */
   readonly createStreamReader: (options: ReaderOptions) => StreamReader;
@@ -71,15 +92,21 @@ interface ProtocolAdapter {
     reply: JsonObject,
     options: { readonly hidesUsage: boolean },
   ) => readonly string[] | null;
-  /** The usage and the tier that a whole reply reports; null where it reports none. */
-  readonly readUsage: (reply: JsonObject) => Usage | null;
   /** Sent while there is no event. */
   readonly keepAliveFrame: string;
 }
 
+const countedBy = (operation: Operation, members: readonly string[]): Counting => ({
+  operation,
+  bodyOf: (body) => Object.fromEntries(Object.entries(body).filter(([name]) => members.includes(name))),
+  tokensIn: (reply) => numberAt(reply, 'input_tokens'),
+});
+
+/** The protocols that callers speak. */
 export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
   responses: {
     toolNameLength: 128,
+    hasObjectFormat: true,
     decodeRequest: decodeResponsesRequest,
     encodeRequest: encodeResponsesRequest,
     decodeReply: decodeResponsesReply,
@@ -87,27 +114,50 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     decodeStream: (target, clean) => new ResponsesStreamDecoder(target, clean),
     encodeStream: (context) => new ResponsesStreamEncoder(context),
     createStreamReader: () => createResponsesStreamReader(),
+    createUsageReader: () => createResponsesStreamReader(),
     createEventCollector: createResponseCollector,
     replyFrames: responseFrames,
     readUsage: readResponsesUsage,
+    counting: countedBy('responses.input_tokens', [
+      'model',
+      'input',
+      'instructions',
+      'tools',
+      'tool_choice',
+      'text',
+      'reasoning',
+      'parallel_tool_calls',
+    ]),
     keepAliveFrame: COMMENT_FRAME,
   },
   messages: {
     toolNameLength: 128,
+    hasObjectFormat: false,
     decodeRequest: decodeMessagesRequest,
     encodeRequest: encodeMessagesRequest,
     decodeReply: decodeMessagesReply,
     encodeReply: encodeMessagesReply,
     decodeStream: (target, clean) => new MessagesStreamDecoder(target, clean),
     encodeStream: (context) => new MessagesStreamEncoder(context),
-    createStreamReader: createMessagesStreamReader,
+    createStreamReader: () => createMessagesStreamReader(),
+    createUsageReader: () => createMessagesStreamReader(),
     createEventCollector: createMessageCollector,
     replyFrames: messageFrames,
     readUsage: ({ usage, content }) => readMessagesUsage(usage, toolBlocksIn(content)),
+    counting: countedBy('messages.count_tokens', [
+      'model',
+      'messages',
+      'system',
+      'tools',
+      'tool_choice',
+      'thinking',
+      'output_config',
+    ]),
     keepAliveFrame: PING_FRAME,
   },
   chat: {
     toolNameLength: 64,
+    hasObjectFormat: true,
     decodeRequest: decodeChatRequest,
     encodeRequest: encodeChatRequest,
     decodeReply: decodeChatReply,
@@ -115,12 +165,25 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     decodeStream: (target, clean) => new ChatStreamDecoder(target, clean),
     encodeStream: (context) => new ChatStreamEncoder(context),
     createStreamReader: createChatStreamReader,
+    createUsageReader: () => createChatStreamReader({ hidesUsage: false }),
     createEventCollector: createCompletionCollector,
     replyFrames: completionFrames,
     readUsage: readChatUsage,
+    // llama.cpp has one of its own.
+    counting: countedBy('chat.input_tokens', [
+      'model',
+      'messages',
+      'tools',
+      'tool_choice',
+      'response_format',
+      'reasoning_effort',
+    ]),
     keepAliveFrame: COMMENT_FRAME,
   },
 };
+
+/** The protocols that channels speak, whether callers do or not. */
+export const UPSTREAMS: Readonly<Record<ConversationProtocol, UpstreamAdapter>> = { ...PROTOCOLS };
 
 /** What is sent to a waiting caller so that neither side takes the connection for dead. */
 export const keepAliveFrame = (caller: TextProtocol): string => PROTOCOLS[caller].keepAliveFrame;

@@ -1,6 +1,7 @@
 import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
+import { vendorOf } from '../call/candidates/target-of.ts';
 import type { ReplyContext, Target } from '../neutral/target.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 import { createTokenSeals } from '../wire/tokens/opaque-token.ts';
 
 /** What tests give instead of randomness and time: ids that count, and one moment. */
@@ -19,19 +20,20 @@ export function testReplyContext(): ReplyContext {
 
 export const testTokens = createTokenSeals('a secret for tests only').ownedBy(['a-key']);
 
-const VENDORS = { responses: 'openai', messages: 'anthropic', chat: 'open' } as const;
-
 export const testTarget = (
-  protocol: TextProtocol,
+  protocol: ConversationProtocol,
   quirks: QuirksInput = {},
   more: Partial<Target> = {},
-): Target => ({
-  protocol,
-  model: `upstream-${protocol}`,
-  vendor: VENDORS[protocol],
-  scope: 'our-organisation',
-  quirks: Quirks.parse(quirks),
-  maxOutputTokens: 32_000,
-  builtInTools: 'any',
-  ...more,
-});
+): Target => {
+  const all = Quirks.parse(quirks);
+  return {
+    protocol,
+    model: `upstream-${protocol}`,
+    vendor: vendorOf(protocol, all),
+    scope: 'our-organisation',
+    quirks: all,
+    maxOutputTokens: 32_000,
+    builtInTools: 'any',
+    ...more,
+  };
+};

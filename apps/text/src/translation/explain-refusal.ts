@@ -1,17 +1,18 @@
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { SCALAR_PATHS, scalarAt } from '../neutral/scalar-paths.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** The path of a function's schema within its tool. */
-const SCHEMA_PATHS: Readonly<Record<TextProtocol, Path>> = {
+const SCHEMA_PATHS: Readonly<Record<ConversationProtocol, Path>> = {
   responses: ['parameters'],
   messages: ['input_schema'],
   chat: ['function', 'parameters'],
 };
 
 /** The path in the caller's request of a path in the translated one; null where there is none that is certainly the same. */
-export function callersPath(path: Path, caller: TextProtocol, target: TextProtocol): Path | null {
+export function callersPath(path: Path, caller: TextProtocol, target: ConversationProtocol): Path | null {
   const param = callersParam(formatPath(path), target, caller);
   if (param !== null) return [param];
   const [tools, index, ...rest] = path;
@@ -25,7 +26,7 @@ export function callersPath(path: Path, caller: TextProtocol, target: TextProtoc
 export function explainRefusal(
   error: GatewayError,
   caller: TextProtocol,
-  target: TextProtocol,
+  target: ConversationProtocol,
 ): GatewayError {
   if (error.source !== 'upstream') return error;
   const { path, ...options } = error.options;
@@ -50,7 +51,11 @@ const withoutPath = (message: string, path: Path): string => {
  * An upstream's `param` (`max_output_tokens`) as the caller named it (`max_tokens`). Null where no
  * member of the caller's is the same: a path into the translated request would mislead.
  */
-export function callersParam(param: string, upstream: TextProtocol, caller: TextProtocol): string | null {
+export function callersParam(
+  param: string,
+  upstream: ConversationProtocol,
+  caller: TextProtocol,
+): string | null {
   const scalar = scalarAt(upstream, param);
   return scalar === undefined ? null : formatPath(SCALAR_PATHS[caller][scalar]);
 }

@@ -30,7 +30,7 @@ import { knownUsage } from '../metering/consumption.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
-import { PROTOCOLS } from '../protocols/protocols.ts';
+import { UPSTREAMS } from '../protocols/protocols.ts';
 import { answerLength } from '../wire/answer-length.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
@@ -214,7 +214,7 @@ function understood<Understood>(
 
 /** What whole replies have used that their caller does not get. */
 function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[], error: unknown): Consumed {
-  const { readUsage } = PROTOCOLS[answer.plan.target.protocol];
+  const { readUsage } = UPSTREAMS[answer.plan.target.protocol];
   const replies = bodies.map(objectOf);
   const usages = replies.flatMap((one) => readUsage(one) ?? []);
   const usage = usages.length === 0 ? null : usages.reduce(addUsage);
@@ -245,7 +245,7 @@ function translated(
 ): TranslatedReply {
   const { plan } = answer;
   const reply = translateReply(plan, body, contextFor(answer), earlier);
-  const tier = PROTOCOLS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
+  const tier = UPSTREAMS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
   return { ...reply, usage: atTier(reply.usage, tier) };
 }
 

@@ -9,7 +9,7 @@ import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
 import { checkWholeReply } from '../call/attempts/whole-body.ts';
-import { targetOf, textProtocolOf } from '../call/candidates/target-of.ts';
+import { conversationProtocolOf, targetOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { isStrict } from '../call/request/request-head.ts';
 import { type TextCall, waitingFor } from '../call/request/text-call.ts';
@@ -124,7 +124,7 @@ const upstreamRequest = (
   candidate: Candidate,
   body: WrittenBody,
 ): UpstreamRequest => ({
-  operation: textProtocolOf(candidate),
+  operation: conversationProtocolOf(candidate),
   method: 'POST',
   headers: translatedHeaders(caller.headers, request.streamed),
   translated: true,

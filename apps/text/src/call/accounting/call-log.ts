@@ -1,9 +1,9 @@
 import type { ToolCalls } from '@gateway/contracts/usage/usage-record';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import type { Attempt, Reply } from '@gateway/upstream/replies/reply';
 import { type Dropped, droppedHeader } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
-import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { callsOf } from '../../wire/tool-calls.ts';
 import { addUsage, NO_USAGE } from '../../wire/usage.ts';
 import type { TextCall } from '../request/text-call.ts';
@@ -87,7 +87,7 @@ export function logProvidersCompaction(
 /** Reports the dropped parameters of a request to the caller, in the log and in the metrics. */
 export function reportDropped(
   { context, services, caller, endpoint }: TextCall,
-  target: TextProtocol,
+  target: ConversationProtocol,
   dropped: readonly Dropped[],
 ): void {
   const names = droppedHeader(dropped);

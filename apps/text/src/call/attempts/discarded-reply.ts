@@ -1,13 +1,13 @@
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import type { DiscardedReply } from '@gateway/upstream/failures/failure';
-import { PROTOCOLS } from '../../protocols/protocols.ts';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
+import { UPSTREAMS } from '../../protocols/protocols.ts';
 import { answerLength } from '../../wire/answer-length.ts';
 import { objectOfCut } from '../../wire/cut-json.ts';
-import type { TextProtocol } from '../../wire/text-protocol.ts';
 import { consumedByPart, type Part } from '../accounting/broken-answer.ts';
 import { type Consumed, NOTHING_KNOWN } from '../accounting/outcome.ts';
-import { textProtocolOf } from '../candidates/target-of.ts';
+import { conversationProtocolOf } from '../candidates/target-of.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { bodyOf } from './whole-body.ts';
 
@@ -19,15 +19,15 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
  * it has neither: an error by itself costs nothing.
  */
 export function consumedByDiscarded(call: TextCall, reply: DiscardedReply): Consumed {
-  const protocol = textProtocolOf(reply.candidate);
+  const protocol = conversationProtocolOf(reply.candidate);
   const part = isEventStream(reply.headers)
     ? partOfStream(protocol, reply.bytes)
     : partOfBody(protocol, reply.bytes);
   return part === null ? NOTHING_KNOWN : consumedByPart(call, part, undefined);
 }
 
-function partOfStream(protocol: TextProtocol, bytes: Buffer): Part {
-  const reader = PROTOCOLS[protocol].createStreamReader({ hidesUsage: false });
+function partOfStream(protocol: ConversationProtocol, bytes: Buffer): Part {
+  const reader = UPSTREAMS[protocol].createUsageReader();
   const frames = createFrameReader({ maxFrameBytes: MAX_READ_BYTES });
   try {
     for (const frame of frames.push(bytes)) reader.frame(frame);
@@ -40,7 +40,7 @@ function partOfStream(protocol: TextProtocol, bytes: Buffer): Part {
 }
 
 /** Null where it is no object. */
-function partOfBody(protocol: TextProtocol, bytes: Buffer): Part | null {
+function partOfBody(protocol: ConversationProtocol, bytes: Buffer): Part | null {
   const body = bodyOf(bytes) ?? objectOfCut(bytes.subarray(0, MAX_READ_BYTES));
-  return body && { usage: PROTOCOLS[protocol].readUsage(body), outputLength: answerLength(body) };
+  return body && { usage: UPSTREAMS[protocol].readUsage(body), outputLength: answerLength(body) };
 }

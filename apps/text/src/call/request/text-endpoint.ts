@@ -11,7 +11,7 @@ import {
   CompatibleResponsesRequest,
   ResponsesRequest,
 } from '@gateway/contracts/openai/responses';
-import type { Operation } from '@gateway/upstream/protocol';
+import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol';
 import type { z } from 'zod';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
@@ -34,7 +34,7 @@ export interface TextEndpoint {
   readonly operation: Operation;
   readonly protocol: TextProtocol;
   /** The other protocols that it can be translated to, best first. */
-  readonly translatedTo: readonly TextProtocol[];
+  readonly translatedTo: readonly ConversationProtocol[];
   readonly dialect: Dialect;
   readonly schema: z.ZodType<TextBody>;
   /** The same with values that other makers' servers of this protocol may know; null: there are none. */

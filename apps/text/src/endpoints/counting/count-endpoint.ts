@@ -1,32 +1,7 @@
-import type { Operation } from '@gateway/upstream/protocol';
 import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/request/text-endpoint.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
-
-/** The operation that counts tokens, by a channel's protocol. Chat has none; llama.cpp has one of its own. */
-export const COUNT_OPERATIONS = {
-  messages: 'messages.count_tokens',
-  responses: 'responses.input_tokens',
-  chat: 'chat.input_tokens',
-} as const satisfies Readonly<Record<TextProtocol, Operation>>;
-
-/** The members of a translated request that a count takes. */
-const COUNTED_MEMBERS: Readonly<Record<TextProtocol, readonly string[]>> = {
-  messages: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config'],
-  responses: [
-    'model',
-    'input',
-    'instructions',
-    'tools',
-    'tool_choice',
-    'text',
-    'reasoning',
-    'parallel_tool_calls',
-  ],
-  chat: ['model', 'messages', 'tools', 'tool_choice', 'response_format', 'reasoning_effort'],
-};
 
 /** Members that a count takes, as a message does, and that add nothing to it: they say how, where and for whose money to answer. */
 const NOT_COUNTED = ['compaction', 'billing_policy', 'inference_geo', 'fallback_credit_token'] as const;
@@ -38,10 +13,6 @@ export function countedBody(caller: TextProtocol, body: unknown): unknown {
   for (const member of NOT_COUNTED) Reflect.deleteProperty(counted, member);
   return effectiveBody(caller, counted);
 }
-
-/** The members of a request to an upstream that its count takes. */
-export const countedMembers = (protocol: TextProtocol, body: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED_MEMBERS[protocol].includes(name)));
 
 /** An endpoint that counts, and how its callers read the number. */
 export interface CountEndpoint {

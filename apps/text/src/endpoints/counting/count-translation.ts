@@ -4,16 +4,17 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import { logFirstByte } from '../../call/accounting/call-log.ts';
 import { failedWith, NOTHING_KNOWN, type ReplyOutcome } from '../../call/accounting/outcome.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../../call/attempts/prepared-attempt.ts';
-import { targetOf, textProtocolOf } from '../../call/candidates/target-of.ts';
+import { conversationProtocolOf, targetOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
 import { translateRequest } from '../../conversion/translate-request.ts';
 import { type MaybePromise, whenDone } from '../../large/maybe-promise.ts';
+import { UPSTREAMS } from '../../protocols/protocols.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
 import { translateLarge } from '../../translation/translation.ts';
-import { numberAt, parseObject } from '../../wire/json-object.ts';
-import { COUNT_OPERATIONS, type CountEndpoint, countedBody, countedMembers } from './count-endpoint.ts';
+import { parseObject } from '../../wire/json-object.ts';
+import { type CountEndpoint, countedBody } from './count-endpoint.ts';
 
 const MAX_REPLY_BYTES = 65_536;
 
@@ -24,10 +25,10 @@ export const prepareCountTranslation = (
   { endpoint, replyBody }: CountEndpoint,
 ): MaybePromise<PreparedAttempt | GatewayError> =>
   unlessRefusedLater(() => {
-    const protocol = textProtocolOf(candidate);
+    const protocol = conversationProtocolOf(candidate);
     return whenDone(countedText(call, candidate), (body) => ({
       request: {
-        operation: COUNT_OPERATIONS[protocol],
+        operation: UPSTREAMS[protocol].counting.operation,
         method: 'POST',
         headers: translatedHeaders(call.caller.headers, false),
         translated: true,
@@ -47,7 +48,7 @@ function countedText(call: TextCall, candidate: Candidate): MaybePromise<string 
     return translateLarge(call, request.large, target).then((translated) => translated.body);
   const body = countedBody(caller, request.content.take());
   const translated = translateRequest({ caller, body, target, tokens: tokensOf(call) });
-  return JSON.stringify(countedMembers(target.protocol, translated.body));
+  return JSON.stringify(UPSTREAMS[target.protocol].counting.bodyOf(translated.body, target));
 }
 
 async function relayCount(
@@ -56,8 +57,9 @@ async function relayCount(
   replyBody: CountEndpoint['replyBody'],
 ): Promise<ReplyOutcome> {
   const { context, caller } = call;
+  const { tokensIn } = UPSTREAMS[conversationProtocolOf(reply.candidate)].counting;
   const body = parseObject((await reply.bytes(MAX_REPLY_BYTES)).toString());
-  const inputTokens = body && numberAt(body, 'input_tokens');
+  const inputTokens = body && tokensIn(body);
   if (inputTokens === null) {
     throw new GatewayError('upstream_failed', {
       message: 'The upstream did not report how many tokens there are.',

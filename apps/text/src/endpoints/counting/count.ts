@@ -6,7 +6,7 @@ import { attemptCandidates } from '../../call/attempts/attempt-candidates.ts';
 import { prepareNamed } from '../../call/attempts/prepare-named.ts';
 import { unlessRefusedLater } from '../../call/attempts/prepared-attempt.ts';
 import { jsonHead } from '../../call/attempts/reply-head.ts';
-import { textProtocolOf } from '../../call/candidates/target-of.ts';
+import { conversationProtocolOf } from '../../call/candidates/target-of.ts';
 import { tokensOf } from '../../call/history/conversation-space.ts';
 import { threadUnsupported } from '../../call/history/threads/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
@@ -19,9 +19,9 @@ import { whenDone } from '../../large/maybe-promise.ts';
 import { estimateTokens } from '../../neutral/estimate-tokens.ts';
 import { refuseParameter } from '../../neutral/losses.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
-import { PROTOCOLS } from '../../protocols/protocols.ts';
+import { PROTOCOLS, UPSTREAMS } from '../../protocols/protocols.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
-import { COUNT_OPERATIONS, type CountEndpoint, countedBody } from './count-endpoint.ts';
+import { type CountEndpoint, countedBody } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
 
 /** Set where a number was counted with a tokenizer that is not the model's own. */
@@ -62,7 +62,7 @@ const isFirstChoice = ({ route }: Candidate, _: number, all: readonly Candidate[
   route.priority === all[0]?.route.priority;
 
 const canCount = (candidate: Candidate): boolean =>
-  candidate.channel.paths[COUNT_OPERATIONS[textProtocolOf(candidate)]] !== undefined;
+  candidate.channel.paths[UPSTREAMS[conversationProtocolOf(candidate)].counting.operation] !== undefined;
 
 /** Servers of other makers mostly lack this path of a protocol that they speak. */
 const isUnknownPath = (error: unknown): boolean =>

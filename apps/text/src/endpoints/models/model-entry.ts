@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { type ModelKind, PROTOCOLS_OF_KIND } from '@gateway/upstream/protocol';
+import type { ModelKind } from '@gateway/upstream/protocol';
 
 /** What callers can do with a model of each kind. Every text endpoint reaches every text model, translated if need be. */
 const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
@@ -54,7 +54,7 @@ export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Id
     gateway: {
       kind,
       /** The protocols that its channels speak themselves: through these nothing is translated. */
-      protocols: PROTOCOLS_OF_KIND[kind].filter((protocol) =>
+      protocols: SCOPES_OF_KIND[kind].filter((protocol) =>
         routes.some(({ channel }) => channel.speaks.includes(protocol)),
       ),
       endpoints: ENDPOINTS.filter(

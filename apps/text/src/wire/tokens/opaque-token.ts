@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { REASONING_VENDORS } from '@gateway/contracts/quirks';
 import { z } from 'zod';
 
 /** Starts every token of ours; the digit changes with the form. */
@@ -13,7 +14,7 @@ const MAX_TOKEN_LENGTH = 30_000_000;
  * shown text where the client's protocol has no member for it.
  */
 const TokenContent = z.object({
-  vendor: z.enum(['anthropic', 'openai', 'open']),
+  vendor: z.enum(REASONING_VENDORS),
   scope: z.string().optional(),
   kind: z.enum(['signature', 'redacted', 'encrypted', 'trace']),
   data: z.string(),

@@ -93,6 +93,7 @@ export const CHAT_PROVIDERS = {
     builtInTools: ['web_search'],
     quirks: {
       storedResponses: true,
+      reasoningVendor: 'xai',
       maxTokensMember: 'max_completion_tokens',
       penalties: false,
       reasoningSummary: false,
