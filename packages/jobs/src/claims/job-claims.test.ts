@@ -1,6 +1,7 @@
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { jobCancelled } from '../events/job-listener.ts';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 import type { JobOwner } from '../queue/job-owner.ts';
 import { newJobId } from '../redis/job-keys.ts';
@@ -20,6 +21,9 @@ afterAll(async () => {
   await stage.close();
 });
 
+const stopped = async (): Promise<typeof images> => {
+  throw jobCancelled();
+};
 const MINUTE_MS = 60_000;
 let keys = 0;
 const newKey = () => `key ${++keys}`;
@@ -87,6 +91,41 @@ test('a claim whose job was never queued is taken over, and that job is not begu
   expect(await own.result(staying)).toEqual(images);
   expect(done).toContain(next.jobId);
   expect(done).not.toContain(slow.jobId);
+});
+
+test.for([
+  ['a result all the same is that of a repeated request', async () => images, false],
+  ['its cancellation leaves the key to a repeated request', stopped, true],
+] as const)('a job that is stopping still has its key, and %s', async ([, end, isNew]) => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<AbortSignal>();
+  const goOn = Promise.withResolvers<void>();
+  const run = async (_input: unknown, { signal }: { signal: AbortSignal }) => {
+    began.resolve(signal);
+    await goOn.promise;
+    return end();
+  };
+  await stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } });
+  const [first, second] = [requestOf(newKey()), requestOf(`key ${keys}`)];
+  const claimed = await queue.claims.claim(first);
+  const handle = await queue.enqueue('image.generation', generation, ownerOf(first.jobId, claimed));
+  await began.promise;
+  await handle.cancel();
+  const looked = Promise.withResolvers<void>();
+  const claims = createJobClaims({
+    marks: { clear: async () => undefined },
+    redis,
+    find: async (jobId) => {
+      const found = await queue.find(jobId, owner.keyId);
+      looked.resolve();
+      return found;
+    },
+    now: Date.now,
+  });
+  const claiming = claims.claim(second);
+  await looked.promise;
+  goOn.resolve();
+  expect(await claiming).toMatchObject({ isNew });
 });
 
 test('a key is given back by the job that has it, and by no other', async () => {

@@ -18,6 +18,8 @@ export const claimedUntilMs = (createdAtMs: number): number => createdAtMs + CLA
 /** How long a request may take from its claim until its job is queued. If it dies before, others may take the claim. */
 const QUEUEING_LIMIT_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
+/** How long a job that was cancelled may take to end: its worker may have died, and another one ends it then. */
+const STOPPING_LIMIT_MS = 20_000;
 
 const Claim = z.strictObject({
   jobId: z.string(),
@@ -45,9 +47,10 @@ export type ClaimOutcome =
 export interface JobClaims {
   /**
    * Takes an idempotency key for a new job, or finds the job that has it. A key whose job failed, was cancelled, never came
-   * to be queued, or has no result any more is free again.
+   * to be queued, or has no result any more is free again. A job that is being stopped is waited for, since it may still get a result.
    *
-   * @throws {GatewayError} `idempotency_key_reused` for another request under the same key
+   * @throws {GatewayError} `idempotency_key_reused` for another request under the same key; `service_unavailable` where its job does
+   * not stop
    */
   claim(request: ClaimingRequest): Promise<ClaimOutcome>;
   /** The id of the job that has it. */
@@ -70,6 +73,7 @@ export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): Job
   return {
     claim: async ({ keyId, idempotencyKey, fingerprint, jobId }) => {
       const claim = claimKey(keyId, idempotencyKey);
+      const beganAtMs = now();
       let replaced = '';
       for (;;) {
         const mine = JSON.stringify({ jobId, fingerprint, takenAtMs: now() });
@@ -79,6 +83,11 @@ export function createJobClaims({ redis, find, marks, now }: ClaimsOptions): Job
         if (held.fingerprint !== fingerprint) throw keyReused();
         const record = await find(held.jobId);
         if (record !== undefined && isOpen(record, now())) return { isNew: false, record };
+        if (record?.isStopping) {
+          if (now() - beganAtMs > STOPPING_LIMIT_MS) throw notStopped();
+          await delay(LOOK_AGAIN_MS);
+          continue;
+        }
         // Its end is known, so that the next one is not the same.
         if (record !== undefined) await marks.clear(claim, record.id);
         if (record !== undefined || now() - held.takenAtMs > QUEUEING_LIMIT_MS) replaced = text;
@@ -107,6 +116,13 @@ const isOpen = ({ status, expiresAtMs }: FoundJob, nowMs: number): boolean =>
   status === 'queued' ||
   status === 'in_progress' ||
   (status === 'completed' && expiresAtMs !== null && expiresAtMs > nowMs);
+
+const notStopped = (): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message:
+      'The job of this Idempotency-Key was cancelled and has not stopped yet. Send the request again in a few seconds.',
+    retryAfterSeconds: 5,
+  });
 
 const keyReused = (): GatewayError =>
   new GatewayError('idempotency_key_reused', {

@@ -19,20 +19,33 @@ interface FinderOptions {
 export interface FoundJob extends JobRecord {
   /** When the result expires, in Unix milliseconds; null if there is none. */
   readonly expiresAtMs: number | null;
+  /** It was cancelled, and its worker has not ended it yet: it may get a result all the same. */
+  readonly isStopping?: boolean;
 }
+
+type Found = JobRecord & Pick<FoundJob, 'isStopping'>;
 
 /** Looks for a job in all places: among the ended ones, in the queues. */
 export type FindJob = (jobId: string) => Promise<FoundJob | undefined>;
 
 export function createJobFinder({ redis, queues, files, results }: FinderOptions): FindJob {
-  const findStored = async (jobId: string): Promise<JobRecord | undefined> => {
+  const findStored = async (jobId: string): Promise<Found | undefined> => {
     const [cancelled, ended] = await redis.mget(cancelledKey(jobId), endedKey(jobId));
     // A job that is cancelled while it runs may end with a result all the same.
     if (ended) return readEnded(ended, files);
-    return cancelled ? JobRecord.parse(JSON.parse(cancelled)) : undefined;
+    if (!cancelled) return undefined;
+    const record = JobRecord.parse(JSON.parse(cancelled));
+    if (!(await isQueued(jobId))) return record;
+    const text = await redis.get(endedKey(jobId));
+    return text === null ? { ...record, isStopping: true } : readEnded(text, files);
   };
 
-  const findRecord = async (jobId: string): Promise<JobRecord | undefined> => {
+  const isQueued = async (jobId: string): Promise<boolean> => {
+    const jobs = await Promise.all(queues.map((queue) => queue.getJob(jobId)));
+    return jobs.some((job) => job !== undefined);
+  };
+
+  const findRecord = async (jobId: string): Promise<Found | undefined> => {
     const stored = await findStored(jobId);
     if (stored !== undefined) return stored;
     for (const queue of queues) {
