@@ -1,6 +1,7 @@
 import { SerializedError } from '@gateway/contracts/gateway-error';
 import { JobShare } from '@gateway/contracts/identity';
 import { BatchCounts, JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { z } from 'zod';
 import { JOBS } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
@@ -18,6 +19,8 @@ export const JobEnvelope = z.strictObject({
   uploads: z.array(z.string()),
   /** What was reserved for it, for the process that ends it to settle. Absent: it is not metered. */
   metering: JobMetering.optional(),
+  /** What attempts have used after which it is tried again. Absent: nothing that is known. */
+  consumedBefore: ConsumedUsage.optional(),
   /**
    * Whether the job goes on without its caller. Its texts are kept for later readers. If it fails before its
    * work was done, its files are kept, so that it can be queued again.
@@ -59,6 +62,7 @@ export interface QueuedJob
     | 'model'
     | 'uploads'
     | 'metering'
+    | 'consumedBefore'
     | 'share'
     | 'marksBegin'
     | 'isDetached'

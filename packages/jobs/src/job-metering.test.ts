@@ -114,6 +114,56 @@ test('a job that fails for good is accounted once, however often it was tried, a
   await settledOnce({ ...nothing, outcome: 'failed' });
 });
 
+const busy = new GatewayError('upstream_overloaded', { message: 'overloaded' });
+test.for([
+  ['that answers', images, { ...amounts(5), attempts: 2, outcome: 'ok' }],
+  ['that consumes nothing', busy, { ...amounts(2), outcome: 'failed' }],
+] as const)(
+  'what a job used before it was tried again is charged beside the attempt %s',
+  async ([, end, charged]) => {
+    const queue = await stage.openQueue();
+    await openWorker(async ({ attempt, consumed }) => {
+      if (attempt === 2 && end instanceof GatewayError) throw end;
+      consumed(amounts(attempt === 1 ? 2 : 3));
+      if (attempt === 1 || end instanceof GatewayError) throw busy;
+      return end;
+    });
+    const handle = await queue.enqueue('image.generation', generation, metered());
+    await handle.result(staying).catch(() => undefined);
+    await settledOnce(charged);
+  },
+);
+
+test('what free work used before its worker stopped is charged beside what it uses at the next one', async () => {
+  const queue = await stage.openQueue();
+  const began = Promise.withResolvers<void>();
+  const stopping = await stage.openWorker({
+    'audio.transcription': {
+      run: (_input, { consumed, signal }) => {
+        consumed(amounts(2));
+        began.resolve();
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+      },
+    },
+  });
+  const input = transcription(await stage.upload());
+  const handle = await queue.enqueue('audio.transcription', input, metered('transcriptions'));
+  await began.promise;
+  await stopping.close({ drainTimeoutMs: 0 });
+  await stage.openWorker({
+    'audio.transcription': {
+      run: async (_input, { consumed }) => {
+        consumed(amounts(1));
+        return transcript;
+      },
+    },
+  });
+  await handle.result(staying);
+  await settledOnce({ ...amounts(3), attempts: 2, outcome: 'ok' });
+});
+
 test('the record of a job that failed says which error it was, and lists the attempts that its error lists', async () => {
   const queue = await stage.openQueue();
   const attempts = '"one";outcome=timeout;ms=900, "two";outcome=rejected;status=400;ms=81';

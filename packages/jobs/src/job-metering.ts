@@ -1,7 +1,13 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { addConsumed } from '@gateway/contracts/usage/add-consumed';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
-import { type UsageOutcome, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
-import { type ConsumedUsage, usageWithoutReply } from '@gateway/contracts/usage/usage-without-reply';
+import {
+  type ConsumedUsage,
+  type UsageOutcome,
+  UsageResult,
+  UsageSubject,
+} from '@gateway/contracts/usage/usage-record';
+import { usageWithoutReply } from '@gateway/contracts/usage/usage-without-reply';
 import { z } from 'zod';
 
 /** What was reserved for a job when it was made. The subject's id is the job's. */
@@ -17,6 +23,8 @@ export interface JobEnding {
   readonly hasRun: boolean;
   /** The last consumption that it reported; null: it has consumed nothing. */
   readonly consumed: ConsumedUsage | null | undefined;
+  /** What its earlier attempts have used. Absent: nothing. */
+  readonly consumedBefore?: ConsumedUsage | undefined;
   /** Why it did not succeed. */
   readonly error: GatewayError | undefined;
   /** When the caller who waits was sent the first part of its answer; absent where that came whole, or not. */
@@ -29,9 +37,10 @@ export interface JobEnding {
 
 /** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
 export function settlementOf(ending: JobEnding): UsageResult {
-  const { metering, hasRun, consumed, error, heardAtMs, nowMs, queuedMs } = ending;
+  const { metering, hasRun, consumed, consumedBefore, error, heardAtMs, nowMs, queuedMs } = ending;
   const { subject, estimate } = metering;
-  const usage = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
+  const last = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
+  const usage = consumedBefore === undefined ? last : withEarlier(last, consumedBefore);
   return {
     ...usage,
     outcome: outcomeOf(error, heardAtMs !== undefined),
@@ -45,6 +54,12 @@ export function settlementOf(ending: JobEnding): UsageResult {
     },
   };
 }
+
+/** What a job has used after an attempt, with what its earlier ones had used. */
+export const withEarlier = (last: ConsumedUsage, before: ConsumedUsage): ConsumedUsage => ({
+  ...addConsumed(last, before),
+  attempts: last.attempts + before.attempts,
+});
 
 /** A stream that a caller had begun to read was cut, or left, as one that no job makes. */
 function outcomeOf(error: GatewayError | undefined, isHeard: boolean): UsageOutcome {

@@ -193,6 +193,14 @@ test.for([
   },
 );
 
+test('a transcription that is tried again is charged with what each channel had begun to answer before', async () => {
+  for (const script of [BEGUN, { json: { ...FAILED, ...USED } }]) audio.simulator.script(script);
+  expect((await transcribe(11.4)).status).toBe(200);
+  expect(await audio.accounted(keyId, 1)).toMatchObject([
+    { outcome: 'ok', attempts: 3, consumption: { audioMs: (12 + 20 + 12) * 1000 }, costMicroUsd: 4400 },
+  ]);
+});
+
 test('seconds of audio that were not used are free again at once', async () => {
   const limited = [account({ limits: { audioSecondsPerMinute: 6 } })];
   await transcribe(6, { prompt: '[[simulate content-policy]]' }, limited);

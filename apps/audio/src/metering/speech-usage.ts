@@ -3,8 +3,11 @@ import type { Price } from '@gateway/contracts/models/price';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
-import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
-import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
+import {
+  type ConsumedUsage,
+  NOTHING_CONSUMED,
+  type UsageResult,
+} from '@gateway/contracts/usage/usage-record';
 import { characterCount } from '@gateway/contracts/wire-types';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';

@@ -3,8 +3,12 @@ import { isObject, jsonIn } from '@gateway/contracts/json/json-object';
 import type { Price } from '@gateway/contracts/models/price';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
-import { type Consumption, NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
-import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
+import {
+  type ConsumedUsage,
+  type Consumption,
+  NOTHING_CONSUMED,
+  type UsageResult,
+} from '@gateway/contracts/usage/usage-record';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';

@@ -75,6 +75,10 @@ export const UsageResult = z.object({
 });
 export type UsageResult = z.infer<typeof UsageResult>;
 
+/** A request's consumption, without its outcome and timing. */
+export const ConsumedUsage = UsageResult.omit({ outcome: true, durationMs: true, firstByteMs: true });
+export type ConsumedUsage = z.infer<typeof ConsumedUsage>;
+
 /** One line of the ledger: one request, job or background response. */
 export const UsageRecord = UsageSubject.extend(UsageResult.shape);
 export type UsageRecord = z.infer<typeof UsageRecord>;

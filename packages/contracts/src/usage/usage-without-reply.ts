@@ -1,8 +1,5 @@
 import type { ErrorCode } from '../error-codes.ts';
-import { NOTHING_CONSUMED, type UsageResult } from './usage-record.ts';
-
-/** A request's consumption, without its outcome and timing. */
-export type ConsumedUsage = Omit<UsageResult, 'outcome' | 'durationMs' | 'firstByteMs'>;
+import { type ConsumedUsage, NOTHING_CONSUMED, type UsageResult } from './usage-record.ts';
 
 /** After these errors a provider may have done the work, and bill it, although no result arrived. */
 const MAY_BE_BILLED: ReadonlySet<ErrorCode> = new Set([

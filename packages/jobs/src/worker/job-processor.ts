@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
 import type { FinishedJob } from './finished-job.ts';
 

@@ -124,11 +124,12 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const channel = await openWorkerChannel({ redisUrl, workerId, running, redis, answerWaitMs, onError });
 
   const account = async (job: Job, run: JobRun, error: GatewayError | undefined) => {
-    const { metering } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const { metering, consumedBefore } = parseEnvelope(JobKind.parse(job.name), job.data);
     if (metering === undefined || accounted.has(job)) return;
     const settlement = settlementOf({
       ...run,
       metering,
+      consumedBefore,
       error,
       nowMs: Date.now(),
       queuedMs: queuedMsOf(job),

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
-import type { ConsumedUsage } from '@gateway/contracts/usage/usage-without-reply';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS, type JobOutput, type KeptAsset } from '../catalog.ts';
@@ -12,6 +12,7 @@ import { createJobEmitter, EMITTED, hasEmitted } from '../events/job-log.ts';
 import { type JobFiles, readInput, readOutput, storeFailure, storeOutput } from '../files/job-files.ts';
 import { parseEnvelope, type QueuedJob } from '../job-envelope.ts';
 import { encodeFailure, outcomeUnknown, outputLost, toJobError } from '../job-failure.ts';
+import { withEarlier } from '../job-metering.ts';
 import { keepEnd } from '../records/ended-jobs.ts';
 import { cancelledKey } from '../redis/job-keys.ts';
 import type { BegunMarks } from '../takeover/begun-marks.ts';
@@ -95,13 +96,15 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
   } catch (thrown) {
     const putBack = spec.work === 'free' && !emitter.hasEmitted;
     if (stopper.signal.reason instanceof WorkerStopping && putBack) {
+      await carryConsumed(job, queued, run);
       await job.moveToWait(token);
       throw new WaitingError();
     }
     const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
     const isHeard = emitter.hasEmitted || hasEmitted(job);
     const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
-    if (!again) await settle(run, error);
+    if (again) await carryConsumed(job, queued, run);
+    else await settle(run, error);
     // Another worker's mark records what that worker did. One that stays by mistake ends the next attempt as `outcome_unknown`.
     if (earlier === undefined && mayBeRequeued(error, spec) && 'inputId' in queued.input)
       await marks.clear(queued.input.inputId).catch(() => undefined);
@@ -115,6 +118,17 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     }
     throw failureWith(error, again ? Error : UnrecoverableError, reason);
   }
+}
+
+/** What this attempt has used is charged with what the next one uses, in whatever process that is. Never rejects: without Redis there is no next one. */
+async function carryConsumed(
+  job: Job,
+  { metering, consumedBefore }: QueuedJob,
+  { consumed }: JobRun,
+): Promise<void> {
+  if (metering === undefined || !consumed) return;
+  const all = consumedBefore === undefined ? consumed : withEarlier(consumed, consumedBefore);
+  await job.updateData({ ...job.data, consumedBefore: all }).catch(() => undefined);
 }
 
 /** A failure as BullMQ keeps it. */

@@ -1,0 +1,42 @@
+import { type ConsumedUsage, type Consumption, NOTHING_CONSUMED, type ToolCalls } from './usage-record.ts';
+
+/** What both have used together. All else is the answer's. */
+export function addConsumed(answer: ConsumedUsage, other: ConsumedUsage): ConsumedUsage {
+  const costs = [answer.costMicroUsd, other.costMicroUsd];
+  return {
+    ...answer,
+    channel: answer.channel ?? other.channel,
+    consumption: sumOf(answer.consumption, other.consumption),
+    estimated: answer.estimated || other.estimated,
+    costMicroUsd: costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
+  };
+}
+
+const COUNTS = [
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'images',
+  'characters',
+  'audioMs',
+] as const satisfies readonly (keyof typeof NOTHING_CONSUMED)[];
+
+function sumOf(one: Consumption, other: Consumption): Consumption {
+  const sum = { ...NOTHING_CONSUMED };
+  for (const name of COUNTS) sum[name] = one[name] + other[name];
+  const writtenForAnHour = (one.cacheWrite1hTokens ?? 0) + (other.cacheWrite1hTokens ?? 0);
+  const toolCalls = sumOfCalls(one.toolCalls ?? {}, other.toolCalls ?? {});
+  return {
+    ...sum,
+    ...(writtenForAnHour > 0 && { cacheWrite1hTokens: writtenForAnHour }),
+    ...(Object.keys(toolCalls).length > 0 && { toolCalls }),
+  };
+}
+
+function sumOfCalls(one: ToolCalls, other: ToolCalls): ToolCalls {
+  const sum: Record<string, number> = { ...one };
+  for (const [tool, calls] of Object.entries(other)) sum[tool] = (sum[tool] ?? 0) + calls;
+  return sum;
+}
