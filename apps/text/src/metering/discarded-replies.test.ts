@@ -1,4 +1,5 @@
 import type { Account } from '@gateway/contracts/identity';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -18,7 +19,7 @@ beforeAll(async () => {
 channels:
   messages: { provider: simulator, baseUrl: "${first}", speaks: [messages], cooldown: off }
   chat: { provider: simulator, baseUrl: "${first}", speaks: [chat], cooldown: off }
-  responses: { provider: simulator, baseUrl: "${first}", speaks: [responses], cooldown: off }
+  responses: { provider: simulator, baseUrl: "${first}", speaks: [responses], cooldown: off, quirks: { backgroundResponses: false } }
 ${TEXT_PROTOCOLS.map((one) => `  silent-${one}: { provider: simulator, baseUrl: "${first}", speaks: [${one}], cooldown: off, timeouts: { firstOutputMs: 300, idleMs: 300 } }`).join('\n')}
   second: { provider: simulator, baseUrl: "${first}", speaks: [chat], cooldown: off }
 models:
@@ -34,6 +35,7 @@ ${TEXT_PROTOCOLS.map((one) => `  silent-${one}: ${model(`silent-${one}`)}`).join
   });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
+beforeAll(() => stack.text.startWorker());
 beforeEach(() => {
   keys += 1;
   keyId = `key_${keys}`;
@@ -259,6 +261,52 @@ test.for(PAIRS)(
     const spent = Number((await settled()).spent);
     // The body may not have arrived yet.
     expect(spent === REPORTED || spent < 100).toBe(true);
+  },
+);
+
+const records = async (): Promise<UsageRecord[]> => {
+  const entries = await stack.redis.xrange(
+    redisNames.records(new Date().toISOString().slice(0, 10)),
+    '-',
+    '+',
+  );
+  return entries.map(([, fields]) => UsageRecord.parse(JSON.parse(fields[1] ?? '')));
+};
+const WAYS = {
+  'over a WebSocket': async (model: string) => {
+    using socket = await stack.text.webSocket();
+    socket.send({ type: 'response.create', model, input: 'Hi.', store: false });
+    await socket.answer();
+  },
+  'in the background': async (model: string) =>
+    void (await (await send('responses', model, false, undefined, { background: true })).text()),
+  'in the background, streamed': async (model: string) =>
+    void (await (await send('responses', model, true, undefined, { background: true })).text()),
+};
+
+test.for(
+  TEXT_PROTOCOLS.flatMap((protocol) =>
+    Object.entries(WAYS).map(([how, begin]) => ({ protocol, how, begin })),
+  ),
+)(
+  '$how, over $protocol: what a reply reported that was no answer is charged, whether another route answers or none',
+  async ({ protocol, begin }) => {
+    const before = (await records()).length;
+    const sums = async (count: number) => {
+      const all = await waitFor(async () => {
+        const now = await records();
+        return now.length === before + count && now;
+      });
+      const { consumption, costMicroUsd } = all.at(-1) ?? {};
+      return [(consumption?.inputTokens ?? 0) + (consumption?.outputTokens ?? 0), costMicroUsd];
+    };
+    stack.first.script({ sse: STREAMS[protocol].failed });
+    stack.first.script(ANSWER);
+    await begin(`${protocol}-then-another`);
+    expect(await sums(1)).toEqual([REPORTED + 30, REPORTED + 30]);
+    stack.first.script({ sse: STREAMS[protocol].failed });
+    await begin(`over-${protocol}`);
+    expect(await sums(2)).toEqual([REPORTED, REPORTED]);
   },
 );
 

@@ -56,6 +56,8 @@ export async function attemptCandidates(
   const prepared = new Map<Candidate, PreparedAttempt>();
   let attempts: readonly Attempt[] = [];
   const read: ReadReply[] = [];
+  /** How many of them were of attempts that the caller left. */
+  let readWhenLeft = 0;
   /** Whether the last of them is of the last attempt. */
   let isLastRead = false;
 
@@ -74,7 +76,8 @@ export async function attemptCandidates(
     const { thrown } = outcome;
     const last = thrown === undefined ? outcome.end : () => void waiting.fail(thrown);
     const discarded = read.map((one) => one.outcome);
-    return { ...outcome, end: last, candidate, discarded, ...countsOf(attempts) };
+    const overtaken = unreadInputs(attempts, { readWhenLeft, isRead: candidate !== null });
+    return { ...outcome, end: last, candidate, discarded, attempts, overtaken };
   };
 
   waiting.begin();
@@ -114,6 +117,7 @@ export async function attemptCandidates(
         const consumed = consumedByDiscarded(call, reply);
         if (consumed.usage === null) return;
         logDiscarded(call, reply, consumed);
+        if (error.code === 'client_closed_request') readWhenLeft += 1;
         take({ ...failedWith(error), ...consumed }, reply.candidate);
       },
       onAttempt: (attempt, all) => {
@@ -140,11 +144,20 @@ interface ReadReply {
   readonly candidate: Candidate;
 }
 
-function countsOf(attempts: readonly Attempt[]): Pick<CallOutcome, 'attempts' | 'overtaken'> {
+/**
+ * How many attempts were in flight to their end and have said nothing of their cost, beside the request's own: the input of each may be
+ * billed.
+ *
+ * @param ended `isRead`: the request's own is a reply that was read
+ */
+export function unreadInputs(
+  attempts: readonly Pick<Attempt, 'outcome'>[],
+  { readWhenLeft, isRead }: { readonly readWhenLeft: number; readonly isRead: boolean },
+): number {
   const overtaken = attempts.filter(({ outcome }) => outcome === 'overtaken').length;
+  const left = attempts.filter(({ outcome }) => outcome === 'left').length - readWhenLeft;
   // Of two that were running when the caller left, one counts as the request's own.
-  const left = attempts.filter(({ outcome }) => outcome === 'left').length;
-  return { attempts, overtaken: overtaken + Math.max(0, left - 1) };
+  return overtaken + Math.max(0, isRead ? left : left - 1);
 }
 
 /** Failures of a provider's own, after which another one may do better. */

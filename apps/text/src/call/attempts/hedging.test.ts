@@ -4,6 +4,7 @@ import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../testing/start-stack.ts';
+import { unreadInputs } from './attempt-candidates.ts';
 
 const HEDGE = '{ minSamples: 3, minDelayMs: 50, maxDelayMs: 50, maxShare: 1 }';
 const PRICE = '{ inputPerMTok: 1000, outputPerMTok: 10000 }';
@@ -85,6 +86,21 @@ async function answeredLate(more: object, accounts: readonly Account[]): Promise
   gate.resolve();
   return held;
 }
+
+const [LEFT, FAILED] = [{ outcome: 'left' }, { outcome: 'failed' }] as const;
+test.for([
+  ['neither has said anything', [LEFT, LEFT], 0, false, 1],
+  ['one has reported', [LEFT, LEFT], 1, true, 1],
+  ['both have reported', [LEFT, LEFT], 2, true, 0],
+  ['one had failed with a report when the other one was left', [FAILED, LEFT], 0, true, 1],
+  ['one was overtaken', [{ outcome: 'overtaken' }, LEFT], 0, false, 1],
+  ['there is one', [LEFT], 0, false, 0],
+] as const)(
+  'of attempts that a caller leaves, each is charged once, by its report or by its input: %s',
+  ([, attempts, readWhenLeft, isRead, further]) => {
+    expect(unreadInputs(attempts, { readWhenLeft, isRead })).toBe(further);
+  },
+);
 
 test('a budget that covers one attempt only lets the request in, without a hedge', async () => {
   // A hundred tokens of output are a dollar.
