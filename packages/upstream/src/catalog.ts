@@ -85,8 +85,7 @@ const sortedCandidates = (model: ResolvedModel, protocols: readonly Protocol[]):
   return model.routes
     .flatMap((route): Candidate[] => {
       const usable = protocols.find(
-        (protocol) =>
-          PROTOCOLS_OF_KIND[model.kind].includes(protocol) && route.channel.speaks.includes(protocol),
+        (protocol) => PROTOCOLS_OF_KIND[model.kind].includes(protocol) && route.speaks.includes(protocol),
       );
       if (usable === undefined) return [];
       const name = route.model ?? model.name;

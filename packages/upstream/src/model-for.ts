@@ -49,7 +49,7 @@ export function modelFor(
     );
   }
   const isAvailable = protocols.some((protocol) =>
-    model.routes.some(({ channel }) => channel.speaks.includes(protocol)),
+    model.routes.some(({ speaks }) => speaks.includes(protocol)),
   );
   if (!isAvailable) throw unsupported(`The model '${name}' is not available through this endpoint.`);
   return identity.channel === undefined ? model : onlyAt(model, identity.channel);

@@ -80,5 +80,5 @@ export function candidatesFor(call: OpenedCall): readonly Candidate[] {
 }
 
 /** Whether a route's server speaks a protocol itself, with values that only its maker documents. */
-const takesOwnValues = ({ channel, quirks }: Route, protocol: TextProtocol): boolean =>
-  quirks.ownValues && channel.speaks.includes(protocol);
+const takesOwnValues = ({ speaks, quirks }: Route, protocol: TextProtocol): boolean =>
+  quirks.ownValues && speaks.includes(protocol);

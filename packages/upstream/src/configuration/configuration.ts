@@ -1,5 +1,5 @@
 import type { Price } from '@gateway/contracts/models/price';
-import type { Quirks } from '@gateway/contracts/quirks';
+import type { Quirks, QuirksInput } from '@gateway/contracts/quirks';
 import type { Network } from '../connecting/network.ts';
 import type { Cooldown } from '../health/cooldown.ts';
 import type { LibraryName } from '../libraries/libraries.ts';
@@ -7,7 +7,9 @@ import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { OperationPath } from '../requests/operation-path.ts';
 import type { TimeLimits } from '../sending/time-limits.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
+import type { ChannelSettings } from './channel-settings.ts';
 import type { ImageFamily } from './file-schema.ts';
+import type { Preset } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
 
 /** One API key of a channel; the provider counts and limits each by itself. Safe to log: `secrets` shows nothing. */
@@ -30,6 +32,11 @@ export interface Channel {
   /** Full path of each operation that the channel has. */
   readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
   readonly speaks: readonly Protocol[];
+  /** What its models speak, by their ids; null: all of them the same. */
+  readonly speaksOf: NonNullable<Preset['speaksOf']> | null;
+  readonly builtInTools: Preset['builtInTools'];
+  /** What checks its conversations at AWS; null: nothing that the gateway asks for. */
+  readonly guardrail: NonNullable<ChannelSettings['guardrail']> | null;
   /** The client library that its provider is called through; null: it speaks the protocol itself. */
   readonly library: LibraryName | null;
   readonly connectMs: number;
@@ -53,6 +60,8 @@ export interface Channel {
   readonly forwardUserIds: boolean;
   /** How it departs from its protocols: its preset's quirks, with the configuration's changes. */
   readonly quirks: Quirks;
+  /** Further quirks of the models that speak a protocol. */
+  readonly quirksOf: Readonly<Partial<Record<Protocol, QuirksInput>>>;
 }
 
 /** The bounds of all attempts for one request. */
@@ -77,6 +86,8 @@ export interface Hedge {
 /** One way to reach a model: a channel and that channel's own name for it. The model's settings for all routes are filled in. */
 export interface Route {
   readonly channel: Channel;
+  /** Which of its channel's protocols the model has. */
+  readonly speaks: readonly Protocol[];
   /** Null: the caller's name is passed on. */
   readonly model: string | null;
   /** Lower numbers first. */

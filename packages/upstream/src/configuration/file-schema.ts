@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { PROXY_EXPECTED, readProxy } from '../connecting/proxy.ts';
 import { MODEL_KINDS, PROTOCOLS } from '../protocol.ts';
 import { AuthEntry } from './auth-entry.ts';
+import { channelSettings } from './channel-settings.ts';
 import { PRESETS, type Provider } from './presets/presets.ts';
 
 // Each `error` completes the sentence "found …, expected …".
@@ -81,6 +82,7 @@ const isProxySetting = (text: string): boolean =>
 export const ChannelEntry = z.strictObject({
   provider: z.enum(providers),
   baseUrl: z.string().optional(),
+  ...channelSettings,
   apiKey: ApiKey.optional(),
   auth: AuthEntry.optional(),
   apiKeys: z
@@ -142,6 +144,7 @@ export const RouteEntry = z.strictObject({
     .string()
     .regex(/^[^*]+$/, { error: "one name without *, or nothing: the caller's name is then passed on" })
     .optional(),
+  speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight,
   quirks: QuirkSettings.optional(),

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Environment } from '@gateway/contracts/environment';
 import { environmentNetwork } from '../connecting/network.ts';
-import type { Protocol } from '../protocol.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration, Model } from './configuration.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
-import { checkChannel } from './mistakes/check-channel.ts';
+import { checkChannel, possibleProtocols } from './mistakes/check-channel.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
-import { checkModel } from './mistakes/check-model.ts';
+import { checkModel, type KnownChannel } from './mistakes/check-model.ts';
 import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { MistakeList } from './mistakes/mistake-list.ts';
-import { presetOf } from './presets/presets.ts';
+import { presetFor } from './presets/presets.ts';
 import { readYaml } from './yaml-document.ts';
 
 /** A short name for a configuration's text. */
@@ -36,11 +35,11 @@ export const parseConfiguration = (
   const outline = document.isReadable ? checkEntry(FileOutline, document.value, [], mistakes) : null;
 
   const channels = new Map<string, Channel>();
-  const known = new Map<string, { speaks: readonly Protocol[] } | null>();
+  const known = new Map<string, KnownChannel | null>();
   for (const [name, value] of Object.entries(outline?.channels ?? {})) {
     const path = ['channels', name];
     const entry = checkEntry(ChannelEntry, value, path, mistakes);
-    known.set(name, entry && { speaks: entry.speaks ?? presetOf(entry.provider).speaks });
+    known.set(name, entry && knownChannel(entry));
     if (entry === null) continue;
     const complaints = checkChannel(name, entry, env);
     for (const complaint of complaints) mistakes.add(path, complaint);
@@ -70,3 +69,12 @@ export const parseConfiguration = (
     network,
   };
 };
+
+function knownChannel(entry: ChannelEntry): KnownChannel {
+  const preset = presetFor(entry);
+  return {
+    speaks: entry.speaks ?? preset.speaks,
+    speaksOf: entry.speaks === undefined ? (preset.speaksOf ?? null) : null,
+    possible: possibleProtocols(preset),
+  };
+}

@@ -83,11 +83,14 @@ const shown = (
   routes: model.routes.map((route) => shownRoute(route, model)),
 });
 
-const shownRoute = ({ channel, model: ownName, priority, weight, builtInTools }: Route, { kind }: Model) => ({
+const shownRoute = (
+  { channel, speaks, model: ownName, priority, weight, builtInTools }: Route,
+  { kind }: Model,
+) => ({
   channel: channel.name,
   model: ownName,
   priority,
   weight,
-  protocols: PROTOCOLS_OF_KIND[kind].filter((protocol) => channel.speaks.includes(protocol)),
+  protocols: PROTOCOLS_OF_KIND[kind].filter((protocol) => speaks.includes(protocol)),
   builtInTools: builtInTools === 'any' ? null : [...builtInTools],
 });

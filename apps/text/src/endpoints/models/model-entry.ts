@@ -55,7 +55,7 @@ export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Id
       kind,
       /** The protocols that its channels speak themselves: through these nothing is translated. */
       protocols: SCOPES_OF_KIND[kind].filter((protocol) =>
-        routes.some(({ channel }) => channel.speaks.includes(protocol)),
+        routes.some(({ speaks }) => speaks.includes(protocol)),
       ),
       endpoints: ENDPOINTS.filter(
         ({ method, path, scope }) =>

@@ -10,7 +10,7 @@ export function candidateAt({ models }: Configuration, origin: IdOrigin): Candid
     for (const route of routes) {
       const { channel } = route;
       const account = channel.accounts.find((one) => isMadeAt(origin, { channel, account: one }));
-      if (account !== undefined && channel.speaks.includes('responses'))
+      if (account !== undefined && route.speaks.includes('responses'))
         return {
           channel,
           account,

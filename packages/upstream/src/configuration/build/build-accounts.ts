@@ -2,7 +2,9 @@ import { type AuthEntry, type AuthSettings, secretsOf } from '../auth-entry.ts';
 import { ChannelSecrets } from '../channel-secrets.ts';
 import type { Account } from '../configuration.ts';
 import type { AccountEntry, ChannelEntry } from '../file-schema.ts';
+import { filled, unfilled } from '../presets/place.ts';
 import type { Preset } from '../presets/preset.ts';
+import { placeWords } from './build-place.ts';
 
 /** The account of a channel that has one key, or none. */
 const ONLY_ACCOUNT = 'default';
@@ -18,6 +20,10 @@ export const buildAccounts = (entry: ChannelEntry, preset: Preset): readonly [Ac
   const configured = Object.entries(entry.headers ?? {}).map(
     ([name, value]) => [name.toLowerCase(), value] as const,
   );
+  const words = placeWords(entry, preset);
+  const ofPreset = Object.entries(preset.headers ?? {})
+    .filter(([, template]) => unfilled(template, words).length === 0)
+    .map(([name, template]) => [name, filled(template, words)] as const);
   const values = [
     ...[entry, ...keys].flatMap(({ apiKey, auth }) => [apiKey ?? [], auth ? secretsOf(auth) : []].flat()),
     ...Object.values(entry.headers ?? {}),
@@ -27,12 +33,13 @@ export const buildAccounts = (entry: ChannelEntry, preset: Preset): readonly [Ac
   const build = (name: string, { apiKey, auth, weight, maxConcurrent }: AccountEntry): Account => {
     const headers = new Map<string, string>([['accept-encoding', 'identity']]);
     if (apiKey !== undefined) headers.set(preset.key.header, preset.key.prefix + apiKey);
+    for (const [header, value] of ofPreset) headers.set(header, value);
     for (const [header, value] of configured) headers.set(header, value);
     return {
       name,
       weight: weight ?? 1,
       maxConcurrent: maxConcurrent ?? entry.maxConcurrent ?? null,
-      secrets: new ChannelSecrets([...headers], secretValues, auth ? authOf(auth, preset) : null),
+      secrets: new ChannelSecrets([...headers], secretValues, auth ? authOf(auth, preset, entry) : null),
     };
   };
 
@@ -43,9 +50,10 @@ export const buildAccounts = (entry: ChannelEntry, preset: Preset): readonly [Ac
 };
 
 /** What the entry leaves to its preset. An entry was checked to have the rest. */
-function authOf(auth: AuthEntry, preset: Preset): AuthSettings {
+function authOf(auth: AuthEntry, preset: Preset, { region = '' }: ChannelEntry): AuthSettings {
   const { entraScope = '', awsService = '' } = preset.auth ?? {};
   if (auth.type === 'entra') return { ...auth, scope: auth.scope ?? entraScope };
-  if (auth.type === 'aws') return { ...auth, region: auth.region ?? '', service: auth.service ?? awsService };
+  if (auth.type === 'aws')
+    return { ...auth, region: auth.region ?? region, service: auth.service ?? awsService };
   return auth;
 }

@@ -1,17 +1,17 @@
 import type { Environment } from '@gateway/contracts/environment';
-import { Quirks } from '@gateway/contracts/quirks';
+import { Quirks, type QuirksInput } from '@gateway/contracts/quirks';
 import { Certificates } from '../../connecting/certificates.ts';
 import { DIRECT, type Network } from '../../connecting/network.ts';
 import { readProxy } from '../../connecting/proxy.ts';
 import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
-import { type ModelKind, OPERATION_NAMES, type Operation } from '../../protocol.ts';
-import { type OperationPath, operationPath } from '../../requests/operation-path.ts';
+import type { ModelKind } from '../../protocol.ts';
 import { buildTimeLimits } from '../../sending/time-limits.ts';
 import type { Channel } from '../configuration.ts';
 import type { ChannelEntry } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
-import { presetOf } from '../presets/presets.ts';
+import { presetFor } from '../presets/presets.ts';
 import { buildAccounts } from './build-accounts.ts';
+import { buildPlace } from './build-place.ts';
 
 const DEFAULTS = {
   connectMs: 5_000,
@@ -19,15 +19,6 @@ const DEFAULTS = {
   maxConcurrentPerProcess: 4_096,
   maxWaitMs: 1_000,
 } as const;
-
-const buildPaths = (basePath: string, paths: Preset['paths']): Channel['paths'] => {
-  const built: Partial<Record<Operation, OperationPath>> = {};
-  for (const operation of OPERATION_NAMES) {
-    const path = paths[operation];
-    if (path !== undefined) built[operation] = operationPath(basePath, path);
-  }
-  return built;
-};
 
 const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null => {
   if (entry === 'off') return null;
@@ -44,6 +35,15 @@ const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null =>
 
 const milliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1000;
+
+/** What the channel sets for all of its models is not changed by what one protocol's models need. */
+const withoutSet = (quirksOf: NonNullable<Preset['quirksOf']>, set: QuirksInput): Channel['quirksOf'] =>
+  Object.fromEntries(
+    Object.entries(quirksOf).map(([protocol, quirks]) => [
+      protocol,
+      Object.fromEntries(Object.entries(quirks).filter(([name]) => !(name in set))),
+    ]),
+  );
 
 /** A simulator is on this machine, or in the same network. */
 const channelNetwork = ({ proxy, caFile, provider }: ChannelEntry, network: Network): Network => {
@@ -62,18 +62,17 @@ export const buildChannel = (
   env: Environment,
   network = DIRECT,
 ): Channel => {
-  const preset = presetOf(entry.provider);
-  const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
-  const url = new URL(entry.baseUrl ?? (fromEnvironment || preset.baseUrl || ''));
-  const basePath = url.pathname.replace(/\/+$/, '') || preset.basePath || '';
+  const preset = presetFor(entry);
   const limitsOf = (kind: ModelKind) => buildTimeLimits(kind, entry.timeouts, entry.timeouts?.[kind]);
 
   return {
     name,
     provider: entry.provider,
-    origin: url.origin,
-    paths: buildPaths(basePath, preset.paths),
+    ...buildPlace(entry, preset, env),
     speaks: entry.speaks ?? preset.speaks,
+    speaksOf: entry.speaks === undefined ? (preset.speaksOf ?? null) : null,
+    builtInTools: preset.builtInTools,
+    guardrail: entry.guardrail ?? null,
     library: preset.library ?? null,
     network: channelNetwork(entry, network),
     connectMs: entry.timeouts?.connectMs ?? DEFAULTS.connectMs,
@@ -92,5 +91,6 @@ export const buildChannel = (
     cooldown: buildCooldown(entry.cooldown),
     forwardUserIds: entry.forwardUserIds ?? false,
     quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
+    quirksOf: withoutSet(preset.quirksOf ?? {}, entry.quirks ?? {}),
   };
 };

@@ -1,8 +1,9 @@
 import { Quirks } from '@gateway/contracts/quirks';
 import { libraryOf } from '../../libraries/libraries.ts';
+import type { Protocol } from '../../protocol.ts';
 import type { Channel, Fallback, Hedge, Model, Route } from '../configuration.ts';
 import type { ModelEntry, RouteEntry } from '../file-schema.ts';
-import { presetOf } from '../presets/presets.ts';
+import { routeSpeaks } from './route-speaks.ts';
 
 const libraryFormats = ({ library }: Channel): readonly string[] | null =>
   library === null ? null : (libraryOf(library).transcriptions?.formats ?? null);
@@ -27,19 +28,30 @@ const buildFallback = ({ fallback, kind }: ModelEntry, channels: readonly Channe
   totalMs: fallback?.totalMs ?? Math.max(0, ...channels.map(({ timeLimits }) => timeLimits[kind].totalMs)),
 });
 
+const buildQuirks = (
+  { quirks, quirksOf }: Channel,
+  speaks: readonly Protocol[],
+  own: RouteEntry['quirks'],
+): Quirks => {
+  const further = speaks.flatMap((protocol) => quirksOf[protocol] ?? []);
+  if (further.length === 0 && own === undefined) return quirks;
+  return Quirks.parse(Object.assign({ ...quirks }, ...further, own));
+};
+
 const buildRoute = (
   entry: RouteEntry,
   model: ModelEntry,
-  { channel, fallback, hedge }: Pick<Route, 'channel' | 'fallback' | 'hedge'>,
+  { channel, speaks, fallback, hedge }: Pick<Route, 'channel' | 'speaks' | 'fallback' | 'hedge'>,
 ): Route => ({
   channel,
+  speaks,
   model: entry.model ?? null,
   priority: entry.priority ?? 0,
   weight: entry.weight ?? 1,
   fallback,
   hedge,
-  quirks: entry.quirks ? Quirks.parse({ ...channel.quirks, ...entry.quirks }) : channel.quirks,
-  builtInTools: entry.builtInTools ?? model.builtInTools ?? presetOf(channel.provider).builtInTools,
+  quirks: buildQuirks(channel, speaks, entry.quirks),
+  builtInTools: entry.builtInTools ?? model.builtInTools ?? channel.builtInTools,
   formats: entry.formats ?? model.formats ?? libraryFormats(channel),
   maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,
   maxAudioSeconds: entry.maxAudioSeconds ?? model.maxAudioSeconds ?? null,
@@ -67,7 +79,10 @@ export const buildModel = (
     pattern,
     isPattern: pattern.includes('*'),
     kind: entry.kind,
-    routes: served.map(({ route, channel }) => buildRoute(route, entry, { channel, fallback, hedge })),
+    routes: served.map(({ route, channel }) => {
+      const speaks = routeSpeaks(channel, route, pattern) ?? [];
+      return buildRoute(route, entry, { channel, speaks, fallback, hedge });
+    }),
     family: entry.family ?? null,
     price: entry.price ?? null,
     dropUnavailableTools: entry.dropUnavailableTools ?? false,

@@ -1,4 +1,5 @@
 import type { AuthEntry } from '../auth-entry.ts';
+import type { ChannelEntry } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
 import type { Complaint } from './mistake-list.ts';
 
@@ -8,9 +9,18 @@ interface Checked {
 }
 
 /** What a schema cannot say of one source of credentials: which members belong together. */
-export function checkAuth({ path, auth }: Checked, preset: Preset): Complaint[] {
+export function checkAuth(
+  { path, auth }: Checked,
+  preset: Preset,
+  { provider, region }: Pick<ChannelEntry, 'provider' | 'region'>,
+): Complaint[] {
   if (preset.library !== undefined)
     return [{ path, at: 'key', expected: 'apiKey: this provider is called with a key only' }];
+  const types = preset.auth?.types;
+  if (types !== undefined && auth.type !== 'oauth' && !types.includes(auth.type)) {
+    const expected = `${types.join(' or ')}, whose credentials a channel of ${provider} takes, or oauth`;
+    return [{ path: [...path, 'type'], expected }];
+  }
   const missing = (member: string, expected: string): Complaint => ({ path: [...path, member], expected });
   const unused = (member: string, expected: string): Complaint => ({
     path: [...path, member],
@@ -19,7 +29,7 @@ export function checkAuth({ path, auth }: Checked, preset: Preset): Complaint[] 
   });
   switch (auth.type) {
     case 'aws':
-      return checkAws(auth, preset, { missing, unused });
+      return checkAws({ ...auth, region: auth.region ?? region }, preset, { missing, unused });
     case 'entra':
       return checkEntra(auth, preset, { missing, unused });
     case 'oauth':

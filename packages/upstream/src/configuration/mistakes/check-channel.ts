@@ -2,16 +2,20 @@ import type { Environment } from '@gateway/contracts/environment';
 import { OPERATIONS, PROTOCOLS, type Protocol } from '../../protocol.ts';
 import { type ChannelEntry, SafeName } from '../file-schema.ts';
 import type { Preset } from '../presets/preset.ts';
-import { presetOf } from '../presets/presets.ts';
+import { presetFor } from '../presets/presets.ts';
 import { checkAuth } from './check-auth.ts';
+import { checkSettings } from './check-settings.ts';
 import type { Complaint } from './mistake-list.ts';
 import { beginsAsKey } from './shown-name.ts';
 import { listed } from './suggest.ts';
 
 /** The protocols that a preset has paths for. */
-const possibleProtocols = (preset: Preset): readonly Protocol[] =>
+export const possibleProtocols = (preset: Preset): readonly Protocol[] =>
   PROTOCOLS.filter((protocol) =>
-    Object.entries(OPERATIONS).some(([operation, of]) => of === protocol && operation in preset.paths),
+    Object.entries(OPERATIONS).some(
+      ([operation, of]) =>
+        (of === protocol && operation in preset.paths) || operation in (preset.rootPaths ?? {}),
+    ),
   );
 
 const checkBaseUrl = (text: string, preset: Preset): string | null => {
@@ -53,7 +57,7 @@ const checkKeys = (entry: ChannelEntry, preset: Preset): Complaint[] => {
       : [],
   );
   if (auth !== undefined) auths.push({ path: ['auth'], auth });
-  const ofAuths = auths.flatMap((one) => checkAuth(one, preset));
+  const ofAuths = auths.flatMap((one) => checkAuth(one, preset, entry));
   if (auths.length > 0 && (hasHeader('authorization') || hasOwnKey)) {
     const expected = 'no header that carries credentials beside auth';
     ofAuths.push({ path: ['headers'], expected });
@@ -94,11 +98,12 @@ const checkKeys = (entry: ChannelEntry, preset: Preset): Complaint[] => {
 
 export const checkChannel = (name: string, entry: ChannelEntry, env: Environment): readonly Complaint[] => {
   const complaints = checkName(name, []);
-  const preset = presetOf(entry.provider);
+  const preset = presetFor(entry);
+  complaints.push(...checkSettings(entry, preset));
   if (entry.baseUrl === undefined) {
     if (preset.baseUrl === null) {
-      const example = preset.basePath ? 'https://NAME.openai.azure.com' : 'http://10.0.0.5:8000/v1';
-      complaints.push({ path: ['baseUrl'], expected: `the provider's address, such as ${example}` });
+      const expected = "the provider's address, such as http://10.0.0.5:8000/v1";
+      complaints.push({ path: ['baseUrl'], expected });
     }
     const complaint = checkVariable(preset, env);
     if (complaint !== null) complaints.push(complaint);

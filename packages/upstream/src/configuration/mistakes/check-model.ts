@@ -1,6 +1,8 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '../../protocol.ts';
-import type { ModelEntry } from '../file-schema.ts';
+import { routeSpeaks } from '../build/route-speaks.ts';
+import type { Channel } from '../configuration.ts';
+import type { ModelEntry, RouteEntry } from '../file-schema.ts';
 import type { Complaint } from './mistake-list.ts';
 import { isShownName } from './shown-name.ts';
 import { listed } from './suggest.ts';
@@ -13,8 +15,13 @@ const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
   transcription: ['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe', 'gpt-4o-transcribe-diarize'],
 };
 
+export interface KnownChannel extends Pick<Channel, 'speaks' | 'speaksOf'> {
+  /** The protocols that a route may set. */
+  readonly possible: readonly Protocol[];
+}
+
 /** The channels that models are checked against; null for a channel with its own mistakes. */
-export type KnownChannels = ReadonlyMap<string, { readonly speaks: readonly Protocol[] } | null>;
+export type KnownChannels = ReadonlyMap<string, KnownChannel | null>;
 
 /** Settings that apply to some kinds only. */
 const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
@@ -65,7 +72,6 @@ export const checkModel = (
     complaints.push({ path: ['family'], expected: `one of the families ${listed(families)}` });
   }
   const names = [...channels.keys()];
-  const protocols = PROTOCOLS_OF_KIND[entry.kind];
   for (const [index, route] of entry.routes.entries()) {
     complaints.push(...misplaced(route, entry.kind, ['routes', index]));
     const path = ['routes', index, 'channel'];
@@ -73,10 +79,38 @@ export const checkModel = (
     if (channel === undefined) {
       const expected = `one of the channels ${listed(names.filter(isShownName))}`;
       complaints.push({ path, expected, place: 'closed', known: names });
-    } else if (channel !== null && !protocols.some((protocol) => channel.speaks.includes(protocol))) {
-      const expected = `a channel that speaks ${protocols.join(' or ')}, as the kind ${entry.kind} needs (this one speaks ${channel.speaks.join(', ')})`;
-      complaints.push({ path, expected, known: names });
+    } else if (channel !== null) {
+      const complaint = checkSpeaks(route, name, entry.kind, channel);
+      if (complaint !== null)
+        complaints.push({ known: names, ...complaint, path: ['routes', index, ...complaint.path] });
     }
   }
   return complaints;
 };
+
+function checkSpeaks(
+  route: RouteEntry,
+  name: string,
+  kind: ModelKind,
+  channel: KnownChannel,
+): Complaint | null {
+  const needed = PROTOCOLS_OF_KIND[kind];
+  const able = listed(channel.possible.filter((protocol) => needed.includes(protocol)));
+  const unable = (route.speaks ?? []).findIndex((protocol) => !channel.possible.includes(protocol));
+  if (unable !== -1)
+    return {
+      path: ['speaks', unable],
+      expected: `one of ${able}, which its channel can speak`,
+      known: channel.possible,
+    };
+  const speaks = routeSpeaks(channel, route, name);
+  if (speaks === null)
+    return { path: ['speaks'], expected: `what this model speaks, of ${able}: its id does not say it` };
+  if (needed.some((protocol) => speaks.includes(protocol))) return null;
+  return route.speaks === undefined
+    ? {
+        path: ['channel'],
+        expected: `a channel that speaks ${needed.join(' or ')}, as the kind ${kind} needs (this one speaks ${speaks.join(', ')})`,
+      }
+    : { path: ['speaks'], expected: `${needed.join(' or ')}, as the kind ${kind} needs` };
+}

@@ -1,6 +1,6 @@
 /** `a, b, c`, cut when there are very many. */
 export const listed = (names: readonly string[]): string =>
-  names.length > 24 ? `${names.slice(0, 24).join(', ')}, …` : names.join(', ');
+  names.length > 40 ? `${names.slice(0, 40).join(', ')}, …` : names.join(', ');
 
 /** Levenshtein distance, for names of ordinary length. */
 const distance = (left: string, right: string): number => {

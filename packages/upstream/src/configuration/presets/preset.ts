@@ -2,10 +2,16 @@ import type { QuirksInput } from '@gateway/contracts/quirks';
 import type { LibraryName } from '../../libraries/libraries.ts';
 import type { Operation, Protocol } from '../../protocol.ts';
 import type { OperationPath } from '../../requests/operation-path.ts';
+import type { AuthEntry } from '../auth-entry.ts';
+import type { ChannelSettings, SettingName } from '../channel-settings.ts';
+import type { Words } from './place.ts';
 
 /** The defaults of a kind of provider, which the configuration may replace. */
 export interface Preset {
-  /** Null if every account has its own, so that the configuration must set it. */
+  /**
+   * Null if every account has its own, so that the configuration must set it. In it, in `basePath`, `paths` and `headers`
+   * the channel's settings and `words` stand for `{name}`.
+   */
   readonly baseUrl: string | null;
   /** An environment variable that replaces `baseUrl`. */
   readonly baseUrlVariable?: string;
@@ -13,12 +19,23 @@ export interface Preset {
   readonly basePath?: string;
   /** A path that the base URL must not end in, because `paths` begin with it. */
   readonly pathsBeginWith?: string;
+  /** What it takes beside the settings of every channel. */
+  readonly settings?: Readonly<Partial<Record<SettingName, 'required' | 'optional' | 'unless-base-url'>>>;
+  readonly words?: (settings: ChannelSettings) => Words;
+  /** Sent with every request; one whose placeholder has no value is left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Its other forms, by the setting `endpoint`. */
+  readonly endpoints?: Readonly<Partial<Record<NonNullable<ChannelSettings['endpoint']>, Partial<Preset>>>>;
   readonly speaks: readonly Protocol[];
+  /** What a model speaks, by its id; the first row that fits. Where there are rows and none fits, its route has to say it. */
+  readonly speaksOf?: readonly { readonly ids: RegExp; readonly speaks: readonly Protocol[] }[];
   /**
    * Path of each operation, after the base URL, with `{model}` where the model is in it, and two where streams have another
    * one. A protocol without paths cannot be used.
    */
   readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
+  /** The same without `basePath`. */
+  readonly rootPaths?: Preset['paths'];
   /** `fallback` is sent where none is configured. */
   readonly key: {
     readonly header: string;
@@ -27,11 +44,18 @@ export interface Preset {
     readonly fallback?: string;
   };
   /** What tokens of Entra ID and signatures of AWS are for, where the configuration does not say. */
-  readonly auth?: { readonly entraScope?: string; readonly awsService?: string };
+  readonly auth?: {
+    readonly entraScope?: string;
+    readonly awsService?: string;
+    /** The sources of credentials that can be right beside `oauth`; absent: any. */
+    readonly types?: readonly AuthEntry['type'][];
+  };
   /** Which built-in tools a route has when the configuration does not list them. */
   readonly builtInTools: 'any' | readonly string[];
   /** How it departs from its protocols' published forms. */
   readonly quirks?: QuirksInput;
+  /** Further quirks of the models that speak a protocol. */
+  readonly quirksOf?: Readonly<Partial<Record<Protocol, QuirksInput>>>;
   /** It speaks none of the protocols: its own client library does, and knows the paths. */
   readonly library?: LibraryName;
 }

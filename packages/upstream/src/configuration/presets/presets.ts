@@ -1,5 +1,7 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { ChannelSettings } from '../channel-settings.ts';
 import { CHAT_PROVIDERS } from './chat-providers.ts';
+import { anthropicPaths, CLOUD_PROVIDERS } from './cloud-providers.ts';
 import { MEDIA_PROVIDERS } from './media-providers.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 import { SELF_HOSTED } from './self-hosted.ts';
@@ -35,12 +37,14 @@ export const PRESETS = {
   },
   // The v1 API: no api-version parameter, models named by deployment in the body.
   'azure-openai': {
-    baseUrl: null,
+    baseUrl: 'https://{resource}.openai.azure.com',
     basePath: '/openai/v1',
+    settings: { resource: 'unless-base-url' },
     speaks: openaiProtocols,
     paths: openaiPaths,
+    rootPaths: anthropicPaths,
     key: { header: 'api-key', prefix: '', required: true },
-    auth: { entraScope: 'https://cognitiveservices.azure.com/.default' },
+    auth: { entraScope: 'https://cognitiveservices.azure.com/.default', types: ['entra'] },
     builtInTools: 'any',
     quirks: openaiQuirks,
   },
@@ -55,6 +59,7 @@ export const PRESETS = {
   ...SELF_HOSTED,
   ...CHAT_PROVIDERS,
   ...MEDIA_PROVIDERS,
+  ...CLOUD_PROVIDERS,
   simulator: {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
@@ -86,5 +91,13 @@ export const PRESETS = {
 
 export type Provider = keyof typeof PRESETS;
 
-/** The table again, with every row under its common type. */
-export const presetOf = (provider: Provider): Preset => PRESETS[provider];
+/** The row of a channel, in the form of its endpoint. */
+export function presetFor({ provider, endpoint }: PresetChoice): Preset {
+  const preset: Preset = PRESETS[provider];
+  const form = endpoint === undefined ? undefined : preset.endpoints?.[endpoint];
+  return form === undefined ? preset : { ...preset, ...form };
+}
+
+interface PresetChoice extends Pick<ChannelSettings, 'endpoint'> {
+  readonly provider: Provider;
+}

@@ -1,0 +1,110 @@
+import { awsDomain, foundryPath, vertexHost } from './place.ts';
+import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
+
+/** Below one path, as on the clouds. */
+const openaiTextBelow = <Base extends string>(base: Base) =>
+  ({
+    chat: `${base}${openaiPaths.chat}`,
+    responses: `${base}${openaiPaths.responses}`,
+  }) as const;
+
+export const anthropicPaths = {
+  messages: `/anthropic${messagesPaths.messages}`,
+  'messages.count_tokens': `/anthropic${messagesPaths['messages.count_tokens']}`,
+} as const;
+
+/** Ids of Bedrock: `[geo.]vendor.model`. */
+const GEO = '(?:(?:us|eu|apac|jp|au|in|ca|sa|us-gov|global)\\.)?';
+const byVendor = (...vendors: readonly string[]) => new RegExp(`^${GEO}(?:${vendors.join('|')})\\.`);
+
+const BEDROCK_RUNTIME = {
+  baseUrl: 'https://bedrock-runtime.{region}.{domain}',
+  auth: { awsService: 'bedrock', types: ['aws'] },
+  headers: {
+    'x-amzn-bedrock-guardrailidentifier': '{guardrailId}',
+    'x-amzn-bedrock-guardrailversion': '{guardrailVersion}',
+    'x-amzn-bedrock-trace': '{guardrailTrace}',
+  },
+} as const satisfies Partial<Preset>;
+
+/** Companies' clouds, which serve the models of several makers. */
+export const CLOUD_PROVIDERS = {
+  bedrock: {
+    ...BEDROCK_RUNTIME,
+    settings: { region: 'required', endpoint: 'optional', guardrail: 'optional' },
+    words: awsDomain,
+    speaks: ['messages', 'responses', 'chat'],
+    paths: { messages: anthropicPaths.messages, ...openaiTextBelow('/openai/v1') },
+    speaksOf: [
+      { ids: byVendor('anthropic'), speaks: ['messages'] },
+      { ids: byVendor('openai', 'xai'), speaks: ['responses', 'chat'] },
+      { ids: byVendor('qwen', 'google', 'moonshot', 'moonshotai', 'zai', 'minimax'), speaks: ['chat'] },
+    ],
+    key: { ...bearer, required: true },
+    builtInTools: ['tool_search_tool'],
+    endpoints: {
+      // Other ids (without a geography), other quotas; and a guardrail's headers do nothing.
+      mantle: {
+        baseUrl: 'https://bedrock-mantle.{region}.api.aws',
+        auth: { awsService: 'bedrock-mantle', types: ['aws'] },
+        settings: { region: 'required', endpoint: 'optional' },
+        headers: {},
+        paths: { ...anthropicPaths, ...openaiTextBelow('/openai/v1') },
+      },
+    },
+  },
+  // Anthropic's own service, billed by AWS.
+  'anthropic-aws': {
+    baseUrl: 'https://aws-external-anthropic.{region}.api.aws',
+    pathsBeginWith: '/v1',
+    settings: { region: 'required', workspaceId: 'required' },
+    headers: { 'anthropic-workspace-id': '{workspaceId}' },
+    speaks: ['messages'],
+    paths: messagesPaths,
+    key: { header: 'x-api-key', prefix: '', required: true },
+    auth: { awsService: 'aws-external-anthropic', types: ['aws'] },
+    builtInTools: 'any',
+    quirks: { ownValues: false, messageThreads: true, compaction: true },
+  },
+  vertex: {
+    baseUrl: 'https://{host}',
+    basePath: '/v1/projects/{project}/locations/{location}',
+    settings: { project: 'required', location: 'required' },
+    words: vertexHost,
+    speaks: ['messages', 'chat', 'responses'],
+    paths: {
+      messages: {
+        whole: '/publishers/anthropic/models/{model}:rawPredict',
+        streamed: '/publishers/anthropic/models/{model}:streamRawPredict',
+      },
+      'messages.count_tokens': '/publishers/anthropic/models/count-tokens:rawPredict',
+      chat: '/endpoints/openapi/chat/completions',
+      responses: '/publishers/openai/v1/responses',
+    },
+    speaksOf: [
+      { ids: /^claude-/, speaks: ['messages'] },
+      { ids: /^[\w.-]+\//, speaks: ['chat'] },
+    ],
+    key: { header: 'x-goog-api-key', prefix: '', required: true },
+    auth: { types: ['google'] },
+    builtInTools: [],
+  },
+  // Models are named by deployment, which says nothing about the model: Claude's routes say `speaks: [messages]`.
+  foundry: {
+    baseUrl: 'https://{resource}.services.ai.azure.com',
+    settings: { resource: 'unless-base-url', project: 'optional' },
+    words: foundryPath,
+    speaks: openaiProtocols,
+    paths: {
+      ...anthropicPaths,
+      ...openaiTextBelow('{openai}'),
+      'images.generations': `{openai}${openaiPaths['images.generations']}`,
+      'images.edits': `{openai}${openaiPaths['images.edits']}`,
+      speech: `{openai}${openaiPaths.speech}`,
+      transcriptions: `{openai}${openaiPaths.transcriptions}`,
+    },
+    key: { header: 'api-key', prefix: '', required: true },
+    auth: { entraScope: 'https://ai.azure.com/.default', types: ['entra'] },
+    builtInTools: [],
+  },
+} as const satisfies Record<string, Preset>;
