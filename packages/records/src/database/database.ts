@@ -19,6 +19,18 @@ export interface Database extends AsyncDisposable {
   write<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
 }
 
+/** Runs each query after the one before it, also where nobody has waited for that: a connection answers one at a time. */
+export function inTurn(query: Queries['query']): Queries {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    query: (sql, values) => {
+      const answered = last.then(() => query(sql, values));
+      last = answered.catch(() => undefined);
+      return answered;
+    },
+  };
+}
+
 /** A query that failed. */
 export class QueryError extends Error {
   /** Why: `data` where the database will never accept these values; `access` where it refuses us; else it is away, or full. */

@@ -54,6 +54,20 @@ onBothDatabases((used) => {
       name: 'QueryError',
     });
   });
+
+  test('queries that one transaction asks at once get their own answers, and none is left over for the next', async () => {
+    const { database } = used;
+    const asked = database.read(({ query }) =>
+      Promise.all([1, 2, 3].map((n) => query('select cast($1 as integer) as n', [n]))),
+    );
+    expect(await asked).toEqual([[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]]);
+    const failing = database.read(({ query }) =>
+      Promise.all([query('select n from nowhere'), query('select 4 as n')]),
+    );
+    const next = database.read(({ query }) => query('select 5 as n'));
+    await expect(failing).rejects.toMatchObject({ name: 'QueryError' });
+    expect(await next).toEqual([{ n: 5 }]);
+  });
 });
 
 const failure = (open: Promise<unknown>) =>

@@ -1,6 +1,6 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import pg from 'pg';
-import { type Database, type Queries, QueryError } from './database.ts';
+import { type Database, inTurn, type Queries, QueryError } from './database.ts';
 
 const MAX_CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 5000;
@@ -48,19 +48,17 @@ export function openPostgres(url: string, readTimeoutMs = READ_TIMEOUT_MS): Data
     // A connection that breaks while it is in use says so to its query, and once more here, where nobody listening would end the process.
     client.on('error', ignore);
     let broken: Error | undefined;
-    const queries: Queries = {
-      query: async (sql, values = []) => {
-        try {
-          // `query_timeout` is of `pg`, whose types know it for the whole pool only.
-          const query = { text: sql, values: [...values], query_timeout: timeoutMs };
-          return (await client.query<Record<string, unknown>>(query)).rows;
-        } catch (error) {
-          const failed = failure(error);
-          if (failed.kind === 'away') broken = failed;
-          throw failed;
-        }
-      },
-    };
+    const queries = inTurn(async (sql, values = []) => {
+      try {
+        // `query_timeout` is of `pg`, whose types know it for the whole pool only.
+        const query = { text: sql, values: [...values], query_timeout: timeoutMs };
+        return (await client.query<Record<string, unknown>>(query)).rows;
+      } catch (error) {
+        const failed = failure(error);
+        if (failed.kind === 'away') broken = failed;
+        throw failed;
+      }
+    });
     try {
       await queries.query(begin);
       const result = await work(queries);

@@ -1,7 +1,7 @@
 import { mkdir, open, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '@gateway/contracts/config-error';
-import { type Database, type Queries, QueryError } from './database.ts';
+import { type Database, inTurn, type Queries, QueryError } from './database.ts';
 import { type SqliteThread, startSqliteThread } from './sqlite-client.ts';
 import type { SqliteAnswer, SqliteQuery } from './sqlite-messages.ts';
 
@@ -26,7 +26,7 @@ export async function openSqlite(path: string): Promise<Database> {
     throw unusable(path, error);
   });
   let isClosed = false;
-  /** Queries wait for those before them; a transaction for the whole of the one before it. */
+  /** A transaction waits for the whole of the one before it. */
   let last: Promise<unknown> = Promise.resolve();
 
   const run = async (query: SqliteQuery): Promise<SqliteAnswer> => {
@@ -41,13 +41,11 @@ export async function openSqlite(path: string): Promise<Database> {
       throw new QueryError('away', 'the thread of the database has ended', error);
     }
   };
-  const queries: Queries = {
-    query: async (sql, values = []) => {
-      const answer = await run({ sql, values });
-      if ('error' in answer) throw new QueryError(kindOf(answer.error.code), answer.error.message);
-      return answer.rows.map((row) => ({ ...row }));
-    },
-  };
+  const queries = inTurn(async (sql, values = []) => {
+    const answer = await run({ sql, values });
+    if ('error' in answer) throw new QueryError(kindOf(answer.error.code), answer.error.message);
+    return answer.rows.map((row) => ({ ...row }));
+  });
   const transaction = <T>(begin: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
     const done = last.then(async () => {
       await queries.query(begin);

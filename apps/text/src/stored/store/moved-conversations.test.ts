@@ -7,6 +7,7 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createIdOrigins, type IdOrigins } from '../origins/id-origins.ts';
 import type { ConversationStore, NewRecord, RecordKind } from './conversation-store.ts';
 import { parseItem } from './item-json.ts';
@@ -20,6 +21,7 @@ const HOUR_MS = 3_600_000;
 /** Whether a command is a step of a move: a script that takes who may move as its last key. */
 const isOfMove = ({ name, args }: { readonly name: string; readonly args: readonly unknown[] }): boolean =>
   name.startsWith('eval') && Number(args[1]) === 16;
+const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])));
 const PATIENT = { timeoutMs: 120_000 };
 const DEAD = new Error('dead');
 const LARGE = 'x'.repeat(20_000);
@@ -484,6 +486,59 @@ describe.for(['sqlite', 'postgres'] as const)('on %s', { timeout: 300_000 }, (di
     }
     expect(await store.usedBytes(OWNER)).toBe(0);
   });
+
+  test('a database that was set back finds what it had then, once, and what moved later is not found', async () => {
+    await store.put(record('r1', { input: [message(LARGE)] }));
+    await store.put(record('r2'));
+    await moveAll();
+    await closeRecorders();
+    const tables = ['stored_owners', 'stored_parts', 'stored_trees', 'stored_nodes', 'stored_records'];
+    const backup = await used.database.read(({ query }) =>
+      Promise.all(
+        tables.map(async (table) => ({ table, kept: Rows.parse(await query(`select * from ${table}`)) })),
+      ),
+    );
+    startRecorder();
+    expect(await contents('r2', 'window')).toHaveLength(2);
+    await store.put(record('later'));
+    await store.put(record('last', { previous: 'later' }));
+    await moveAll();
+    expect(await contents('r2', 'window')).toHaveLength(2);
+    await closeRecorders();
+    await used.database.write(async ({ query }) => {
+      for (const { table } of backup.toReversed()) await query(`delete from ${table}`);
+      for (const { table, kept } of backup)
+        for (const row of kept) {
+          const names = Object.keys(row);
+          const places = names.map((_, at) => `$${at + 1}`).join(', ');
+          await query(`insert into ${table} (${names.join(', ')}) values (${places})`, Object.values(row));
+        }
+      await query("update recorder_facts set value = 'restored' where name = 'source'");
+    });
+    startRecorder();
+    await waitFor(async () => (await used.redis.sismember('gateway:store:moved', 'whole')) === 1);
+    expect(await contents('r1', 'window')).toEqual([LARGE, 'answer of r1']);
+    expect(await contents('r2', 'window')).toEqual(['question of r2', 'answer of r2']);
+    expect(await contents('last', 'window')).toBeUndefined();
+    await areSettled();
+    expect(await rows('stored_trees')).toBe(0);
+    for (const id of ['r1', 'r2']) expect(await store.remove(key(id))).toBe(true);
+    expect(await store.usedBytes(OWNER)).toBe(0);
+  });
+
+  if (dialect === 'postgres')
+    test('while PostgreSQL is away what has moved is not said to be gone, what is here is read, and then all is found', async () => {
+      await store.put(record('r1'));
+      await moveAll();
+      await store.put(record('hot'));
+      await used.postgres.kill();
+      const reading = store.read(key('r1'), { retentionMs: null });
+      await expect(reading).rejects.toMatchObject({ code: 'service_unavailable' });
+      expect(await contents('hot', 'window')).toHaveLength(2);
+      await used.postgres.restart();
+      expect(await contents('r1', 'window')).toEqual(['question of r1', 'answer of r1']);
+      expect(await store.remove(key('r1'))).toBe(true);
+    });
 
   test('what was stored before uses were noted is moved as well', async () => {
     await store.put(record('r1'));
