@@ -176,4 +176,9 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     ['error_code', 'status'].map(
       (name) => `alter table usage_groups add column ${name} text not null default ''`,
     ),
+  // Days that are there already are in no week.
+  () => [
+    `insert into recorder_facts (name, value)
+     select 'weeks since', cast(coalesce(max(start) + 1, 0) as text) from usage_sums where grain = 0`,
+  ],
 ];

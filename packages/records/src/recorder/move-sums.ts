@@ -6,12 +6,12 @@ import { hourName, hourNumber } from '@gateway/metering/usage/usage-rows';
 import type { Redis } from 'ioredis';
 import type { Database } from '../database/database.ts';
 import { createAdditions } from '../usage/add-sums.ts';
+import { HOURS_IN } from '../usage/rollups.ts';
 import type { GroupIds } from '../usage/usage-groups.ts';
 import type { Lease } from './lease.ts';
 
 // Gateways of before December 2026 kept the sums and latencies of each hour in Redis. They are read once.
 
-const HOURS_PER_DAY = 24;
 /** Keys that one call of SCAN looks at. */
 const SCANNED = 1000;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
@@ -68,7 +68,7 @@ export async function moveSums(
   day: string,
 ): Promise<boolean> {
   const firstHour = hourNumber(Date.parse(day));
-  const hours = Array.from({ length: HOURS_PER_DAY }, (_, at) => firstHour + at);
+  const hours = Array.from({ length: HOURS_IN.day }, (_, at) => firstHour + at);
   const names = hours.flatMap((hour) => [
     redisNames.sums(hourName(hour)),
     redisNames.latencies(hourName(hour)),

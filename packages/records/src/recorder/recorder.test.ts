@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { append, at, sampleRecord } from '../testing/sample-records.ts';
 import { onBothDatabases, type UsedDatabase } from '../testing/use-database.ts';
-import { grainsOf } from '../usage/rollups.ts';
+import { grainsOf, UNITS } from '../usage/rollups.ts';
 import { createUsageStore } from '../usage/usage-store.ts';
 import { createRecorder, type RecorderEvent } from './recorder.ts';
 import { deleteOld } from './retention.ts';
@@ -13,8 +13,8 @@ import { deleteOld } from './retention.ts';
 /** Rounds are begun by the tests. */
 const NEVER_MS = 1_000_000_000;
 const HOUR_MS = 3_600_000;
-/** A request is added to as many: of its hour and its day in each rollup. */
-const SUMS_OF_ONE = grainsOf('hour').length + grainsOf('day').length;
+/** A request is added to as many: of its hour, its day and its week in the rollups. */
+const SUMS_OF_ONE = UNITS.flatMap(grainsOf).length;
 
 const Counted = z.array(z.object({ count: z.coerce.number() }));
 

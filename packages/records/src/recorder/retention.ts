@@ -3,7 +3,7 @@ import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { trimAudit } from '../audit/audit-rows.ts';
 import type { Database } from '../database/database.ts';
-import { grainsOf, HOURS_PER_DAY } from '../usage/rollups.ts';
+import { grainsOf, HOURS_IN, UNITS } from '../usage/rollups.ts';
 import type { Lease } from './lease.ts';
 import { dropPartitions } from './partitions.ts';
 
@@ -48,23 +48,9 @@ export async function deleteOld({
       'ended_at < $1',
       recordsBeforeMs,
     ],
-    ['usage_sums', `grain in (${grainsOf('hour').join(', ')}) and start < $1`, hourNumber(sumsBeforeMs)],
-    [
-      'usage_sums',
-      `grain in (${grainsOf('day').join(', ')}) and start < $1`,
-      Math.floor(hourNumber(sumsBeforeMs) / HOURS_PER_DAY),
-    ],
+    ...slicesOfSums('usage_sums', sumsBeforeMs),
     // As long as the records: they take more room than the sums.
-    [
-      'usage_latencies',
-      `grain in (${grainsOf('hour').join(', ')}) and start < $1`,
-      hourNumber(recordsBeforeMs),
-    ],
-    [
-      'usage_latencies',
-      `grain in (${grainsOf('day').join(', ')}) and start < $1`,
-      Math.floor(hourNumber(recordsBeforeMs) / HOURS_PER_DAY),
-    ],
+    ...slicesOfSums('usage_latencies', recordsBeforeMs),
     ['refusal_counts', 'ended_at < $1', nowMs - REFUSALS_DAYS * DAY_MS],
     // As long as Redis keeps them; what has no period is never over.
     ['spent_accounts', "changed_at < $1 and name not like '%:total'", nowMs - ACCOUNTS_DAYS * DAY_MS],
@@ -74,6 +60,14 @@ export async function deleteOld({
   if (database.dialect === 'sqlite')
     await lease.write(({ query }) => query(`pragma incremental_vacuum(${FREED_PAGES})`));
 }
+
+/** The rows of hours, days and weeks that were over then. */
+const slicesOfSums = (table: string, beforeMs: number) =>
+  UNITS.map((unit): [table: string, where: string, before: number] => [
+    table,
+    `grain in (${grainsOf(unit).join(', ')}) and start < $1`,
+    Math.floor(hourNumber(beforeMs) / HOURS_IN[unit]),
+  ]);
 
 /** The columns that a table's rows are found by. */
 const KEYS: Readonly<Record<string, string>> = {

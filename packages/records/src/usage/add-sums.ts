@@ -4,7 +4,7 @@ import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { placesOf, type Queries, type SqlValue } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
 import type { PlacedRecord } from './record-rows.ts';
-import { HOURS_PER_DAY, rollupsOf } from './rollups.ts';
+import { HOURS_IN, rollupsOf } from './rollups.ts';
 import type { GroupIds } from './usage-groups.ts';
 
 const AT_ONCE = 200;
@@ -63,9 +63,8 @@ export function createAdditions(): Additions {
       const latencies: SqlValue[][] = [];
       for (const addition of all)
         for (const { grains, groups } of rollupsOf(addition.groups)) {
-          const starts = { hour: addition.hour, day: Math.floor(addition.hour / HOURS_PER_DAY) };
           for (const { grain, unit } of grains) {
-            const key = [grain, starts[unit], idOf(groups)];
+            const key = [grain, Math.floor(addition.hour / HOURS_IN[unit]), idOf(groups)];
             sums.push([...key, ...MEASURES.map((measure) => addition.sums[measure])]);
             for (const [bucket, count] of addition.latencies) latencies.push([...key, bucket, count]);
           }

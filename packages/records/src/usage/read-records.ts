@@ -4,7 +4,7 @@ import { type Group, SUCCEEDED } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
-import { grainsFor, HOURS_PER_DAY, type Unit } from './rollups.ts';
+import { type Grains, grainsFor, HOURS_IN } from './rollups.ts';
 import { storable } from './usage-groups.ts';
 
 interface PageQuery {
@@ -83,31 +83,27 @@ async function pageOfGroups(
 /** The newest hours in which these groups have so many records, as the sums say; the days in which they have any are looked for first. */
 async function hoursWith(
   { query }: Queries,
-  { groups, grains }: { readonly groups: string; readonly grains: Readonly<Record<Unit, number>> },
+  { groups, grains }: { readonly groups: string; readonly grains: Grains },
   [from, to]: readonly [number, number],
   count: number,
 ): Promise<readonly number[]> {
-  const newest = async (kind: number, first: number, last: number, most: number) =>
+  const newest = async (grain: number, [first, last]: readonly [number, number], limit: number) =>
     Counted.parse(
       await query(
         `select start, sum(requests) as requests from usage_sums
-         where grain = ${kind} and start >= $1 and start <= $2 and ${groups} and requests > 0
-         group by start order by start desc limit ${most}`,
+         where grain = ${grain} and start >= $1 and start <= $2 and ${groups} and requests > 0
+         group by start order by start desc limit ${limit}`,
         [first, last],
       ),
     );
-  const [firstDay, lastDay] = [Math.floor(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
+  const [firstDay, lastDay] = [Math.floor(from / HOURS_IN.day), Math.floor(to / HOURS_IN.day)];
   const hours: number[] = [];
   let found = 0;
-  // Of the last day all may be later.
-  for (const { start: day } of await newest(grains.day, firstDay, lastDay, count + 1)) {
-    const [first, next] = [day * HOURS_PER_DAY, (day + 1) * HOURS_PER_DAY];
-    for (const { start, requests } of await newest(
-      grains.hour,
-      Math.max(first, from),
-      Math.min(next - 1, to),
-      count,
-    )) {
+  // All that the last day has may be after `to`.
+  for (const { start: day } of await newest(grains.day, [firstDay, lastDay], count + 1)) {
+    const [first, next] = [day * HOURS_IN.day, (day + 1) * HOURS_IN.day];
+    const within = [Math.max(first, from), Math.min(next - 1, to)] as const;
+    for (const { start, requests } of await newest(grains.hour, within, count)) {
       hours.push(start);
       found += requests;
       if (found >= count) return hours;

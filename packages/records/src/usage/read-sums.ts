@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
-import { grainsFor, HOURS_PER_DAY } from './rollups.ts';
+import { type Grains, grainsFor, HOURS_IN, type Unit } from './rollups.ts';
 import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
 /** Such as `f13:5 t17:5`; null where no request of a total was measured. */
@@ -26,75 +26,83 @@ interface Share {
   readonly factor: 1 | -1;
 }
 
-/** Hours, or days (UTC), that are read together. */
+/** Hours, days or weeks (UTC) that are read together. */
 interface Section {
-  readonly grain: 'hour' | 'day';
+  readonly unit: Unit;
   /** Which, in SQL. */
   readonly starts: string;
   readonly values: readonly number[];
-  /** The days of the query's time zone in which one of them counts. */
+  /** The days of the query's time zone in which one of them counts; of weeks nobody asks for days. */
   readonly sharesOf: (start: number) => readonly Share[];
 }
 
-const BETWEEN = 's.start >= $1 and s.start < $2';
+const DAYS_PER_WEEK = HOURS_IN.week / HOURS_IN.day;
 
 /**
- * A long time is read by its whole days (UTC), and by the hours before and after them. By days of another time zone, the hours that
- * belong to another day there are moved to it.
+ * A long time is read by its whole weeks where there are some, its whole days (UTC), and by the hours before and after them. By days of
+ * another time zone, the hours that belong to another day there are moved to it.
  */
-function sectionsOf(query: UsageQuery): Section[] {
+function sectionsOf(query: UsageQuery, weeksSince: number | null): Section[] {
   const dayOf = daysIn(query);
-  const [from, to] = hoursOf(query);
-  const [firstDay, endDay] = [Math.ceil(from / HOURS_PER_DAY), Math.floor(to / HOURS_PER_DAY)];
-  const byHour = (first: number, end: number): Section[] =>
-    first >= end
+  const utcDay = (day: number): string => daysIn({})(day * HOURS_IN.day);
+  const section = (unit: Unit, first: number, end: number): Section[] => {
+    const dayOfStart = unit === 'hour' ? dayOf : utcDay;
+    return first >= end
       ? []
       : [
           {
-            grain: 'hour',
-            starts: BETWEEN,
-            values: [first, end],
-            sharesOf: (hour) => [{ day: dayOf(hour), factor: 1 }],
+            ...{ unit, starts: 's.start >= $1 and s.start < $2', values: [first, end] },
+            sharesOf: (start) => [{ day: dayOfStart(start), factor: 1 }],
           },
         ];
-  if (query.groupBy.includes('hour') || firstDay >= endDay) return byHour(from, to);
-  const [first, end] = [firstDay * HOURS_PER_DAY, endDay * HOURS_PER_DAY];
-  const utcDay = (day: number): string => daysIn({})(day * HOURS_PER_DAY);
-  const utcDayOf = (hour: number): string => utcDay(Math.floor(hour / HOURS_PER_DAY));
-  const moved = query.groupBy.includes('day')
-    ? Array.from({ length: end - first }, (_, at) => first + at).filter(
-        (hour) => dayOf(hour) !== utcDayOf(hour),
-      )
-    : [];
+  };
+  const [from, to] = hoursOf(query);
+  const [firstDay, endDay] = [Math.ceil(from / HOURS_IN.day), Math.floor(to / HOURS_IN.day)];
+  if (query.groupBy.includes('hour') || firstDay >= endDay) return section('hour', from, to);
+  const [first, end] = [firstDay * HOURS_IN.day, endDay * HOURS_IN.day];
+  const edges = [...section('hour', from, first), ...section('hour', end, to)];
+  if (!query.groupBy.includes('day')) {
+    const firstWeek = Math.max(Math.ceil(firstDay / DAYS_PER_WEEK), weeksSince ?? Number.POSITIVE_INFINITY);
+    const endWeek = Math.floor(endDay / DAYS_PER_WEEK);
+    return firstWeek < endWeek
+      ? [
+          ...edges,
+          ...section('day', firstDay, firstWeek * DAYS_PER_WEEK),
+          ...section('week', firstWeek, endWeek),
+          ...section('day', endWeek * DAYS_PER_WEEK, endDay),
+        ]
+      : [...edges, ...section('day', firstDay, endDay)];
+  }
+  const utcDayOf = (hour: number): string => utcDay(Math.floor(hour / HOURS_IN.day));
+  const moved = Array.from({ length: end - first }, (_, at) => first + at).filter(
+    (hour) => dayOf(hour) !== utcDayOf(hour),
+  );
   return [
-    ...byHour(from, first),
-    {
-      grain: 'day',
-      starts: BETWEEN,
-      values: [firstDay, endDay],
-      sharesOf: (day) => [{ day: utcDay(day), factor: 1 }],
-    },
+    ...edges,
+    ...section('day', firstDay, endDay),
     ...Array.from({ length: Math.ceil(moved.length / HOURS_AT_ONCE) }, (_, at): Section => {
       const hours = moved.slice(at * HOURS_AT_ONCE, (at + 1) * HOURS_AT_ONCE);
       return {
-        grain: 'hour',
-        starts: `s.start in (${hours.join(', ')})`,
-        values: [],
+        ...{ unit: 'hour', starts: `s.start in (${hours.join(', ')})`, values: [] },
         sharesOf: (hour) => [
           { day: dayOf(hour), factor: 1 },
           { day: utcDayOf(hour), factor: -1 },
         ],
       };
     }),
-    ...byHour(end, to),
   ];
 }
 
+const isTime = (by: GroupBy): boolean => by === 'hour' || by === 'day';
+
 /** What a section's rows are grouped by, in SQL. */
-const columnFor = (by: GroupBy): string => (by === 'hour' || by === 'day' ? 's.start' : `g.${columnOf(by)}`);
+const columnFor = (by: GroupBy): string => (isTime(by) ? 't.start' : `g.${columnOf(by)}`);
 
 const groupedBy = (columns: readonly string[]): string =>
-  columns.length === 0 ? '' : ` group by ${columns.join(', ')}`;
+  columns.length === 0 ? '' : ` group by ${[...new Set(columns)].join(', ')}`;
+
+const grainOf = (grains: Grains, unit: Unit): number =>
+  unit === 'week' ? (grains.week?.grain ?? grains.day) : grains[unit];
 
 /** Adds what the database has to the rows of a query. */
 export async function readSums(queries: Queries, wanted: UsageQuery, rows: UsageRows): Promise<void> {
@@ -103,16 +111,27 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
   const [fromHour] = hoursOf(wanted);
   const grains = await grainsFor(queries, { needed: neededGroups(wanted), fromHour });
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
-  const isByGroup = groupBy.some((by) => by !== 'hour' && by !== 'day');
-  const join = isByGroup ? ' join usage_groups g on g.id = s.group_id' : '';
+  const isByGroup = !groupBy.every(isTime);
+  const join = isByGroup ? ' join usage_groups g on g.id = t.group_id' : '';
   const names = groupBy.map((by, at) => `${columnFor(by)} as by_${at}`);
-  for (const { grain, starts, values, sharesOf } of sectionsOf(wanted)) {
-    const where = `where s.grain = ${grains[grain]} and ${starts}${filter}`;
-    const selectOf = (table: string, columns: readonly string[], by: readonly string[]) =>
-      `select ${[...names, ...columns].join(', ')} from ${table} s${join} ${where}${groupedBy([...new Set(groupBy.map(columnFor)), ...by])}`;
+  /** Rows are added up by the ids of their groups first, which are short; some groups have the same names. */
+  const ownColumns = [...(groupBy.some(isTime) ? ['start'] : []), ...(isByGroup ? ['group_id'] : [])];
+  for (const { unit, starts, values, sharesOf } of sectionsOf(wanted, grains.week?.since ?? null)) {
+    const where = `where s.grain = ${grainOf(grains, unit)} and ${starts}${filter}`;
+    const selectOf = (
+      table: string,
+      { by, added }: { readonly by: readonly string[]; readonly added: Readonly<Record<string, string>> },
+    ) => {
+      const columns = [...ownColumns, ...by].map((name) => `s.${name}`);
+      const sums = Object.entries(added).map(([name, of]) => `${of} as ${name}`);
+      const byId = `select ${[...columns, ...sums].join(', ')} from ${table} s ${where}${groupedBy(columns)}`;
+      const outer = by.map((name) => `t.${name}`);
+      const totals = Object.keys(added).map((name) => `sum(t.${name}) as ${name}`);
+      return `select ${[...names, ...outer, ...totals].join(', ')} from (${byId}) as t${join}${groupedBy([...groupBy.map(columnFor), ...outer])}`;
+    };
     /** One row for all buckets of a group: as rows of their own they would be some hundred thousand. */
     const latencies = () => {
-      const counts = selectOf('usage_latencies', ['s.bucket', 'sum(s.count) as count'], ['s.bucket']);
+      const counts = selectOf('usage_latencies', { by: ['bucket'], added: { count: 'sum(s.count)' } });
       const by = groupBy.map((_, at) => `by_${at}`);
       const packed = "string_agg(bucket || ':' || cast(count as text), ' ') as buckets";
       return queries.query(
@@ -134,11 +153,12 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
       if (dayAt < 0) return [{ target: rowOn(undefined), factor: 1 }];
       return sharesOf(Number(row[`by_${dayAt}`])).map(({ day, factor }) => ({ target: rowOn(day), factor }));
     };
-    const sums = MEASURES.map((name) => `sum(s.${columnOf(name)}) as ${columnOf(name)}`);
-    for (const row of await queries.query(
-      selectOf('usage_sums', ['count(*) as rows_added', ...sums], []),
-      values,
-    )) {
+    const measures = MEASURES.map((name) => [columnOf(name), `sum(s.${columnOf(name)})`] as const);
+    const sums = selectOf('usage_sums', {
+      by: [],
+      added: { rows_added: 'count(*)', ...Object.fromEntries(measures) },
+    });
+    for (const row of await queries.query(sums, values)) {
       // A sum without groups has a row where there is nothing to add up.
       if (Number(row.rows_added) === 0) continue;
       for (const { target, factor } of targetsOf(row))

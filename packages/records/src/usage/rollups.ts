@@ -4,10 +4,14 @@ import { readFact } from '../database/facts.ts';
 
 interface Rollup {
   readonly by: readonly Group[];
-  /** Hours have many more rows than days: only of what is looked at by the hour. */
+  /** Hours have many more rows than days: only of what is looked at by the hour. Weeks where days have too many rows to be added up. */
   readonly units: readonly Unit[];
 }
-export type Unit = 'hour' | 'day';
+
+/** What sums are kept of, in hours since 1970. */
+export const HOURS_IN = { hour: 1, day: 24, week: 168 } as const;
+export type Unit = keyof typeof HOURS_IN;
+export const UNITS = ['hour', 'day', 'week'] as const satisfies readonly Unit[];
 
 const BOTH: readonly Unit[] = ['hour', 'day'];
 
@@ -21,17 +25,18 @@ const ROLLUPS: readonly Rollup[] = [
   { by: ['model', 'channel', 'endpoint', 'outcome', 'errorCode', 'status'], units: BOTH },
   { by: ['team', 'model'], units: ['day'] },
   { by: ['keyId', 'team', 'outcome', 'errorCode', 'status'], units: BOTH },
-  { by: ['keyId', 'team', 'model'], units: ['day'] },
+  { by: ['keyId', 'team', 'model'], units: ['day', 'week'] },
 ];
 /** Those with the fewest rows first. */
 const BY_SIZE = [1, 2, 3, 4, 5, 0] as const;
 
-export const HOURS_PER_DAY = 24;
+const FIRST_OF_WEEKS = 1000;
 
-/** Sums of hours, or of days (UTC), by some groups, as the column `grain` has it. */
-const grainOf = (rollup: number, unit: Unit): number => 2 * rollup + (unit === 'day' ? 1 : 0);
+/** Sums of hours, days or weeks (UTC) by some groups, as the column `grain` has it. */
+const grainOf = (rollup: number, unit: Unit): number =>
+  unit === 'week' ? FIRST_OF_WEEKS + rollup : 2 * rollup + (unit === 'day' ? 1 : 0);
 
-/** All grains of hours, or of days. */
+/** All grains of a unit. */
 export const grainsOf = (unit: Unit): readonly number[] =>
   ROLLUPS.flatMap(({ units }, at) => (units.includes(unit) ? [grainOf(at, unit)] : []));
 
@@ -50,20 +55,40 @@ export const rollupsOf = (
     },
   }));
 
-/** The fact, written when the schema came to it, that says from which hour on there are rollups: before, sums are by all groups only. */
+/** Facts, written when the schema came to them, that say from which hour on there are rollups, and weeks of them. */
 const ROLLUPS_SINCE = 'rollups since';
+const WEEKS_SINCE = 'weeks since';
+
+/** Where sums by some groups are. */
+export interface Grains {
+  readonly hour: number;
+  readonly day: number;
+  /** Null where it has none; `since` is the number of the first whole one. */
+  readonly week: { readonly grain: number; readonly since: number } | null;
+}
 
 /** The grains with the fewest rows that tell these groups apart, from an hour on. */
 export async function grainsFor(
   queries: Queries,
   { needed, fromHour }: { readonly needed: ReadonlySet<Group>; readonly fromHour: number },
-): Promise<Readonly<Record<Unit, number>>> {
-  const sinceHour = Number((await readFact(queries, ROLLUPS_SINCE)) ?? 0);
+): Promise<Grains> {
+  const since = async (fact: string): Promise<number> => Number((await readFact(queries, fact)) ?? 0);
+  const sinceHour = await since(ROLLUPS_SINCE);
   const fits = (rollup: number, unit: Unit): boolean => {
     const { by, units } = ROLLUPS[rollup] ?? { by: [], units: [] };
     return units.includes(unit) && [...needed].every((name) => by.includes(name));
   };
   const best = (unit: Unit): number =>
-    grainOf(fromHour < sinceHour ? 0 : (BY_SIZE.find((rollup) => fits(rollup, unit)) ?? 0), unit);
-  return { hour: best('hour'), day: best('day') };
+    fromHour < sinceHour ? 0 : (BY_SIZE.find((rollup) => fits(rollup, unit)) ?? 0);
+  const byDay = best('day');
+  return {
+    hour: grainOf(best('hour'), 'hour'),
+    day: grainOf(byDay, 'day'),
+    week: fits(byDay, 'week')
+      ? {
+          grain: grainOf(byDay, 'week'),
+          since: Math.ceil((await since(WEEKS_SINCE)) / HOURS_IN.week),
+        }
+      : null,
+  };
 }

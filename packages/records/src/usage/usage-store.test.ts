@@ -122,6 +122,19 @@ onBothDatabases((used) => {
     }
   });
 
+  test('pages of one key go on to the days before, whatever the rest of a day has', async () => {
+    const day = Math.floor(Date.now() / DAY_MS) - 5;
+    const ends = [
+      (day - 1) * DAY_MS + 12 * HOUR_MS,
+      day * DAY_MS + 10 * HOUR_MS,
+      day * DAY_MS + 20 * HOUR_MS,
+    ];
+    for (const [n, endMs] of ends.entries()) await append(used.redis, sampleRecord(`req_${n}`), endMs);
+    await record();
+    for (const limit of [1, 2])
+      expect(await idsOf({ only: { keyId: 'key_1' }, limit })).toEqual(['req_2', 'req_1', 'req_0']);
+  });
+
   test('a request that was recorded late is found and added up at the time of its end, recorded or not', async () => {
     const threeDaysAgo = Date.now() - 3 * DAY_MS;
     const late = (id: string, startedAtMs: number) =>
@@ -212,6 +225,60 @@ onBothDatabases((used) => {
     });
     for (const groupBy of [[], ['model'], ['keyId', 'team']] as const) await check(groupBy, { only: {} });
     expect(new Set(await idsOf({ only: quiet }))).toEqual(new Set(ids));
+  });
+
+  test('a long time by key and model counts each request once, by whole weeks and the days around them', async () => {
+    const ends = Array.from({ length: 60 }, (_, day) => Date.now() - (60 - day) * DAY_MS);
+    for (const [n, endMs] of ends.entries())
+      await append(used.redis, sampleRecord(`req_${n}`, { keyId: `key_${n % 2}`, costMicroUsd: 1 }), endMs);
+    await record();
+    const check = async (fromDay: number, toDay: number) => {
+      const range = { fromMs: (ends[fromDay] ?? 0) - HOUR_MS, toMs: (ends[toDay] ?? 0) - HOUR_MS };
+      const rows = await store().sums({ ...range, groupBy: ['keyId', 'model'], only: {} });
+      const counts = rows.map(({ group, sums, latencies }) => [
+        ...[group.keyId, sums.requests, sums.costMicroUsd, latencies.totalMs.quantile(1) !== null],
+      ]);
+      const days = Array.from({ length: toDay - fromDay }, (_, at) => fromDay + at);
+      const right = Map.groupBy(days, (n) => `key_${n % 2}`);
+      expect(counts.toSorted(), `${fromDay} to ${toDay}`).toEqual(
+        [...right].map(([key, { length }]) => [key, length, length, true]).toSorted(),
+      );
+    };
+    const checkAll = async () => {
+      for (let day = 0; day < 9; day += 1) await check(day, 50 + day);
+      await check(3, 5);
+      await check(3, 13);
+    };
+    await checkAll();
+    // Weeks are what is read: the days within them may be gone.
+    const week = Math.floor((ends[30] ?? 0) / (7 * DAY_MS));
+    for (const table of ['usage_sums', 'usage_latencies'])
+      await used.database.write(({ query }) =>
+        query(`delete from ${table} where grain = 11 and start >= $1 and start < $2`, [
+          week * 7,
+          week * 7 + 7,
+        ]),
+      );
+    await check(0, 58);
+  });
+
+  test('what was recorded before there were weeks is read by days', async () => {
+    const ends = Array.from({ length: 30 }, (_, day) => Date.now() - (30 - day) * DAY_MS);
+    for (const [n, endMs] of ends.entries()) await append(used.redis, sampleRecord(`req_${n}`), endMs);
+    await record();
+    await used.database.write(async ({ query }) => {
+      const sinceMs = ends[15] ?? 0;
+      const weeks = 'grain >= 1000 and start <= $1';
+      for (const table of ['usage_sums', 'usage_latencies'])
+        await query(`delete from ${table} where ${weeks}`, [Math.floor(sinceMs / (7 * DAY_MS))]);
+      await query("update recorder_facts set value = $1 where name = 'weeks since'", [
+        `${Math.floor(sinceMs / HOUR_MS) + 1}`,
+      ]);
+    });
+    const rows = await store().sums({
+      ...{ fromMs: 0, toMs: Date.now(), groupBy: ['keyId', 'model'], only: {} },
+    });
+    expect(rows.map(({ sums }) => sums.requests)).toEqual([30]);
   });
 
   test('by days of any time zone each request counts on its day there, recorded or not', async () => {
