@@ -26,6 +26,7 @@ import { createConfigurationState } from './configuration/configuration-state.ts
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
 import { createBalanceReader } from './keys/balances.ts';
+import { keysOfOwner } from './keys/keys-of-owner.ts';
 import { createReserveAgain } from './keys/reserve-again.ts';
 import { createAttention } from './operations/attention.ts';
 import { createChannelRests } from './operations/channel-rests.ts';
@@ -114,6 +115,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
   const rests = createChannelRests({ redis, now });
+  const keysOf = keysOfOwner(keys);
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
     redis,
@@ -154,10 +156,11 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, now, readBalances }),
-    ...usageRoutes({ usage, now }),
+    ...usageRoutes({ usage, now, keysOf }),
     ...requestRoutes({
       usage,
       now,
+      keysOf,
       tail: createRequestTail({
         openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
         stopping: options.stopping,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { CallerName } from '@gateway/contracts/usage/caller-names';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { longestLifeMs } from '@gateway/jobs/catalog';
 import type { JobOwner } from '@gateway/jobs/queue/job-owner';
@@ -12,6 +13,7 @@ import type { Meter, Metered } from '@gateway/metering/meter/meter';
 import { identityOf, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { Caller } from './caller.ts';
+import { callerNamesIn } from './caller-names.ts';
 
 interface MeteringService {
   readonly meter: Meter;
@@ -30,7 +32,9 @@ export interface CostlyRequest {
   readonly mostMicroUsd?: number | undefined;
   /** See `Demand`. */
   readonly isTentative?: boolean;
-  readonly caller: Pick<Caller, 'note'>;
+  readonly caller: Pick<Caller, 'note' | 'headers'>;
+  /** What its body says of these; the caller's headers say it first. */
+  readonly names?: Readonly<Partial<Record<CallerName, string | null>>>;
   readonly identity: Identity;
   readonly context: RequestContext;
   /** Of a request that is counted with what it reserves. */
@@ -83,10 +87,21 @@ async function reserve(
   id: string,
   leaseMs?: number,
 ): Promise<ReservedRequest> {
-  const { endpoint, model, estimate, mostMicroUsd, isTentative = false, caller, context, entry } = costly;
+  const {
+    endpoint,
+    model,
+    estimate,
+    mostMicroUsd,
+    isTentative = false,
+    caller,
+    names,
+    context,
+    entry,
+  } = costly;
   const { keyId, team, accounts } = costly.identity;
   const { line, dialect, requestId } = context;
-  const subject = { id, keyId, team, endpoint, model, startedAtMs: now(), requestId };
+  const given = callerNamesIn(caller.headers, names);
+  const subject = { id, keyId, team, endpoint, model, startedAtMs: now(), requestId, ...given };
   const metered = await meter.begin({
     subject,
     accounts,

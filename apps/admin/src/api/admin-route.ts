@@ -74,10 +74,12 @@ interface RouteSpec<Query extends z.ZodType, Body extends z.ZodType> extends Rou
 }
 
 interface StreamSpec<Query extends z.ZodType, Body extends z.ZodType> extends RouteShape<Query, Body> {
-  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => {
-    contentType: string;
-    stream: AsyncIterable<string>;
-  };
+  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Streamed | Promise<Streamed>;
+}
+
+interface Streamed {
+  readonly contentType: string;
+  readonly stream: AsyncIterable<string>;
 }
 
 interface RedirectSpec<Query extends z.ZodType>
@@ -111,7 +113,7 @@ export function streamRoute<Query extends z.ZodType, Body extends z.ZodType>(
   const { status } = described.description;
   const handle: AdminRoute['handle'] = async (request, principal, bounds) => ({
     status,
-    ...spec.handle(await readCall(request, principal ?? NOBODY, spec, bounds)),
+    ...(await spec.handle(await readCall(request, principal ?? NOBODY, spec, bounds))),
   });
   return { ...described, handle };
 }

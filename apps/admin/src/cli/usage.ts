@@ -45,11 +45,13 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   usage                  show usage, by default of the last 30 days
       --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z
       --time-zone ZONE   of dates and days, such as Europe/Berlin (default: UTC)
-      --group-by LIST    any of hour, day, keyId, team, model, channel, endpoint, outcome, errorCode, status
+      --group-by LIST    any of minute, fiveMinutes, hour, day, keyId, team, model, channel, endpoint, outcome, errorCode, status
                          (default: model)
       --key ID, --team TEAM, --model MODEL, --channel CHANNEL, --endpoint ENDPOINT, --outcome OUTCOME
       --error-code CODE  such as upstream_timeout
       --failed           only requests that did not end well
+      --owner OWNER      of keys of this owner
+      --end-user USER, --session SESSION, --label LABEL    as their callers named them
   usage records          print every record as NDJSON
       --format csv       as CSV; --from, --to, --time-zone and the filters as above
   requests list          list finished requests, newest first; --from, --to, --time-zone and the filters as above

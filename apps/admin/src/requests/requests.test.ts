@@ -130,6 +130,16 @@ test('requests are filtered as usage is', async () => {
   }
   const causes = UsagePage.parse(await (await get('/usage?groupBy=errorCode&failed=true')).json());
   expect(causes.data).toMatchObject([{ errorCode: 'upstream_failed', failed: 1, requests: 1 }]);
+  const { record } = await admin.keys.createKey({ name: 'one of ann', owner: 'Ann' });
+  const ofAnn = record.id;
+  await settle({ keyId: ofAnn, endUser: 'user-7', session: 'conv_1', label: 'nightly' });
+  for (const filter of ['endUser=user-7', 'session=conv_1&label=nightly', 'owner=ann'])
+    expect((await pageOf(`/requests?${filter}`)).data, filter).toMatchObject([
+      { keyId: ofAnn, endUser: 'user-7', session: 'conv_1', label: 'nightly' },
+    ]);
+  const [named] = UsagePage.parse(await (await get('/usage?endUser=user-7&groupBy=minute')).json()).data;
+  expect(named).toMatchObject({ requests: 1, refused: null, minute: expect.stringMatching(/:00Z$/) });
+  expect((await get('/usage?groupBy=minute')).status).toBe(400);
   expect((await get('/requests?failed=yes')).status).toBe(400);
   expect((await pageOf('/requests?to=2020-01-01')).data).toEqual([]);
 });

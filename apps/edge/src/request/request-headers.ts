@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { CALLER_NAME_HEADERS } from '@gateway/contracts/usage/caller-names';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 
@@ -33,7 +34,7 @@ const REMOVED = new Set([
 
 const INTERNAL_PREFIX = 'x-gateway-';
 /** The members of our own family of headers that callers may send. */
-const CALLERS_OWN = new Set(['x-gateway-strict', WEBHOOK_HEADER]);
+const CALLERS_OWN = new Set(['x-gateway-strict', WEBHOOK_HEADER, ...Object.values(CALLER_NAME_HEADERS)]);
 
 /**
  * What `Connection` cannot remove (RFC 9110 §7.6.1: never headers for all recipients): the framing and the description

@@ -41,6 +41,7 @@ export const editsHandler =
         kind: KIND,
         endpoint: 'images',
         estimate: estimateImages(model, order),
+        names: { endUser: input.fields.find(([name]) => name === 'user')?.[1] ?? null },
         input,
         slot,
         wishes,

@@ -39,6 +39,7 @@ export const generationsHandler =
       kind: KIND,
       endpoint: 'images',
       estimate: estimateImages(model, { ...requested, inputImages: 0 }),
+      names: { endUser: requested.user ?? null },
       input: { model: model.name, parameters, responseFormat, strict, ...(streams && { stream }) },
       slot,
       wishes,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CallerNames } from './caller-names.ts';
 import { UsageDetail } from './usage-detail.ts';
 
 const count = z.int().min(0);
@@ -54,6 +55,7 @@ export const UsageSubject = z.object({
   startedAtMs: z.number(),
   /** As its caller knows it: a caller may choose it, so that several records may have the same. Absent in records from before December 2026. */
   requestId: z.string().max(128).optional(),
+  ...CallerNames.shape,
 });
 export type UsageSubject = z.infer<typeof UsageSubject>;
 

@@ -16,6 +16,11 @@ const bucketOf = (ms: number): number =>
 
 const boundOf = (bucket: number): number => 10 ** (bucket / BUCKETS_PER_TEN);
 
+/** The longest time of each bucket but the last, in ms, with room for rounding as `bucketOf` has it. */
+export const BUCKET_BOUNDS: readonly number[] = Array.from({ length: LAST_BUCKET }, (_, bucket) =>
+  Number((boundOf(bucket) * (1 + 1e-9)).toPrecision(15)),
+);
+
 /** The buckets that a record counts in, as the ends of fields' names: `f13`, `t17`. */
 export function latencyBuckets({ outcome, firstByteMs, durationMs }: UsageRecord): string[] {
   if (outcome !== 'ok') return [];

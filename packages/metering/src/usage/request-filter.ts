@@ -1,12 +1,15 @@
+import type { CallerNames } from '@gateway/contracts/usage/caller-names';
 import { type AttemptFilter, hasAttempt } from '@gateway/contracts/usage/usage-detail';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { groupsOf, SUCCEEDED } from './sums.ts';
-import { type GroupFilter, isWanted } from './usage-rows.ts';
+import { type GroupFilter, hasNames, isWanted } from './usage-rows.ts';
 
 /** What single requests are found by, beside what usage is summed up by. */
 export interface RequestFilter extends GroupFilter {
   /** A part of the record's id, or of its request's. */
   readonly idPart?: string | undefined;
+  /** Only what callers gave exactly these names. */
+  readonly names?: CallerNames | undefined;
   /** Only what took at least so long. */
   readonly minTotalMs?: number | undefined;
   readonly minFirstOutputMs?: number | undefined;
@@ -19,6 +22,7 @@ export function isWantedRequest(record: UsageRecord, filter: RequestFilter): boo
   const { idPart, minTotalMs = 0, minFirstOutputMs = 0, attempt } = filter;
   return (
     isWanted(groupsOf(record), filter) &&
+    hasNames(record, filter.names) &&
     (idPart === undefined || record.id.includes(idPart) || (record.requestId?.includes(idPart) ?? false)) &&
     record.durationMs >= minTotalMs &&
     (record.firstByteMs ?? 0) >= minFirstOutputMs &&

@@ -1,3 +1,4 @@
+import { CALLER_NAMES, type CallerNames } from '@gateway/contracts/usage/caller-names';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { dateIn } from '../ledger/budget-period.ts';
 import { hourOf } from '../redis-names.ts';
@@ -14,9 +15,23 @@ import {
   sumsOf,
 } from './sums.ts';
 
-/** What rows can be grouped by: a sum's groups, its hour (UTC) and its day. */
-export const GROUP_BY = ['hour', 'day', ...GROUPS] as const;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** The times that rows can be grouped by (UTC), in milliseconds. Days are of any time zone, and put together from hours. */
+export const UNIT_MS = {
+  minute: MINUTE_MS,
+  fiveMinutes: 5 * MINUTE_MS,
+  hour: HOUR_MS,
+  day: HOUR_MS,
+} as const;
+export type TimeUnit = keyof typeof UNIT_MS;
+
+/** What rows can be grouped by: times, and a sum's groups. */
+export const GROUP_BY = [...(['minute', 'fiveMinutes', 'hour', 'day'] as const), ...GROUPS] as const;
 export type GroupBy = (typeof GROUP_BY)[number];
+
+export const isTimeUnit = (by: GroupBy): by is TimeUnit => by in UNIT_MS;
 
 /** What usage is looked at. */
 export interface GroupFilter {
@@ -29,6 +44,10 @@ export interface GroupFilter {
 }
 
 export interface UsageQuery extends GroupFilter {
+  /** Only what callers gave exactly these names. */
+  readonly names?: CallerNames | undefined;
+  /** Times are not rounded to the hour. Then, as by minutes and by callers' names, refusals are not counted: they have no records. */
+  readonly isExact?: boolean | undefined;
   /** Unix milliseconds, rounded down to the hour. */
   readonly fromMs: number;
   /** Unix milliseconds, exclusive, rounded up to the hour. */
@@ -46,8 +65,8 @@ export interface UsageRow {
   readonly latencies: Readonly<Record<Latency, Histogram>>;
 }
 
-const HOUR_MS = 3_600_000;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
+const MINUTE_LENGTH = 'YYYY-MM-DDTHH:MM'.length;
 const UTC = 'UTC';
 
 /** The hours of a query: from the first to before the last, as numbers since 1970. */
@@ -55,6 +74,17 @@ export const hoursOf = ({ fromMs, toMs }: Pick<UsageQuery, 'fromMs' | 'toMs'>): 
   Math.floor(fromMs / HOUR_MS),
   Math.ceil(toMs / HOUR_MS),
 ];
+
+/** Whether sums by the hour cannot answer a query, but records. */
+export const isOfRecords = ({ groupBy, names = {}, isExact = false }: UsageQuery): boolean =>
+  isExact ||
+  groupBy.includes('minute') ||
+  groupBy.includes('fiveMinutes') ||
+  Object.values(names).some((name) => name !== undefined);
+
+/** Whether its caller gave a request exactly these names. */
+export const hasNames = (record: CallerNames, names: CallerNames = {}): boolean =>
+  CALLER_NAMES.every((name) => names[name] === undefined || names[name] === record[name]);
 
 /** `2026-11-20T11`, of its number since 1970. */
 export const hourName = (hour: number): string => hourOf(hour * HOUR_MS);
@@ -93,11 +123,13 @@ export function addLatency(
 
 /** Rows that are added up from records and sums of any source. */
 export interface UsageRows {
-  /** The row that usage of these groups in this hour counts in; undefined where the query does not want it. */
+  /** The row that refusals of these groups in this hour count in; undefined where the query does not want them. */
   rowOf(hour: number, groups: Groups): UsageRow | undefined;
   /** The row of these values of what is grouped by, in its order: of usage that the query wants. */
   rowWith(values: readonly string[]): UsageRow;
-  /** Counts a request by the hour in which it ended. */
+  /** How a minute, an hour or a day that begins at a moment is named: `2026-11-20T11:05`, `2026-11-20T11`, `2026-11-20`. */
+  nameOf(unit: TimeUnit, atMs: number): string;
+  /** Counts a request by the moment at which it ended. */
   addRecord(endedAtMs: number, record: UsageRecord): void;
   /** In the order of their groups. */
   rows(): readonly UsageRow[];
@@ -108,6 +140,8 @@ export function createUsageRows(query: UsageQuery): UsageRows {
   const rows = new Map<string, UsageRow>();
   const [firstHour, endHour] = hoursOf(query);
   const dayOf = daysIn(query);
+  const isByRecord = isOfRecords(query);
+  const isIn = (hour: number): boolean => hour >= firstHour && hour < endHour;
 
   const rowWith = (values: readonly string[]): UsageRow => {
     const key = JSON.stringify(values);
@@ -121,17 +155,24 @@ export function createUsageRows(query: UsageQuery): UsageRows {
     rows.set(key, row);
     return row;
   };
-  const rowOf = (hour: number, groups: Groups): UsageRow | undefined => {
-    if (hour < firstHour || hour >= endHour || !isWanted(groups, query)) return undefined;
-    const values = { ...groups, hour: hourName(hour), day: dayOf(hour) };
-    return rowWith(groupBy.map((by) => values[by]));
+  const nameOf = (unit: TimeUnit, atMs: number): string => {
+    if (unit === 'day') return dayOf(hourNumber(atMs));
+    const begin = Math.floor(atMs / UNIT_MS[unit]) * UNIT_MS[unit];
+    return unit === 'hour' ? hourOf(begin) : new Date(begin).toISOString().slice(0, MINUTE_LENGTH);
+  };
+  const rowAt = (atMs: number, groups: Groups): UsageRow | undefined => {
+    const isWithin = isByRecord ? atMs >= query.fromMs && atMs < query.toMs : isIn(hourNumber(atMs));
+    if (!isWithin || !isWanted(groups, query)) return undefined;
+    return rowWith(groupBy.map((by) => (isTimeUnit(by) ? nameOf(by, atMs) : groups[by])));
   };
 
   return {
-    rowOf,
+    rowOf: (hour, groups) => (isByRecord ? undefined : rowAt(hour * HOUR_MS, groups)),
     rowWith,
+    nameOf,
     addRecord: (endedAtMs, record) => {
-      const row = rowOf(hourNumber(endedAtMs), groupsOf(record));
+      if (!hasNames(record, query.names)) return;
+      const row = rowAt(endedAtMs, groupsOf(record));
       if (row === undefined) return;
       for (const [measure, amount] of sumsOf(record)) row.sums[measure] += amount;
       for (const bucket of latencyBuckets(record)) addLatency(row, bucket, 1);

@@ -69,7 +69,18 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   service: JobService<Kinds>,
   submission: Submission<Kind>,
 ): Promise<SubmittedJob<JobOutput<Kind>>> {
-  const { kind, input, slot, wishes, fingerprint, request, response, endpoint, estimate } = submission;
+  const {
+    kind,
+    input,
+    slot,
+    wishes,
+    fingerprint,
+    request,
+    response,
+    endpoint,
+    estimate,
+    names = {},
+  } = submission;
   const { queue } = service;
   const { isDetached, idempotencyKey, webhook } = wishes;
   const [identity, context] = [identityOf(request), contextOf(request)];
@@ -102,6 +113,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
               endpoint,
               model: input.model,
               estimate,
+              names,
               caller: new HttpCaller(response),
               identity,
               context,

@@ -1,8 +1,9 @@
 import type { EntryId } from '@gateway/metering/usage/outbox';
 import type { RequestFilter } from '@gateway/metering/usage/request-filter';
-import { type Group, SUCCEEDED } from '@gateway/metering/usage/sums';
+import type { Group } from '@gateway/metering/usage/sums';
 import { z } from 'zod';
 import type { Queries, SqlValue } from '../database/database.ts';
+import { groupCondition, namedBy, type Placing, placing, searchedBy } from './record-conditions.ts';
 import { type PlacedRecord, RECORD_COLUMNS, recordOf, SELECTED } from './record-rows.ts';
 import { type Grains, grainsFor, HOURS_IN } from './rollups.ts';
 import { storable } from './usage-groups.ts';
@@ -46,7 +47,13 @@ export async function pageOfRecords(queries: Queries, wanted: PageQuery): Promis
   const { ids } = wanted.groups;
   if (ids !== null && ids.length === 0) return { records: [], next: null };
   const place = placing(windowOf(wanted).values.length);
+  const named = namedBy(wanted.wanted, place.next);
   const searched = searchedBy(wanted.wanted, place.next);
+  if (named.length > 0) {
+    // Those have an index of their own.
+    const further = [...named, ...searched, ...groupCondition(ids)].map((one) => ` and ${one}`).join('');
+    return { records: await select(queries, wanted, further, place.values), next: null };
+  }
   if (searched.length > 0) return search(queries, wanted, searched, place);
   if (ids === null) return { records: await select(queries, wanted, '', []), next: null };
   return pageOfGroups(queries, wanted, ids);
@@ -112,43 +119,6 @@ async function hoursWith(
   return hours;
 }
 
-interface Placing {
-  /** Takes a value of the query, and returns its name in it. */
-  readonly next: (value: SqlValue) => string;
-  readonly values: readonly SqlValue[];
-}
-
-/** Names for values that follow so many others. */
-function placing(count: number): Placing {
-  const values: SqlValue[] = [];
-  return { values, next: (value) => `$${count + values.push(value)}` };
-}
-
-// `like` is case-sensitive in one of the databases only.
-const has = (column: string, part: string): string => `replace(${column}, ${part}, '') <> ${column}`;
-
-/** What records have to fulfil that is in no index. */
-function searchedBy(
-  { idPart, minTotalMs, minFirstOutputMs, attempt }: RequestFilter,
-  place: Placing['next'],
-): string[] {
-  const conditions: string[] = [];
-  if (idPart !== undefined) {
-    const part = place(storable(idPart));
-    conditions.push(`(${has('r.id', part)} or ${has('r.request_id', part)})`);
-  }
-  if (minTotalMs !== undefined) conditions.push(`r.duration_ms >= ${place(minTotalMs)}`);
-  if (minFirstOutputMs !== undefined) conditions.push(`r.first_byte_ms >= ${place(minFirstOutputMs)}`);
-  if (attempt?.channel !== undefined) {
-    // As a text of JSON within one.
-    const listed = place(storable(JSON.stringify(JSON.stringify(attempt.channel)).slice(1, -1)));
-    conditions.push(`(${has('r.detail', listed)} or g.channel = ${place(storable(attempt.channel))})`);
-  }
-  if (attempt?.outcome !== undefined && attempt.outcome !== SUCCEEDED)
-    conditions.push(has('r.detail', place(`outcome=${attempt.outcome}`)));
-  return conditions;
-}
-
 /** So many records are looked at, and the next page goes on. */
 async function search(
   queries: Queries,
@@ -164,10 +134,9 @@ async function search(
     ),
   ).at(0);
   const end: EntryId | null = last === undefined ? null : { ms: last.ended_at, seq: last.ended_seq };
-  const { ids } = wanted.groups;
   const conditions = [
     ...searched,
-    ...(ids === null ? [] : [`r.group_id in (${ids.join(', ')})`]),
+    ...groupCondition(wanted.groups.ids),
     ...(end === null ? [] : [`(r.ended_at, r.ended_seq) >= (${place.next(end.ms)}, ${place.next(end.seq)})`]),
   ];
   const further = conditions.map((condition) => ` and ${condition}`).join('');

@@ -22,6 +22,8 @@ function furtherOf(consumption: UsageRecord['consumption']): string | null {
   return further.length === 0 ? null : storable(JSON.stringify(Object.fromEntries(further)));
 }
 
+const nameOf = (name: string | undefined): string | null => (name === undefined ? null : storable(name));
+
 /** The columns of a record, and what each holds of it. */
 const WRITTEN: Readonly<Record<string, (placed: PlacedRecord, groupId: number) => SqlValue>> = {
   ended_at: ({ id }) => id.ms,
@@ -47,6 +49,9 @@ const WRITTEN: Readonly<Record<string, (placed: PlacedRecord, groupId: number) =
   further_consumption: ({ record }) => furtherOf(record.consumption),
   estimated: ({ record }) => Number(record.estimated),
   cost_micro_usd: ({ record }) => record.costMicroUsd,
+  end_user: ({ record }) => nameOf(record.endUser),
+  session: ({ record }) => nameOf(record.session),
+  label: ({ record }) => nameOf(record.label),
   detail: ({ record }) => (record.detail === undefined ? null : storable(JSON.stringify(record.detail))),
 };
 
@@ -73,6 +78,9 @@ export function recordOf(row: unknown): PlacedRecord {
     model: columns.model,
     startedAtMs: columns.started_at,
     ...(columns.request_id !== null && { requestId: columns.request_id }),
+    ...(columns.end_user !== null && { endUser: columns.end_user }),
+    ...(columns.session !== null && { session: columns.session }),
+    ...(columns.label !== null && { label: columns.label }),
     outcome: columns.outcome,
     channel: columns.has_channel === 1 ? columns.channel : null,
     attempts: columns.attempts,

@@ -1,7 +1,7 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { GROUPS, type Group, groupsOf } from '@gateway/metering/usage/sums';
-import { type GroupFilter, isWanted } from '@gateway/metering/usage/usage-rows';
+import { type GroupFilter, isWanted, type UsageQuery } from '@gateway/metering/usage/usage-rows';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../recorder/recorder.ts';
 import { append, sampleRecord } from '../testing/sample-records.ts';
@@ -133,6 +133,61 @@ onBothDatabases((used) => {
     await record();
     for (const limit of [1, 2])
       expect(await idsOf({ only: { keyId: 'key_1' }, limit })).toEqual(['req_2', 'req_1', 'req_0']);
+  });
+
+  test('what callers name their requests is found and summed up by, and times to the minute, recorded or not', async () => {
+    const firstMs = Math.floor((Date.now() - 2 * HOUR_MS) / HOUR_MS) * HOUR_MS;
+    const records = Array.from({ length: 24 }, (_, n) =>
+      sampleRecord(`req_${n}`, {
+        ...{ startedAtMs: firstMs + n * 150_000, durationMs: 0, costMicroUsd: n, model: `model-${n % 2}` },
+        ...(n % 3 === 0 && { endUser: 'ann', session: `session-${n % 2}`, label: 'nightly' }),
+        ...(n === 5 && { outcome: 'failed' as const, detail: { errorCode: 'overloaded' } }),
+      }),
+    );
+    const endsOf = (n: number) => firstMs + n * 150_000;
+    const sumsOf = async (query: Partial<UsageQuery>) => {
+      const whole = { fromMs: firstMs, toMs: firstMs + HOUR_MS, groupBy: [], only: {} };
+      const rows = await store().sums({ ...whole, ...query });
+      return rows.map(({ group, sums, latencies }) => [
+        Object.values(group).join(' '),
+        ...[sums.requests, sums.failed, sums.costMicroUsd, latencies.totalMs.quantile(1)],
+      ]);
+    };
+    const numbers = (isWanted: (n: number) => boolean) =>
+      records.flatMap(({ id }, n) => (isWanted(n) ? [id] : [])).toReversed();
+    for (const [n, one] of records.entries()) {
+      if (n === 12) await record();
+      await append(used.redis, one, endsOf(n));
+    }
+    for (const _ of ['some', 'all']) {
+      expect(await idsOf({ names: { endUser: 'ann' } })).toEqual(numbers((n) => n % 3 === 0));
+      expect(await idsOf({ names: { endUser: 'ann', session: 'session-1' }, limit: 3 })).toEqual(
+        numbers((n) => n % 6 === 3),
+      );
+      expect(await idsOf({ names: { label: 'nightly' }, only: { model: 'model-0' } })).toEqual(
+        numbers((n) => n % 6 === 0),
+      );
+      expect(await idsOf({ names: { label: 'nobody' } })).toEqual([]);
+      expect(await sumsOf({ names: { endUser: 'ann' } })).toEqual([['', 8, 0, 84, 1]]);
+      const minute = (n: number) => new Date(endsOf(n)).toISOString().slice(0, 16);
+      expect(await sumsOf({ groupBy: ['minute'], fromMs: endsOf(4), toMs: endsOf(6) })).toEqual([
+        [minute(4), 1, 0, 4, 1],
+        [minute(5), 1, 1, 5, null],
+      ]);
+      expect(await sumsOf({ groupBy: ['fiveMinutes', 'model'], fromMs: endsOf(4), toMs: endsOf(6) })).toEqual(
+        [
+          [`${minute(4)} model-0`, 1, 0, 4, 1],
+          [`${minute(4)} model-1`, 1, 1, 5, null],
+        ],
+      );
+      expect(await sumsOf({ isExact: true, fromMs: endsOf(1), toMs: endsOf(3) + 1 })).toEqual([
+        ['', 3, 0, 6, 1],
+      ]);
+      expect(await sumsOf({ isExact: true, groupBy: ['hour'], only: { errorCode: 'overloaded' } })).toEqual([
+        [new Date(firstMs).toISOString().slice(0, 13), 1, 1, 5, null],
+      ]);
+      await record();
+    }
   });
 
   test('a request that was recorded late is found and added up at the time of its end, recorded or not', async () => {

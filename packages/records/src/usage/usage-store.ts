@@ -11,11 +11,17 @@ import {
 } from '@gateway/metering/usage/outbox';
 import { isWantedRequest, type RequestFilter } from '@gateway/metering/usage/request-filter';
 import { addEntries, brokenEntry, readTails } from '@gateway/metering/usage/unrecorded-usage';
-import { createUsageRows, type UsageQuery, type UsageRow } from '@gateway/metering/usage/usage-rows';
+import {
+  createUsageRows,
+  isOfRecords,
+  type UsageQuery,
+  type UsageRow,
+} from '@gateway/metering/usage/usage-rows';
 import type { Redis } from 'ioredis';
 import { awaitDatabase } from '../database/await-database.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { readCursors, type StreamCursors } from '../recorder/stream-cursors.ts';
+import { readRecordSums } from './read-record-sums.ts';
 import { findRecords, pageOfRecords, recordsAfter } from './read-records.ts';
 import { readSums } from './read-sums.ts';
 import type { PlacedRecord } from './record-rows.ts';
@@ -104,7 +110,8 @@ export function createUsageStore({
   return {
     sums: async (query) => {
       const rows = createUsageRows(query);
-      const { tails } = await read((queries) => readSums(queries, query, rows));
+      const readRows = isOfRecords(query) ? readRecordSums : readSums;
+      const { tails } = await read((queries) => readRows(queries, query, rows));
       for (const tail of tails) addEntries(rows, tail, onBroken);
       return rows.rows();
     },

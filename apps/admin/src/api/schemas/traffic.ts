@@ -6,13 +6,15 @@ import { type Scope, seesUsage } from '../../sessions/scope.ts';
 import { page } from './page.ts';
 
 const sum = z.number().min(0);
-const { audioMs: _, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
+const { audioMs: _, refused: _refused, ...counted } = Object.fromEntries(MEASURES.map((name) => [name, sum]));
 /** Off by less than a factor of 1.585: they come from buckets. */
 const percentiles = { p50: sum.nullable(), p95: sum.nullable() };
 export const UsagePage = page(
   z.strictObject({
     ...Object.fromEntries(GROUP_BY.map((name) => [name, z.string().optional()])),
     ...counted,
+    /** Null where the answer comes from records, which refusals do not have. */
+    refused: sum.nullable(),
     audioSeconds: sum,
     /** Of the requests that ended well; null where none was measured. */
     firstOutputMs: z.strictObject(percentiles),
@@ -40,6 +42,12 @@ export const usageFilters = {
   ...exact,
   /** Only requests that did not end well, as `failed` counts them. */
   failed: z.literal('true').optional(),
+  /** Only requests that their callers named so. */
+  endUser: value,
+  session: value,
+  label: value,
+  /** Only requests of keys of this owner. */
+  owner: value,
 };
 
 /** What single requests are filtered by. */
@@ -63,27 +71,37 @@ export const requestFilters = {
 type UsageFilters = z.infer<z.ZodObject<typeof usageFilters>>;
 type RequestFilters = z.infer<z.ZodObject<typeof requestFilters>>;
 
+/** The ids of the keys of an owner. */
+export type KeysOfOwner = (owner: string) => Promise<ReadonlySet<string>>;
+
 /** What a call's query wants of usage, of what a person sees. */
-export const groupFilterOf = ({ failed, ...only }: UsageFilters, scope: Scope): GroupFilter => ({
-  only,
-  isFailed: failed !== undefined,
-  ...(scope.kind !== 'all' && { whose: seesUsage(scope) }),
-});
+export async function groupFilterOf(
+  { failed, endUser, session, label, owner, ...only }: UsageFilters,
+  scope: Scope,
+  keysOf: KeysOfOwner,
+): Promise<GroupFilter & Pick<RequestFilter, 'names'>> {
+  const owned = owner === undefined ? null : await keysOf(owner);
+  const sees = seesUsage(scope);
+  const isSeenByAll = scope.kind === 'all' && owned === null;
+  return {
+    only,
+    isFailed: failed !== undefined,
+    names: { endUser, session, label },
+    ...(!isSeenByAll && { whose: (usage) => sees(usage) && (owned?.has(usage.keyId) ?? true) }),
+  };
+}
 
 /** What a call's query wants of single requests, of those that a person sees. */
-export function requestFilterOf(filters: RequestFilters, scope: Scope): RequestFilter {
-  const {
-    id,
-    minTotalMs,
-    minFirstOutputMs,
-    attemptChannel: channel,
-    attemptOutcome: outcome,
-    ...groups
-  } = filters;
-  const isByAttempt = channel !== undefined || outcome !== undefined;
+export async function requestFilterOf(
+  filters: RequestFilters,
+  scope: Scope,
+  keysOf: KeysOfOwner,
+): Promise<RequestFilter> {
+  const { id, minTotalMs, minFirstOutputMs, attemptChannel, attemptOutcome, ...groups } = filters;
+  const attempt = { channel: attemptChannel, outcome: attemptOutcome };
   return {
-    ...groupFilterOf(groups, scope),
+    ...(await groupFilterOf(groups, scope, keysOf)),
     ...{ idPart: id, minTotalMs, minFirstOutputMs },
-    ...(isByAttempt && { attempt: { channel, outcome } }),
+    ...((attempt.channel ?? attempt.outcome) !== undefined && { attempt }),
   };
 }

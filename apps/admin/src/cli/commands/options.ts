@@ -40,6 +40,8 @@ const options = {
   outcome: text,
   'error-code': text,
   failed: flag,
+  'end-user': text,
+  session: text,
   format: text,
   id: text,
   count: text,

@@ -15,11 +15,21 @@ const FILTERS = [
   'outcome',
   'error-code',
   'failed',
+  'end-user',
+  'session',
+  'label',
+  'owner',
 ] as const;
 
 const filters = ({ from, to, 'time-zone': timeZone, key, ...values }: Values) => ({
   ...{ from, to, timeZone, keyId: key, team: values.team, model: values.model },
   ...{ channel: values.channel, endpoint: values.endpoint, outcome: values.outcome },
+  ...{
+    endUser: values['end-user'],
+    session: values.session,
+    label: values.label?.at(0),
+    owner: values.owner,
+  },
   ...{ errorCode: values['error-code'], ...(values.failed && { failed: 'true' }) },
 });
 

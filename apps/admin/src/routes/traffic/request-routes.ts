@@ -7,7 +7,7 @@ import { timeOfRequestId } from '@gateway/service-kit/request/request-id';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
-import { requestFilterOf, requestFilters } from '../../api/schemas/traffic.ts';
+import { type KeysOfOwner, requestFilterOf, requestFilters } from '../../api/schemas/traffic.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
 import { type Scope, seesUsage } from '../../sessions/scope.ts';
@@ -17,10 +17,11 @@ interface RequestRoutesOptions {
   readonly usage: Pick<UsageStore, 'newest' | 'find'>;
   readonly now: () => number;
   readonly tail: RequestTail;
+  readonly keysOf: KeysOfOwner;
 }
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
-export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): AdminRoute[] {
+export function requestRoutes({ usage, now, tail, keysOf }: RequestRoutesOptions): AdminRoute[] {
   const find = (id: string, scope: Scope): Promise<UsageRecord | null> =>
     // Of several with an id that a caller chose, the newest.
     usage.find(id, { of: timeOfRequestId(id) === null ? 'last' : 'first', isSeen: seesUsage(scope) });
@@ -39,7 +40,7 @@ export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): Admin
           usage.newest({
             ...rangeOf({ from, to, timeZone }, now() + 1),
             ...{ after: cursor, limit },
-            ...requestFilterOf(filters, scope),
+            ...(await requestFilterOf(filters, scope, keysOf)),
           }),
         );
         return { data: records.map(shownRequest), next };
@@ -53,8 +54,8 @@ export function requestRoutes({ usage, now, tail }: RequestRoutesOptions): Admin
       query: z.strictObject(requestFilters),
       body: NO_BODY,
       reply: ['text/event-stream'],
-      handle: ({ query, principal }) => {
-        const wanted = requestFilterOf(query, principal.scope);
+      handle: async ({ query, principal }) => {
+        const wanted = await requestFilterOf(query, principal.scope, keysOf);
         return {
           contentType: 'text/event-stream',
           stream: tail.open((record) => isWantedRequest(record, wanted)),

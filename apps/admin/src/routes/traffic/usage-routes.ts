@@ -2,12 +2,19 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Histogram } from '@gateway/metering/usage/latency';
 import { isWantedRequest } from '@gateway/metering/usage/request-filter';
-import { GROUP_BY, type GroupBy, type UsageRow } from '@gateway/metering/usage/usage-rows';
+import {
+  GROUP_BY,
+  type GroupBy,
+  isOfRecords,
+  type UsageQuery,
+  type UsageRow,
+} from '@gateway/metering/usage/usage-rows';
 import type { UsageStore } from '@gateway/records/usage/usage-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, streamRoute } from '../../api/admin-route.ts';
 import {
   groupFilterOf,
+  type KeysOfOwner,
   requestFilterOf,
   requestFilters,
   UsagePage,
@@ -16,10 +23,12 @@ import {
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
-const UsageQuery = z.strictObject({
+const SumsQuery = z.strictObject({
   ...rangeQuery,
   /** Names of groups, separated by commas. */
   groupBy: z.string().max(200).default(''),
+  /** Times are not rounded to the hour. */
+  exact: z.literal('true').optional(),
   ...usageFilters,
 });
 const RecordsQuery = z.strictObject({
@@ -31,27 +40,31 @@ const RecordsQuery = z.strictObject({
 interface UsageRoutesOptions {
   readonly usage: Pick<UsageStore, 'sums' | 'all'>;
   readonly now: () => number;
+  readonly keysOf: KeysOfOwner;
 }
 
 /** What was used: sums by group, and every single record. */
-export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
+export function usageRoutes({ usage, now, keysOf }: UsageRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
       path: '/admin/v1/usage',
       summary: `Usage totals, grouped by any of ${GROUP_BY.join(', ')}; whole hours (UTC), and days of timeZone`,
       body: NO_BODY,
-      query: UsageQuery,
+      query: SumsQuery,
       reply: UsagePage,
-      handle: async ({ query: { from, to, timeZone, groupBy, ...filters }, principal: { scope } }) => {
+      handle: async ({ query: { from, to, timeZone, groupBy, exact, ...filters }, principal: { scope } }) => {
         const query = {
           ...rangeOf({ from, to, timeZone }, now()),
           groupBy: groupsOf(groupBy),
           timeZone,
-          ...groupFilterOf(filters, scope),
+          isExact: exact !== undefined,
+          ...(await groupFilterOf(filters, scope, keysOf)),
         };
+        checkLength(query);
         const rows = await awaitRedis(usage.sums(query));
-        return { data: rows.map(shownRow), next: null };
+        const isByRecord = isOfRecords(query);
+        return { data: rows.map((row) => shownRow(row, isByRecord)), next: null };
       },
     }),
     streamRoute({
@@ -61,8 +74,8 @@ export function usageRoutes({ usage, now }: UsageRoutesOptions): AdminRoute[] {
       body: NO_BODY,
       query: RecordsQuery,
       reply: Object.values(EXPORT_FORMATS).map(({ contentType }) => contentType),
-      handle: ({ query: { from, to, timeZone, format, ...filters }, principal: { scope } }) => {
-        const wanted = requestFilterOf(filters, scope);
+      handle: async ({ query: { from, to, timeZone, format, ...filters }, principal: { scope } }) => {
+        const wanted = await requestFilterOf(filters, scope, keysOf);
         return {
           contentType: EXPORT_FORMATS[format].contentType,
           stream: exportRecords(
@@ -89,13 +102,41 @@ function groupsOf(text: string): GroupBy[] {
     });
 }
 
-const shownRow = ({ group, sums: { audioMs, ...sums }, latencies }: UsageRow) => ({
-  ...group,
-  ...(group.hour === undefined ? {} : { hour: `${group.hour}:00:00Z` }),
-  ...sums,
-  audioSeconds: audioMs / 1000,
-  firstOutputMs: percentiles(latencies.firstOutputMs),
-  totalMs: percentiles(latencies.totalMs),
-});
+const HOUR_MS = 3_600_000;
+/** What is read from single records is of so many hours at most, unless callers' names narrow it. */
+const MAX_HOURS = { minute: 24, exact: 7 * 24 } as const;
+
+/** @throws {GatewayError} for a range that would be read from too many records */
+function checkLength({ groupBy, names, isExact = false, fromMs, toMs }: UsageQuery): void {
+  if (Object.values(names ?? {}).some((name) => name !== undefined)) return;
+  const check = (what: string, hours: number): void => {
+    if (toMs - fromMs > hours * HOUR_MS)
+      throw new GatewayError('invalid_value', {
+        message: `Usage ${what} covers at most ${hours} hours. Choose a shorter range, or hours and days.`,
+        path: ['from'],
+      });
+  };
+  if (groupBy.includes('minute')) check("by 'minute'", MAX_HOURS.minute);
+  if (groupBy.includes('fiveMinutes')) check("by 'fiveMinutes'", MAX_HOURS.exact);
+  if (isExact) check("with 'exact'", MAX_HOURS.exact);
+}
+
+const shownRow = (
+  { group, sums: { audioMs, refused, ...sums }, latencies }: UsageRow,
+  isByRecord: boolean,
+) => {
+  const { hour, minute, fiveMinutes } = group;
+  return {
+    ...group,
+    ...(hour !== undefined && { hour: `${hour}:00:00Z` }),
+    ...(minute !== undefined && { minute: `${minute}:00Z` }),
+    ...(fiveMinutes !== undefined && { fiveMinutes: `${fiveMinutes}:00Z` }),
+    ...sums,
+    refused: isByRecord ? null : refused,
+    audioSeconds: audioMs / 1000,
+    firstOutputMs: percentiles(latencies.firstOutputMs),
+    totalMs: percentiles(latencies.totalMs),
+  };
+};
 
 const percentiles = (times: Histogram) => ({ p50: times.quantile(0.5), p95: times.quantile(0.95) });

@@ -28,7 +28,9 @@ const FIGURES: readonly Figure[] = [
   {
     label: 'Requests',
     shown: ({ requests }) => shortNumber(requests),
-    beside: ({ refused }) => (refused > 0 ? `${shortNumber(refused)} refused` : 'none refused'),
+    // Refusals are counted by the hour.
+    beside: ({ refused }) =>
+      refused === null ? '' : refused > 0 ? `${shortNumber(refused)} refused` : 'none refused',
     of: MEASURES.requests.of,
     more: 'neither',
   },

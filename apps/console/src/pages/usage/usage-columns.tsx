@@ -34,7 +34,10 @@ const FIGURES: readonly Column<UsageRow>[] = [
     width: '84px',
     onNarrow: true,
     cell: ({ requests, refused }) => (
-      <Two first={wholeNumber(requests)} second={refused > 0 && `${shortNumber(refused)} refused`} />
+      <Two
+        first={wholeNumber(requests)}
+        second={refused !== null && refused > 0 && `${shortNumber(refused)} refused`}
+      />
     ),
   },
   {

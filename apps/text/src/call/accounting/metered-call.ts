@@ -29,6 +29,7 @@ import {
 } from '../../metering/consumption.ts';
 import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
+import { sessionIn } from '../request/conversation-key.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
@@ -174,12 +175,20 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
     endpoint: endpoint.protocol,
     model: request.model,
     caller,
+    names: namesOf(call),
     identity,
     context,
     entry,
     estimate,
     ...(mostOfAll !== null && { mostMicroUsd: mostOfAll }),
   };
+}
+
+/** In Messages, the body's key of a conversation names a person. */
+function namesOf({ endpoint, request, caller }: OpenedCall): NonNullable<CostlyRequest['names']> {
+  const { endUser, conversationKey } = request;
+  const key = endpoint.protocol === 'messages' ? null : conversationKey;
+  return { endUser, session: sessionIn(caller.headers) ?? key };
 }
 
 /** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */

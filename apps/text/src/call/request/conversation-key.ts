@@ -19,6 +19,14 @@ const MEMBERS: Readonly<Record<TextProtocol, (body: JsonObject) => string | null
   messages: (body) => textAt(objectAt(body, 'metadata') ?? {}, 'user_id'),
 };
 
+const SESSION_OF_USER = /_session_[\w-]+$/;
+
+/** Whom a request was sent for, as its body names them. Claude Code names its session behind the person. */
+export const endUserIn = (protocol: TextProtocol, body: JsonObject): string | null =>
+  protocol === 'messages'
+    ? (textAt(objectAt(body, 'metadata') ?? {}, 'user_id')?.replace(SESSION_OF_USER, '') ?? null)
+    : (textAt(body, 'safety_identifier') ?? textAt(body, 'user'));
+
 /** The body's key of the conversation that a request belongs to; null where it has none. */
 export const conversationKeyIn = (protocol: TextProtocol, body: JsonObject): string | null =>
   MEMBERS[protocol](body)?.slice(0, MAX_CHARS) ?? null;

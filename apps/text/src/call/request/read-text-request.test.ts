@@ -61,3 +61,22 @@ test('an ordinary body is read at once', () => {
   const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(200_000) }));
   expect(describeBody(RESPONSES, body, MAX_DEPTH)).not.toBeInstanceOf(Promise);
 });
+
+test.for<[TextEndpoint, object, string | null]>([
+  [RESPONSES, { input: 'hi', safety_identifier: 'ann', user: 'old' }, 'ann'],
+  [RESPONSES, { input: 'hi', user: 'old' }, 'old'],
+  [CHAT, { messages: [{ role: 'user', content: 'hi' }], user: 'ben' }, 'ben'],
+  [
+    MESSAGES,
+    {
+      max_tokens: 1,
+      messages: [{ role: 'user', content: 'hi' }],
+      metadata: { user_id: 'user_1_account_2_session_3-4' },
+    },
+    'user_1_account_2',
+  ],
+  [MESSAGES, { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] }, null],
+])('the end user of a request is whom its body names', ([endpoint, body, endUser]) => {
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
+  expect(describeRequest(endpoint, bytes, parseJson(bytes, MAX_DEPTH)).endUser).toBe(endUser);
+});

@@ -5,7 +5,7 @@ import type { Dropped } from '../../neutral/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../../wire/raw-json.ts';
-import { conversationKeyIn } from './conversation-key.ts';
+import { conversationKeyIn, endUserIn } from './conversation-key.ts';
 import { type OutputBound, outputBound } from './output-bound.ts';
 import { checkBounds } from './request-bounds.ts';
 import { type RequestedCompaction, requestedCompaction } from './requested-compaction.ts';
@@ -52,6 +52,8 @@ export interface TextRequest {
   readonly storesMessage: boolean;
   /** The key of its conversation, for `affinityOf`. */
   readonly conversationKey: string | null;
+  /** Whom it was sent for. */
+  readonly endUser: string | null;
   readonly output: OutputBound;
   readonly unsized: UnsizedInput;
   /** See `requestedTiers`. */
@@ -95,6 +97,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     thread: protocol === 'messages' ? (thread?.type ?? null) : null,
     storesMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
+    endUser: isObject(value) ? endUserIn(protocol, value) : null,
     output: outputBound(protocol, members),
     unsized: unsizedInput(protocol, members),
     tiers: requestedTiers(members),
