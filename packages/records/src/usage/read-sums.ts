@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import {
   addLatency,
@@ -17,6 +18,9 @@ import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
 /** Such as `f13:5 t17:5`; null where no request of a total was measured. */
 const Packed = z.object({ buckets: z.string().nullable() });
+const COLUMNS = MEASURES.map((measure) => ({ measure, column: columnOf(measure) }));
+/** Rows that are added up in one turn of the event loop. */
+const AT_ONCE = 500;
 /** Hours that one query names. */
 const HOURS_AT_ONCE = 500;
 
@@ -153,18 +157,20 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
       if (dayAt < 0) return [{ target: rowOn(undefined), factor: 1 }];
       return sharesOf(Number(row[`by_${dayAt}`])).map(({ day, factor }) => ({ target: rowOn(day), factor }));
     };
-    const measures = MEASURES.map((name) => [columnOf(name), `sum(s.${columnOf(name)})`] as const);
+    const measures = COLUMNS.map(({ column }) => [column, `sum(s.${column})`] as const);
     const sums = selectOf('usage_sums', {
       by: [],
       added: { rows_added: 'count(*)', ...Object.fromEntries(measures) },
     });
-    for (const row of await queries.query(sums, values)) {
+    for (const [at, row] of (await queries.query(sums, values)).entries()) {
+      if (at % AT_ONCE === AT_ONCE - 1) await setImmediate();
       // A sum without groups has a row where there is nothing to add up.
       if (Number(row.rows_added) === 0) continue;
       for (const { target, factor } of targetsOf(row))
-        for (const name of MEASURES) target.sums[name] += factor * Number(row[columnOf(name)]);
+        for (const { measure, column } of COLUMNS) target.sums[measure] += factor * Number(row[column]);
     }
-    for (const row of await latencies()) {
+    for (const [at, row] of (await latencies()).entries()) {
+      if (at % AT_ONCE === AT_ONCE - 1) await setImmediate();
       const targets = targetsOf(row);
       for (const counted of Packed.parse(row).buckets?.split(' ') ?? []) {
         const [bucket = '', count] = counted.split(':');
