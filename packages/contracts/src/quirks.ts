@@ -28,7 +28,9 @@ export const Quirks = z.strictObject({
   refusedMembers: z.array(z.string()).default([]),
   /** `drop` if temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */
   sampling: z.enum(['keep', 'drop']).default('keep'),
-  /** Chat: how many stop sequences are taken; the gateway cuts the text itself if there are more. 0: none. */
+  /** Converse: the path of `top_k` in `additionalModelRequestFields`, such as `inferenceConfig.topK`; null if it has none. */
+  topKMember: z.string().min(1).nullable().default(null),
+  /** Chat, Converse: how many stop sequences are taken; the gateway cuts the text itself if there are more. 0: none. */
   maxStopSequences: z.int().min(0).default(4),
   /** Chat: whether `presence_penalty` and `frequency_penalty` are understood. */
   penalties: z.boolean().default(true),
@@ -38,6 +40,8 @@ export const Quirks = z.strictObject({
   instructionRole: z.enum(['system', 'developer']).default('system'),
   /** `anywhere`: system messages may be in the middle; `first`: they may not, and are wrapped as user text there. Messages servers default to `first`. */
   systemMessages: z.enum(['anywhere', 'first']).optional(),
+  /** Converse: whether instructions are taken apart from the conversation. Elsewhere they begin the first user message. */
+  systemPrompt: z.boolean().default(true),
   /** Chat: whether neighbouring messages of one role must be merged. */
   mergeMessages: z.boolean().default(false),
 
@@ -76,6 +80,13 @@ export const Quirks = z.strictObject({
   /** This server's tool type for web search; null if it has none. Default: the protocol's own on Responses and Messages, none on chat. */
   webSearch: z.string().nullable().optional(),
 
+  /** Converse: whether a request with tools, or a history with calls, may stream. Elsewhere it is answered whole, and played as events. */
+  streamedTools: z.boolean().default(true),
+
+  // Prompt caching
+  /** Converse: where cache points are taken. A mark of the caller's in another place is left out and reported. */
+  cachePoints: z.array(z.enum(['system', 'tools', 'messages'])).default(['system', 'tools', 'messages']),
+
   // Output form
   /** The JSON output that the server supports: a schema, any object, or none (then one forced tool replaces it). */
   structuredOutput: z.enum(['schema', 'object', 'none']).default('schema'),
@@ -83,6 +94,13 @@ export const Quirks = z.strictObject({
   // Reasoning
   /** Efforts that the model takes. An unknown one becomes the next weaker; an empty list means that the model has no effort setting. */
   efforts: z.array(z.enum(EFFORTS)).default([...EFFORTS]),
+  /**
+   * Converse: the member of `additionalModelRequestFields` by which its model's maker has reasoning requested: `thinking` (Claude),
+   * `reasoningConfig` (Nova 2), `reasoning_effort` (gpt-oss), `reasoning` (GPT); `none` if there is none.
+   */
+  reasoningRequest: z
+    .enum(['thinking', 'reasoningConfig', 'reasoning_effort', 'reasoning', 'none'])
+    .default('none'),
   /** Messages: how thinking is switched on. Claude up to 4.5 takes `manual` only, from 4.7 on `adaptive` only. */
   thinking: z.enum(['adaptive', 'manual', 'none']).default('adaptive'),
   /** Messages: whether `thinking: {type: "disabled"}` is taken. */

@@ -1,7 +1,15 @@
 import type { Dialect } from '@gateway/contracts/gateway-error';
 
 /** The wire formats of channels. */
-export const PROTOCOLS = ['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions'] as const;
+export const PROTOCOLS = [
+  'responses',
+  'messages',
+  'chat',
+  'converse',
+  'images',
+  'speech',
+  'transcriptions',
+] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /** The wire formats of conversations. A channel may speak one that no caller does: it is only translated to. */
@@ -9,6 +17,7 @@ export const CONVERSATION_PROTOCOLS = [
   'responses',
   'messages',
   'chat',
+  'converse',
 ] as const satisfies readonly Protocol[];
 export type ConversationProtocol = (typeof CONVERSATION_PROTOCOLS)[number];
 
@@ -35,6 +44,8 @@ export const OPERATIONS = {
   'messages.count_tokens': 'messages',
   chat: 'chat',
   'chat.input_tokens': 'chat',
+  converse: 'converse',
+  'converse.count_tokens': 'converse',
   'images.generations': 'images',
   'images.edits': 'images',
   speech: 'speech',
@@ -46,7 +57,10 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(
 );
 
 /** Whose error bodies a provider sends, where they are not OpenAI's; null: those of no caller's dialect. */
-const OTHER_DIALECTS: Readonly<Partial<Record<Protocol, Dialect | null>>> = { messages: 'anthropic' };
+const OTHER_DIALECTS: Readonly<Partial<Record<Protocol, Dialect | null>>> = {
+  messages: 'anthropic',
+  converse: null,
+};
 
 /** The dialect of callers to whom a provider's error bodies can be relayed; null: to nobody. */
 export const dialectOfProtocol = (protocol: Protocol): Dialect | null => {

@@ -54,6 +54,7 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       model: typeof request.model === 'string' ? request.model : target.model,
       restore: { tools: names.renamed, stopSequences: encoded.stopSequences, answerTool },
       stream: conversation.stream,
+      ...(encoded.streamed === false && { answeredWhole: true }),
       mayPause:
         target.protocol === 'messages' && conversation.tools.some(({ type }) => type === 'web-search'),
       echo: caller === 'responses' ? echoOf(request) : {},

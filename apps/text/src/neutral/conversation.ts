@@ -48,6 +48,8 @@ export interface Untranslatable {
   readonly path: Path;
   readonly loss: 'D' | 'E';
   readonly reason: string;
+  /** It marks that what comes before it is to be kept in a prompt cache, and for how long. */
+  readonly cacheMark?: '5m' | '1h' | undefined;
 }
 
 /**

@@ -9,10 +9,10 @@ import { type Losses, refuseParameter } from './losses.ts';
 /** More losses are not listed: a body may contain nothing else. */
 const MAX_DROPS = 1000;
 
-/** The reasons for members that have a more specific reason than an unknown name. */
-const REASONS: ReadonlyMap<string | number | undefined, string> = new Map([
-  ['cache_control', 'prompt caches are steered differently elsewhere'],
-  ['prompt_cache_breakpoint', 'prompt caches are steered differently elsewhere'],
+/** Members by which callers mark what a prompt cache is to keep. */
+const CACHE_MARKS: ReadonlySet<string | number | undefined> = new Set([
+  'cache_control',
+  'prompt_cache_breakpoint',
 ]);
 
 /**
@@ -52,14 +52,24 @@ export class RequestReader {
           path,
           `'${path[0]}' is not available for this model. Leave it out to be answered without it.`,
         );
-      else this.drop(path, REASONS.get(path.at(-1)) ?? `known to the ${this.#protocol} protocol only`);
+      else if (CACHE_MARKS.has(path.at(-1))) this.#markCache(path, left);
+      else this.drop(path, `known to the ${this.#protocol} protocol only`);
     });
     return read;
   }
 
   drop(path: Path, reason: string): void {
+    this.#drop({ path, loss: 'D', reason });
+  }
+
+  #markCache(path: Path, mark: unknown): void {
+    const cacheMark = hasMembers(mark) && mark.ttl === '1h' ? '1h' : '5m';
+    this.#drop({ path, loss: 'D', reason: 'prompt caches are steered differently elsewhere', cacheMark });
+  }
+
+  #drop(member: Untranslatable): void {
     this.#drops += 1;
-    if (this.#drops <= MAX_DROPS) this.list.push({ path, loss: 'D', reason });
+    if (this.#drops <= MAX_DROPS) this.list.push(member);
   }
 
   /** Reports an older member whose value differs from that of its newer name, which counts. */

@@ -114,7 +114,20 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
 };
 
 /** The same names of protocols that only channels speak, as far as an upstream's refusal names them. */
-const UPSTREAM_PATHS: Readonly<Record<ConversationProtocol, Partial<Record<Scalar, Path>>>> = SCALAR_PATHS;
+const UPSTREAM_PATHS: Readonly<Record<ConversationProtocol, Partial<Record<Scalar, Path>>>> = {
+  ...SCALAR_PATHS,
+  converse: {
+    maxOutputTokens: ['inferenceConfig', 'maxTokens'],
+    temperature: ['inferenceConfig', 'temperature'],
+    topP: ['inferenceConfig', 'topP'],
+    stopSequences: ['inferenceConfig', 'stopSequences'],
+    toolChoice: ['toolConfig', 'toolChoice'],
+    outputFormat: ['outputConfig'],
+    reasoning: ['additionalModelRequestFields'],
+    serviceTier: ['serviceTier'],
+    turns: ['messages'],
+  },
+};
 
 /** The value of a member, or of a path into one, under a protocol. Chat has two names for the bound on the output. */
 export function scalarAt(

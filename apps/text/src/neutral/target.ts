@@ -6,6 +6,13 @@ import type { Usage } from '../wire/usage.ts';
 import type { OpaquePayload, Vendor } from './parts.ts';
 import type { CallerTool } from './tool-names.ts';
 
+/** A guardrail of Bedrock's. */
+export interface Guardrail {
+  readonly id: string;
+  readonly version: string;
+  readonly trace?: string | undefined;
+}
+
 /** The upstream that a request is written for. */
 export interface Target {
   readonly protocol: ConversationProtocol;
@@ -20,6 +27,8 @@ export interface Target {
   readonly maxOutputTokens: number;
   /** Built-in tools that the model offers, by family. */
   readonly builtInTools: 'any' | readonly string[];
+  /** What the provider guards its answers with, where the request has to say it. */
+  readonly guardrail?: Guardrail | undefined;
   /** Leave out built-in tools that are not available instead of refusing the request. */
   readonly dropUnavailableTools?: boolean | undefined;
   /** Send no earlier reasoning: the upstream refused it ("invalid signature") after the gateway had changed channels. */
@@ -58,6 +67,8 @@ export interface AnswerPlan {
   readonly model: string;
   readonly restore: Restorations;
   readonly stream: boolean;
+  /** The upstream is requested to answer whole, whatever the caller wants. */
+  readonly answeredWhole?: boolean | undefined;
   /** The upstream may pause its own tool loop and want to be continued. */
   readonly mayPause: boolean;
   /** Members of the caller's request that the answer repeats (Responses only). */

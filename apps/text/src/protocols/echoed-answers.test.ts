@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { CALLERS, planFor, upstreamOf } from '../testing/test-streams.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -53,17 +54,16 @@ const REAL_LOSS = /annotations$|citations$|logprobs$|reasoning|its own provider 
 
 /** Replies in which there is an answer. */
 const ANSWERS = readdirSync(FOLDER).filter(
-  (file) => !/-(error|nonsense|failed|broken-arguments)\b/.test(file),
+  (file) => !/-(error|nonsense|failed|malformed|broken-arguments)\b/.test(file),
 );
 
 const CASES = ANSWERS.flatMap((file) => {
-  const upstream = CALLERS.find((protocol) => file.startsWith(`${protocol}-`));
-  if (upstream === undefined) throw new Error(`${file} does not begin with a protocol`);
+  const upstream = upstreamOf(file);
   const others = CALLERS.filter((caller) => caller !== upstream);
   return others.map((caller) => ({ file, upstream, caller }));
 });
 
-function answerFor(caller: TextProtocol, upstream: TextProtocol, file: string): Answer {
+function answerFor(caller: TextProtocol, upstream: ConversationProtocol, file: string): Answer {
   const reply = parseBody(readFileSync(new URL(file, FOLDER), 'utf8'));
   const { body } = translateReply(planFor(caller, upstream), reply, testReplyContext());
   return Answer.parse(JSON.parse(JSON.stringify(body)));
@@ -73,7 +73,7 @@ test.for(CASES)(
   '$file: what comes back of an answer to $caller is no loss but for what is really lost',
   ({ file, upstream, caller }) => {
     const answer = answerFor(caller, upstream, file);
-    for (const target of CALLERS.filter((protocol) => protocol !== caller)) {
+    for (const target of CONVERSATION_PROTOCOLS.filter((protocol) => protocol !== caller)) {
       const { dropped } = translateRequest({
         caller,
         body: NEXT[caller](answer),

@@ -8,7 +8,7 @@ import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, streamFixtures } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { PROTOCOLS } from './protocols.ts';
+import { UPSTREAMS } from './protocols.ts';
 
 /** Members that every object inherits: a function, and an object. A table may not take one for a row of its own. */
 const NAMES = ['constructor', '__proto__'];
@@ -100,11 +100,10 @@ test.for(streamFixtures().filter(({ name }) => name !== 'chat-not-json'))(
   'a word that objects inherit is a word like any other in an event of a stream: $name',
   ({ upstream, quirks, bytes }) => {
     for (const events of streamVariants(bytes.toString())) {
-      const reader = PROTOCOLS[upstream].createStreamReader({ hidesUsage: false });
+      const reader = UPSTREAMS[upstream].createUsageReader();
       const frames = createFrameReader({ maxFrameBytes: 1_000_000 });
       const stream = Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''));
       for (const frame of frames.push(stream)) reader.frame(frame);
-      reader.breakOff(new GatewayError('upstream_failed', 'The stream broke.'), 'req_1');
       for (const caller of CALLERS) {
         const translator = new StreamTranslator(planFor(caller, upstream, { quirks }), testReplyContext());
         for (const data of events) translator.push(Buffer.from(`data: ${data}\n\n`));

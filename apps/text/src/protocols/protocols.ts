@@ -24,6 +24,11 @@ import { ChatStreamDecoder } from './chat/stream/decode-stream.ts';
 import { ChatStreamEncoder } from './chat/stream/encode-stream.ts';
 import { replyFrames as completionFrames } from './chat/stream/reply-frames.ts';
 import { createChatStreamReader } from './chat/stream/stream-reader.ts';
+import { decodeConverseReply } from './converse/reply/decode-reply.ts';
+import { readUsage as readConverseUsage } from './converse/reply/usage.ts';
+import { countedOf, encodeConverseRequest } from './converse/request/encode-request.ts';
+import { ConverseStreamDecoder } from './converse/stream/decode-stream.ts';
+import { createConverseUsageReader } from './converse/stream/usage-reader.ts';
 import { decodeMessagesReply } from './messages/reply/decode-reply.ts';
 import { encodeMessagesReply } from './messages/reply/encode-reply.ts';
 import { readUsageAtTier as readMessagesUsage } from './messages/reply/usage.ts';
@@ -183,7 +188,23 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
 };
 
 /** The protocols that channels speak, whether callers do or not. */
-export const UPSTREAMS: Readonly<Record<ConversationProtocol, UpstreamAdapter>> = { ...PROTOCOLS };
+export const UPSTREAMS: Readonly<Record<ConversationProtocol, UpstreamAdapter>> = {
+  ...PROTOCOLS,
+  converse: {
+    toolNameLength: 64,
+    hasObjectFormat: false,
+    encodeRequest: encodeConverseRequest,
+    decodeReply: decodeConverseReply,
+    decodeStream: (target, clean) => new ConverseStreamDecoder(target, clean),
+    createUsageReader: createConverseUsageReader,
+    readUsage: readConverseUsage,
+    counting: {
+      operation: 'converse.count_tokens',
+      bodyOf: (body) => ({ input: { converse: countedOf(body) } }),
+      tokensIn: (reply) => numberAt(reply, 'inputTokens'),
+    },
+  },
+};
 
 /** What is sent to a waiting caller so that neither side takes the connection for dead. */
 export const keepAliveFrame = (caller: TextProtocol): string => PROTOCOLS[caller].keepAliveFrame;

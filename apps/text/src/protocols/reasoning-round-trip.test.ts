@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { QuirksInput } from '@gateway/contracts/quirks';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
@@ -78,6 +79,74 @@ test.for(CALLERS)('Claude gets its own thinking back byte for byte through a cli
     { type: 'redacted_thinking', data: 'EmwKown' },
   ]);
   expect(dropped.filter(({ reason }) => reason.startsWith('reasoning'))).toEqual([]);
+});
+
+const CLAUDE: QuirksInput = { reasoningVendor: 'anthropic' };
+const ON_BEDROCK = { model: 'eu.anthropic.claude-opus-5' };
+
+/** Answers of Claude by Converse, and of another model there. */
+const sentBack = (caller: TextProtocol, from: Target, to: Target): Body => {
+  const plan = { ...planFor(caller, 'converse'), target: from };
+  const { body } = translateReply(plan, reply('converse-thinking-and-tools'), testReplyContext());
+  const answer = record(JSON.parse(JSON.stringify(body)));
+  const next = { model: 'callers-model', ...NEXT_REQUEST[caller](answer) };
+  const { body: sent } = sendOn(caller, next, to);
+  return record(list(sent.messages)[1]);
+};
+
+const nova = (model: string) => testTarget('converse', {}, { model });
+
+test.for(CALLERS)(
+  'a model of Bedrock gets its own reasoning back byte for byte through a client of %s',
+  (caller) => {
+    const own = [
+      { reasoningContent: { reasoningText: { text: 'Let me look.', signature: 'EqQBown' } } },
+      { reasoningContent: { redactedContent: 'RW13S293bg==' } },
+    ];
+    for (const [from, to] of [
+      ['us.amazon.nova-2-pro-v1:0', 'us.amazon.nova-2-pro-v1:0'],
+      ['us.amazon.nova-2-pro-v1:0', 'eu.amazon.nova-2-lite-v1:0'],
+      [
+        'arn:aws:bedrock:x:1:application-inference-profile/a',
+        'arn:aws:bedrock:x:1:application-inference-profile/a',
+      ],
+    ] as const) {
+      const { content } = sentBack(caller, nova(from), nova(to));
+      expect(list(content).slice(0, 2)).toEqual(own);
+    }
+  },
+);
+
+test.for(CALLERS)(
+  "Claude's signatures hold by Converse and by Messages, through a client of %s",
+  (caller) => {
+    const converse = testTarget('converse', CLAUDE, ON_BEDROCK);
+    const { content } = sentBack(caller, converse, testTarget('messages'));
+    expect(list(content)[0]).toEqual({ type: 'thinking', thinking: 'Let me look.', signature: 'EqQBown' });
+    // Its hidden thinking has another form there.
+    expect(JSON.stringify(content)).not.toContain('redacted');
+    const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
+    const { body: sent } = sendOn(caller, body, converse);
+    expect(list(record(list(sent.messages)[1]).content)[0]).toEqual({
+      reasoningContent: { reasoningText: { text: 'Let me look.', signature: 'EqQBown' } },
+    });
+  },
+);
+
+test.for(CALLERS)('no other model of Bedrock gets it, through a client of %s', (caller) => {
+  for (const [from, to] of [
+    [nova('us.amazon.nova-2-pro-v1:0'), nova('us.deepseek.r1-v1:0')],
+    [nova('us.amazon.nova-2-pro-v1:0'), nova('arn:aws:bedrock:x:1:application-inference-profile/a')],
+    [
+      nova('arn:aws:bedrock:x:1:application-inference-profile/a'),
+      nova('arn:aws:bedrock:x:1:application-inference-profile/b'),
+    ],
+    [nova('us.amazon.nova-2-pro-v1:0'), testTarget('converse', CLAUDE, ON_BEDROCK)],
+    [testTarget('converse', CLAUDE, ON_BEDROCK), nova('us.amazon.nova-2-pro-v1:0')],
+  ] as const) {
+    const written = JSON.stringify(sentBack(caller, from, to));
+    for (const secret of ['EqQBown', 'RW13S293bg', 'Let me look.']) expect(written).not.toContain(secret);
+  }
 });
 
 test.for(CALLERS)('OpenAI gets its own reasoning items back through a client of %s', (caller) => {

@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { testReplyContext } from '../testing/test-context.ts';
-import { CALLERS, planFor } from '../testing/test-streams.ts';
+import { CALLERS, planFor, upstreamOf } from '../testing/test-streams.ts';
 import { parseBody } from '../wire/raw-json.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
@@ -15,7 +15,7 @@ const cases = readdirSync(FOLDER)
 
 /** What a caller gets of an upstream's answer, in a form to read: the body, or the error. */
 function outcome(name: string, caller: (typeof CALLERS)[number]): string {
-  const upstream = CALLERS.find((protocol) => name.startsWith(`${protocol}-`)) ?? 'chat';
+  const upstream = upstreamOf(name);
   const body = parseBody(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
   const shown = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   try {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { Target } from '../neutral/target.ts';
@@ -32,9 +33,11 @@ function outcome(name: string, target: Target): string {
       tokens: testTokens,
     });
     const { tools, stopSequences, answerTool } = plan.restore;
+    const { answeredWhole } = plan;
     return shown({
       dropped: dropped.map(({ path, reason }) => `${formatPath(path)}: ${reason}`),
       restore: { tools: Object.fromEntries(tools), stopSequences, answerTool },
+      answeredWhole,
       body,
     });
   } catch (error) {
@@ -50,7 +53,7 @@ function outcome(name: string, target: Target): string {
 const names = readdirSync(FOLDER)
   .map((file) => file.replace(/\.json$/, ''))
   .sort();
-const cases = names.flatMap((name) => CALLERS.map((target) => ({ name, target })));
+const cases = names.flatMap((name) => CONVERSATION_PROTOCOLS.map((target) => ({ name, target })));
 
 test.for(cases)('$name is written for an upstream of $target as recorded', async ({ name, target }) => {
   await expect(outcome(name, testTarget(target))).toMatchFileSnapshot(
@@ -61,10 +64,58 @@ test.for(cases)('$name is written for an upstream of $target as recorded', async
 interface QuirkCase {
   readonly quirk: string;
   readonly name: string;
-  readonly target: TextProtocol;
+  readonly target: ConversationProtocol;
   readonly quirks?: QuirksInput;
   readonly more?: Partial<Target>;
 }
+
+const CLAUDE: QuirksInput = {
+  reasoningVendor: 'anthropic',
+  reasoningRequest: 'thinking',
+  topKMember: 'top_k',
+};
+const NOVA: QuirksInput = {
+  reasoningRequest: 'reasoningConfig',
+  efforts: ['none', 'low', 'medium', 'high'],
+  topKMember: 'inferenceConfig.topK',
+  cachePoints: ['system', 'messages'],
+  structuredOutput: 'none',
+};
+
+const ON_CONVERSE: readonly (readonly [quirk: string, name: string, quirks: QuirksInput])[] = [
+  ['claude', 'messages-scalars', CLAUDE],
+  ['claude', 'messages-thinking-manual', CLAUDE],
+  ['claude', 'responses-effort-medium', CLAUDE],
+  ['claude', 'messages-tools', CLAUDE],
+  ['nova', 'messages-scalars', NOVA],
+  ['nova', 'messages-tools', NOVA],
+  ['nova', 'responses-effort-medium', NOVA],
+  ['nova', 'responses-effort-max', NOVA],
+  ['nova', 'responses-effort-none', NOVA],
+  ['nova', 'chat-structured-output', NOVA],
+  ['nova-grounding', 'messages-web-search', { ...NOVA, webSearch: 'nova_grounding' }],
+  ['gpt-oss', 'responses-effort-medium', { reasoningRequest: 'reasoning_effort' }],
+  [
+    'gpt',
+    'responses-effort-medium',
+    { reasoningRequest: 'reasoning', sampling: 'drop', maxStopSequences: 0 },
+  ],
+  ['gpt', 'chat-scalars', { reasoningRequest: 'reasoning', sampling: 'drop', maxStopSequences: 0 }],
+  ['no-system', 'messages-system-blocks', { systemPrompt: false, cachePoints: [] }],
+  ['system-anywhere', 'messages-system-blocks', { systemMessages: 'anywhere' }],
+  [
+    'whole-tools',
+    'messages-tools',
+    { streamedTools: false, strictTools: false, toolCallIds: 'nine-alphanumeric' },
+  ],
+];
+
+const CONVERSE_CASES = ON_CONVERSE.map(([quirk, name, quirks]) => ({
+  quirk,
+  name,
+  target: 'converse' as const,
+  quirks,
+}));
 
 const QUIRK_CASES: readonly QuirkCase[] = [
   {
@@ -199,6 +250,12 @@ const QUIRK_CASES: readonly QuirkCase[] = [
   },
   { quirk: 'reasoning-back', name: 'chat-tools', target: 'chat', quirks: { reasoningBack: 'known' } },
   {
+    quirk: 'guardrail',
+    name: 'messages-thinking-adaptive',
+    target: 'converse',
+    more: { guardrail: { id: 'gr-1', version: 'DRAFT', trace: 'enabled' } },
+  },
+  {
     quirk: 'reasoning-required',
     name: 'messages-tools',
     target: 'chat',
@@ -217,6 +274,7 @@ const QUIRK_CASES: readonly QuirkCase[] = [
     more: { dropUnavailableTools: true },
   },
   { quirk: 'tool-not-offered', name: 'messages-web-search', target: 'responses', more: { builtInTools: [] } },
+  ...CONVERSE_CASES,
   { quirk: 'user-ids', name: 'messages-scalars', target: 'responses', more: { forwardUserIds: true } },
   { quirk: 'user-ids', name: 'responses-scalars', target: 'messages', more: { forwardUserIds: true } },
 ];

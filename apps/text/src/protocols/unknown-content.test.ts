@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
-import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
+import { CALLERS, planFor, type StreamFixture, streamFixtures, upstreamOf } from '../testing/test-streams.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
@@ -26,7 +27,7 @@ const STRANGE = {
 };
 
 /** What a server may send beside its answer. None of it is part of the answer. */
-const UNKNOWN_EVENTS: Readonly<Record<TextProtocol, readonly object[]>> = {
+const UNKNOWN_EVENTS: Readonly<Record<ConversationProtocol, readonly object[]>> = {
   responses: [
     { type: 'response.mystery.delta', ...STRANGE },
     { type: 'mystery' },
@@ -53,6 +54,15 @@ const UNKNOWN_EVENTS: Readonly<Record<TextProtocol, readonly object[]>> = {
     { choices: null, usage: 'x', service_tier: 5, id: 7, model: {} },
     { choices: [{ index: 1, delta: { content: 'not of this answer' } }] },
   ],
+  converse: [
+    { mystery: { ...STRANGE } },
+    { ...STRANGE },
+    { 'initial-response': {} },
+    { contentBlockStart: { contentBlockIndex: 99, start: { mystery: { text: 'x' } } } },
+    { contentBlockDelta: { contentBlockIndex: 99, delta: { mystery: 5, toolUse: 'x' } } },
+    { contentBlockDelta: { contentBlockIndex: 99, delta: 5 } },
+    { contentBlockStop: { contentBlockIndex: 99 } },
+  ],
 };
 
 /** A chunk that begins an answer, so it comes only within one. */
@@ -63,7 +73,19 @@ const UNKNOWN_DELTA = {
 };
 
 /** Objects whose unknown members are no part of an answer. */
-const CONTAINERS = ['delta', 'response', 'item', 'part', 'content_block', 'message', 'usage', 'error'];
+const CONTAINERS = [
+  'delta',
+  'response',
+  'item',
+  'part',
+  'content_block',
+  'message',
+  'usage',
+  'error',
+  'contentBlockDelta',
+  'messageStop',
+  'metadata',
+];
 
 function withUnknownMembers(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
@@ -135,7 +157,7 @@ function withUnknownContent(value: unknown, name = ''): unknown {
   return { ...Object.fromEntries(known), x_mystery: { type: 'mystery' } };
 }
 
-const outcome = (caller: TextProtocol, upstream: TextProtocol, body: unknown): unknown => {
+const outcome = (caller: TextProtocol, upstream: ConversationProtocol, body: unknown): unknown => {
   try {
     return translateReply(planFor(caller, upstream), body, testReplyContext());
   } catch (error) {
@@ -149,7 +171,7 @@ const replies = readdirSync(FOLDER).flatMap((file) => CALLERS.map((caller) => ({
 test.for(replies)(
   '$file reaches a caller of $caller the same with unknown parts and members in it',
   ({ file, caller }) => {
-    const upstream = CALLERS.find((protocol) => file.startsWith(`${protocol}-`)) ?? 'chat';
+    const upstream = upstreamOf(file);
     const body: unknown = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8'));
     expect(outcome(caller, upstream, withUnknownContent(body))).toEqual(outcome(caller, upstream, body));
   },

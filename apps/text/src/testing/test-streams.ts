@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createFrameReader, type Frame } from '@gateway/contracts/event-stream/frame-reader';
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded-stream';
+import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { AnswerPlan } from '../neutral/target.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -11,9 +12,16 @@ const FOLDER = new URL('../protocols/fixtures/streams/', import.meta.url);
 
 export const CALLERS: readonly TextProtocol[] = ['responses', 'messages', 'chat'];
 
+/** The protocol of an upstream, by which the name of a fixture begins. */
+export function upstreamOf(name: string): ConversationProtocol {
+  const protocol = CONVERSATION_PROTOCOLS.find((candidate) => name.startsWith(`${candidate}-`));
+  if (protocol === undefined) throw new Error(`${name} does not begin with a protocol`);
+  return protocol;
+}
+
 export interface StreamFixture {
   readonly name: string;
-  readonly upstream: TextProtocol;
+  readonly upstream: ConversationProtocol;
   readonly bytes: Buffer;
   readonly quirks: QuirksInput;
 }
@@ -21,15 +29,9 @@ export interface StreamFixture {
 /** The quirks of the channel that a stream comes from. */
 const QUIRKS: Record<string, QuirksInput> = { 'chat-think-tags': { thinkTags: true } };
 
-const protocolOf = (name: string): TextProtocol => {
-  const protocol = CALLERS.find((candidate) => name.startsWith(`${candidate}-`));
-  if (protocol === undefined) throw new Error(`${name} does not begin with a protocol`);
-  return protocol;
-};
-
 const fixture = (name: string, bytes: Buffer): StreamFixture => ({
   name,
-  upstream: protocolOf(name),
+  upstream: upstreamOf(name),
   bytes,
   quirks: QUIRKS[name] ?? {},
 });
@@ -66,7 +68,7 @@ const REQUESTS: Record<TextProtocol, object> = {
 
 export const planFor = (
   caller: TextProtocol,
-  upstream: TextProtocol,
+  upstream: ConversationProtocol,
   { quirks = {}, request = {} }: { quirks?: QuirksInput; request?: object } = {},
 ): AnswerPlan =>
   translateRequest({

@@ -9,6 +9,7 @@ const SCHEMA_PATHS: Readonly<Record<ConversationProtocol, Path>> = {
   responses: ['parameters'],
   messages: ['input_schema'],
   chat: ['function', 'parameters'],
+  converse: ['toolSpec', 'inputSchema', 'json'],
 };
 
 /** The path in the caller's request of a path in the translated one; null where there is none that is certainly the same. */

@@ -42,7 +42,10 @@ export const prepareTranslation = (
     whenDone(translate(call, candidate, rules), (translated) => {
       const { body, plan, dropped } = amended(call, translated);
       return {
-        request: upstreamRequest(call, candidate, body),
+        request: {
+          ...upstreamRequest(call, candidate, body),
+          ...(plan.answeredWhole && { streamed: false }),
+        },
         retry: (refusal) => {
           const rule = retryRuleFor(refusal, rules);
           return rule && prepareTranslation(call, candidate, [...rules, rule]);
@@ -183,6 +186,9 @@ interface RetryRule {
   readonly amend: (target: Target) => Target;
 }
 
+/** Bedrock's answers to cache points of a model that takes none. */
+const NO_CACHING = /\bcache ?points?\b|\bprompt caching\b|\bexplicit caching\b/i;
+
 /** OpenAI's answer to an organisation that it has not verified. */
 const NO_SUMMARY = /verified to generate reasoning summaries/i;
 
@@ -191,6 +197,10 @@ const RETRY_RULES: readonly RetryRule[] = [
     // Sealed by the same vendor, but the channel's credentials have changed since.
     isFor: refusesThoughts,
     amend: (target) => ({ ...target, withholdReasoning: true }),
+  },
+  {
+    isFor: ({ code, message }) => code === 'upstream_rejected' && NO_CACHING.test(message),
+    amend: (target) => ({ ...target, quirks: { ...target.quirks, cachePoints: [] } }),
   },
   {
     isFor: ({ code, message, options }) =>

@@ -30,6 +30,8 @@ export const STREAM_EVENTS = {
     end: { message_stop: 'completed' },
     failure: ['error'],
   },
+  /** As the gateway reads them: AWS' own are binary. Usage comes after the end. */
+  converse: { start: ['messageStart'], silence: [], end: {}, failure: ['error'] },
   /** Its chunks have no names. */
   chat: { start: [], silence: [], end: {}, failure: ['error'] },
 } as const satisfies Readonly<Record<string, EventTable>>;

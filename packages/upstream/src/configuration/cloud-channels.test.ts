@@ -263,19 +263,19 @@ test.for([
     BEDROCK,
     `{ channel: one, model: "${ARN}" }`,
     'models.claude.routes[0].speaks',
-    'what this model speaks, of responses, messages, chat: its id does not say it',
+    'what this model speaks, of responses, messages, chat, converse: its id does not say it',
   ],
   [
     BEDROCK,
     '{ channel: one }',
     'models.claude.routes[0].speaks',
-    'what this model speaks, of responses, messages, chat: its id does not say it',
+    'what this model speaks, of responses, messages, chat, converse: its id does not say it',
   ],
   [
     BEDROCK,
     '{ channel: one, model: anthropic.c, speaks: [images] }',
     'models.claude.routes[0].speaks[0]',
-    'one of responses, messages, chat, which its channel can speak',
+    'one of responses, messages, chat, converse, which its channel can speak',
   ],
 ] as const)('%s %s: the mistake is at %s', ([channel, routes, path, expected]) => {
   try {
@@ -286,4 +286,50 @@ test.for([
     return;
   }
   throw new Error('no mistake was found');
+});
+
+const quirksOnBedrock = (route: string) => {
+  const [one] = parse(BEDROCK, `{ channel: one, ${route} }`).models.flatMap(({ routes }) => routes);
+  return one?.quirks;
+};
+
+test.for([
+  [
+    'model: eu.amazon.nova-2-lite-v1:0',
+    { reasoningRequest: 'reasoningConfig', cachePoints: ['system', 'messages'] },
+  ],
+  ['model: us.meta.llama4-maverick-17b-instruct-v1:0', { streamedTools: false, cachePoints: [] }],
+  [
+    'model: eu.anthropic.claude-opus-5, speaks: [converse]',
+    { reasoningVendor: 'anthropic', structuredOutput: 'none' },
+  ],
+  // Its own protocol has nothing of it.
+  ['model: eu.anthropic.claude-opus-5', { reasoningRequest: 'none', structuredOutput: 'schema' }],
+  [
+    'model: "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a", speaks: [converse]',
+    { cachePoints: ['system', 'tools', 'messages'], strictTools: false },
+  ],
+  [
+    'model: eu.amazon.nova-2-lite-v1:0, quirks: { reasoningRequest: none, cachePoints: [] }',
+    { reasoningRequest: 'none', cachePoints: [], topKMember: 'inferenceConfig.topK' },
+  ],
+] as const)(
+  'what a model takes by Converse is known by its vendor, and its route can change it: %s',
+  ([route, quirks]) => {
+    expect(quirksOnBedrock(route)).toMatchObject(quirks);
+  },
+);
+
+test('a model of Amazon speaks Converse by itself, at paths with its id', () => {
+  const [route] =
+    parse(BEDROCK, '{ channel: one, model: eu.amazon.nova-2-lite-v1:0 }').models[0]?.routes ?? [];
+  expect(route?.speaks).toEqual(['converse']);
+  const at = (streamed: boolean) =>
+    requestPath(
+      { channel: channelOf(BEDROCK), model: 'eu.amazon.nova-2-lite-v1:0' },
+      { operation: 'converse' },
+      streamed,
+    );
+  expect(at(false)).toBe('/model/eu.amazon.nova-2-lite-v1%3A0/converse');
+  expect(at(true)).toBe('/model/eu.amazon.nova-2-lite-v1%3A0/converse-stream');
 });

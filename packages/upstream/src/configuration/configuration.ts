@@ -62,6 +62,8 @@ export interface Channel {
   readonly quirks: Quirks;
   /** Further quirks of the models that speak a protocol. */
   readonly quirksOf: Readonly<Partial<Record<Protocol, QuirksInput>>>;
+  /** And of those whose ids fit; the first row of a protocol that fits. */
+  readonly quirksOfModels: NonNullable<Preset['quirksOfModels']>;
 }
 
 /** The bounds of all attempts for one request. */

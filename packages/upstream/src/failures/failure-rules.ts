@@ -181,6 +181,9 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
 /** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
 const NO_CREDIT = /credit balance is too low/i;
 
+/** Bedrock's 403 to cache points of a model that takes none: without them it answers. */
+const NO_CACHING = /\bdid not allow prompt caching\b/i;
+
 /** Bedrock reports a route with a wrong id of its model as an ordinary 400. */
 const WRONG_MODEL_ID = /\bwith on-demand throughput isn['’]t supported|\bmodel identifier is invalid\b/i;
 
@@ -201,6 +204,7 @@ export interface AnswerFacts {
 }
 
 export const classifyAnswer = ({ status, error, namesObject, model }: AnswerFacts): FailureKind => {
+  if (status === 403 && NO_CACHING.test(error.message)) return 'rejected';
   for (const code of [error.code, error.type, error.detail]) {
     const kind = lookUp(CODE_KINDS, code);
     if (kind !== undefined) return kind;

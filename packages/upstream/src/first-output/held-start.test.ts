@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { HeldStart } from './held-start.ts';
 
-type Name = 'responses' | 'messages' | 'chat';
+type Name = 'responses' | 'messages' | 'chat' | 'converse';
 
 const named = (type: string, more: object = {}): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const below = (name: string, more: object): string =>
+  `event: ${name}\ndata: ${JSON.stringify({ [name]: more })}\n\n`;
 const chunk = (delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
 
@@ -48,6 +50,11 @@ const STARTS: Record<Name, readonly string[]> = {
     'data: {"id":"","choices":null}\n\n',
     'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}]}\n\n',
     'data: {"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"usage":{"total_tokens":5}}\n\n',
+  ],
+  converse: [
+    below('messageStart', { role: 'assistant', p: 'abc' }),
+    below('contentBlockDelta', { contentBlockIndex: 0, delta: { text: '' }, p: 'a' }),
+    below('contentBlockStop', { contentBlockIndex: 0 }),
   ],
 };
 /** What every protocol may begin with. */
@@ -97,10 +104,18 @@ const OUTPUTS: Record<Name, readonly string[]> = {
     chunk({}, { finish_reason: 'stop' }),
     'data: {"brand":"new"}\n\n',
   ],
+  converse: [
+    below('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Hi' } }),
+    below('contentBlockDelta', { contentBlockIndex: 0, delta: { reasoningContent: { text: '' } } }),
+    below('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId: 'a', name: 'run' } } }),
+    below('messageStop', { stopReason: 'end_turn' }),
+    below('metadata', { usage: {} }),
+    below('brandNew', {}),
+  ],
 };
 
 const cases = (table: Record<Name, readonly string[]>) =>
-  (['responses', 'messages', 'chat'] as const).flatMap((protocol) =>
+  (['responses', 'messages', 'chat', 'converse'] as const).flatMap((protocol) =>
     table[protocol].map((frame) => [protocol, frame] as const),
   );
 
@@ -145,6 +160,9 @@ test.for([
   ['chat', 'data: {"detail":"Not Found"}\n\n', 502],
   ['chat', 'data: {"code":"1302","message":"x"}\n\n', 429],
   ['responses', named('response.completed', { response: { status: 'failed', error: null } }), 502],
+  ['converse', named('error', { error: { code: 'ThrottlingException', message: 'x' } }), 429],
+  ['converse', named('error', { error: { code: '503', type: 'ModelStreamErrorException' } }), 503],
+  ['converse', below('messageStop', { stopReason: 'malformed_tool_use' }), 502],
 ] as const)('%s: a failure after start events counts as one before them: %s', ([protocol, frame, status]) => {
   const { data } = /data: (?<data>.*)/.exec(frame)?.groups ?? {};
   expect(read(protocol, [...STARTS[protocol], frame])).toEqual({ status, body: data });
@@ -160,7 +178,7 @@ test.for([
   expect(read(protocol, [...STARTS[protocol], frame])).toEqual({ broken: expect.any(String) });
 });
 
-test.for(['responses', 'messages', 'chat'] as const)(
+test.for(['responses', 'messages', 'chat', 'converse'] as const)(
   '%s: an end before any output is no answer',
   (protocol) => {
     const without = { broken: 'the stream ended before its first output' };

@@ -47,6 +47,11 @@ const EmptyItem = z.looseObject({
 });
 const EmptyPart = z.looseObject({ part: EmptyText });
 
+/** A piece without content, and the end of a block: what had content before it was output. */
+const EmptyDelta = z.looseObject({
+  contentBlockDelta: z.looseObject({ delta: z.object({ text: Nothing }).strict() }),
+});
+
 const namesOf = ({
   start,
   silence,
@@ -84,6 +89,10 @@ const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
     },
   },
   chat: { names: new Set(), empty: { '': EmptyChunk } },
+  converse: {
+    names: namesOf(STREAM_EVENTS.converse),
+    empty: { contentBlockDelta: EmptyDelta, contentBlockStop: z.looseObject({}) },
+  },
   // Its first event is output, if it can be read.
   transcriptions: { names: new Set(), empty: {} },
 };

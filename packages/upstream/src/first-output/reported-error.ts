@@ -137,12 +137,13 @@ const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'inpu
  */
 export function reportsFailure(reply: unknown): boolean {
   if (!isObject(reply)) return false;
-  const { error, object, type, status, response, base_resp: base, choices } = reply;
+  const { error, object, type, status, response, base_resp: base, choices, messageStop } = reply;
   if (isError(error) || object === 'error' || type === 'error' || status === 'failed') return true;
   if (isObject(base) && typeof base.status_code === 'number' && base.status_code !== 0) return true;
   if (isObject(response) && (isError(response.error) || response.status === 'failed')) return true;
   if (Array.isArray(choices) && choices.some(choiceFailed)) return true;
-  if (meansFailure(reply.stop_reason)) return true;
+  if (meansFailure(reply.stop_reason) || meansFailure(reply.stopReason)) return true;
+  if (isObject(messageStop) && meansFailure(messageStop.stopReason)) return true;
   return saysNothingElse(reply);
 }
 

@@ -19,9 +19,11 @@ export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 't
 export function attempt({ request, credentials, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
   const { library } = candidate.channel;
-  const sent = library === null ? httpRequest(candidate, request, options.streamed) : null;
+  const streamed = request.streamed ?? options.streamed;
+  const sent = library === null ? httpRequest(candidate, request, streamed) : null;
   const exchange = new Exchange({
     ...options,
+    streamed,
     namesObject: request.subpath !== undefined,
     translated: request.translated ?? false,
   });

@@ -55,6 +55,12 @@ const AWS_ANSWERS = [
     false,
   ],
   [400, aws('ValidationException', 'Malformed input request'), 'upstream_rejected', false],
+  [
+    403,
+    aws('AccessDeniedException', 'Your request did not allow prompt caching.'),
+    'upstream_rejected',
+    false,
+  ],
 ] as const;
 
 /** An answer of the first channel, its error code without a second one, and whether the second one is tried. */

@@ -11,6 +11,7 @@ const VENDORS: Readonly<Record<ConversationProtocol, Vendor>> = {
   responses: 'openai',
   messages: 'anthropic',
   chat: 'open',
+  converse: 'amazon',
 };
 
 /** The default bound on the output for protocols that require one, in tokens. */
@@ -37,6 +38,7 @@ export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
     scope: makerName(makerAt(candidate)),
     quirks: route.quirks,
     maxOutputTokens: model.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
+    ...(channel.guardrail !== null && { guardrail: channel.guardrail }),
     builtInTools: route.builtInTools,
     dropUnavailableTools: model.dropUnavailableTools,
     forwardUserIds: channel.forwardUserIds,

@@ -16,6 +16,8 @@ export interface EncodedRequest {
   readonly body: { readonly [member: string]: unknown };
   /** Those that the upstream does not get; the gateway cuts the text at them. */
   readonly stopSequences: readonly string[];
+  /** False: this upstream answers such a request only whole, so that it is not requested to stream. */
+  readonly streamed?: false | undefined;
 }
 
 /** Whether file ids and other things that one provider keeps may be sent: only where the protocol stays the same. */

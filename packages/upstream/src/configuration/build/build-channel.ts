@@ -36,14 +36,20 @@ const buildCooldown = (entry: ChannelEntry['cooldown'] = {}): Cooldown | null =>
 const milliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1000;
 
-/** What the channel sets for all of its models is not changed by what one protocol's models need. */
-const withoutSet = (quirksOf: NonNullable<Preset['quirksOf']>, set: QuirksInput): Channel['quirksOf'] =>
-  Object.fromEntries(
-    Object.entries(quirksOf).map(([protocol, quirks]) => [
-      protocol,
-      Object.fromEntries(Object.entries(quirks).filter(([name]) => !(name in set))),
-    ]),
-  );
+/** What the channel sets for all of its models is not changed by what one protocol's models need, or one maker's. */
+const withoutSet = (
+  { quirksOf = {}, quirksOfModels = [] }: Preset,
+  set: QuirksInput = {},
+): Pick<Channel, 'quirksOf' | 'quirksOfModels'> => {
+  const rest = (quirks: QuirksInput): QuirksInput =>
+    Object.fromEntries(Object.entries(quirks).filter(([name]) => !(name in set)));
+  return {
+    quirksOf: Object.fromEntries(
+      Object.entries(quirksOf).map(([protocol, quirks]) => [protocol, rest(quirks)]),
+    ),
+    quirksOfModels: quirksOfModels.map((row) => ({ ...row, quirks: rest(row.quirks) })),
+  };
+};
 
 /** A simulator is on this machine, or in the same network. */
 const channelNetwork = ({ proxy, caFile, provider }: ChannelEntry, network: Network): Network => {
@@ -91,6 +97,6 @@ export const buildChannel = (
     cooldown: buildCooldown(entry.cooldown),
     forwardUserIds: entry.forwardUserIds ?? false,
     quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
-    quirksOf: withoutSet(preset.quirksOf ?? {}, entry.quirks ?? {}),
+    ...withoutSet(preset, entry.quirks),
   };
 };

@@ -29,11 +29,15 @@ const buildFallback = ({ fallback, kind }: ModelEntry, channels: readonly Channe
 });
 
 const buildQuirks = (
-  { quirks, quirksOf }: Channel,
+  { quirks, quirksOf, quirksOfModels }: Channel,
   speaks: readonly Protocol[],
+  id: string,
   own: RouteEntry['quirks'],
 ): Quirks => {
-  const further = speaks.flatMap((protocol) => quirksOf[protocol] ?? []);
+  const further = speaks.flatMap((protocol) => {
+    const row = quirksOfModels.find((one) => one.protocol === protocol && one.ids.test(id));
+    return [quirksOf[protocol] ?? [], row?.quirks ?? []].flat();
+  });
   if (further.length === 0 && own === undefined) return quirks;
   return Quirks.parse(Object.assign({ ...quirks }, ...further, own));
 };
@@ -41,6 +45,7 @@ const buildQuirks = (
 const buildRoute = (
   entry: RouteEntry,
   model: ModelEntry,
+  pattern: string,
   { channel, speaks, fallback, hedge }: Pick<Route, 'channel' | 'speaks' | 'fallback' | 'hedge'>,
 ): Route => ({
   channel,
@@ -50,7 +55,7 @@ const buildRoute = (
   weight: entry.weight ?? 1,
   fallback,
   hedge,
-  quirks: buildQuirks(channel, speaks, entry.quirks),
+  quirks: buildQuirks(channel, speaks, entry.model ?? pattern, entry.quirks),
   builtInTools: entry.builtInTools ?? model.builtInTools ?? channel.builtInTools,
   formats: entry.formats ?? model.formats ?? libraryFormats(channel),
   maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,
@@ -81,7 +86,7 @@ export const buildModel = (
     kind: entry.kind,
     routes: served.map(({ route, channel }) => {
       const speaks = routeSpeaks(channel, route, pattern) ?? [];
-      return buildRoute(route, entry, { channel, speaks, fallback, hedge });
+      return buildRoute(route, entry, pattern, { channel, speaks, fallback, hedge });
     }),
     family: entry.family ?? null,
     price: entry.price ?? null,

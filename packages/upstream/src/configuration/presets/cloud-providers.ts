@@ -1,3 +1,4 @@
+import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths } from './bedrock-models.ts';
 import { awsDomain, foundryPath, vertexHost } from './place.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 
@@ -12,10 +13,6 @@ export const anthropicPaths = {
   messages: `/anthropic${messagesPaths.messages}`,
   'messages.count_tokens': `/anthropic${messagesPaths['messages.count_tokens']}`,
 } as const;
-
-/** Ids of Bedrock: `[geo.]vendor.model`. */
-const GEO = '(?:(?:us|eu|apac|jp|au|in|ca|sa|us-gov|global)\\.)?';
-const byVendor = (...vendors: readonly string[]) => new RegExp(`^${GEO}(?:${vendors.join('|')})\\.`);
 
 const BEDROCK_RUNTIME = {
   baseUrl: 'https://bedrock-runtime.{region}.{domain}',
@@ -33,13 +30,16 @@ export const CLOUD_PROVIDERS = {
     ...BEDROCK_RUNTIME,
     settings: { region: 'required', endpoint: 'optional', guardrail: 'optional' },
     words: awsDomain,
-    speaks: ['messages', 'responses', 'chat'],
-    paths: { messages: anthropicPaths.messages, ...openaiTextBelow('/openai/v1') },
+    speaks: ['messages', 'responses', 'chat', 'converse'],
+    paths: { messages: anthropicPaths.messages, ...openaiTextBelow('/openai/v1'), ...conversePaths },
     speaksOf: [
       { ids: byVendor('anthropic'), speaks: ['messages'] },
       { ids: byVendor('openai', 'xai'), speaks: ['responses', 'chat'] },
       { ids: byVendor('qwen', 'google', 'moonshot', 'moonshotai', 'zai', 'minimax'), speaks: ['chat'] },
+      { ids: byVendor('amazon', 'meta', 'mistral', 'cohere', 'ai21', 'writer'), speaks: ['converse'] },
     ],
+    quirksOf: { converse: CONVERSE_QUIRKS },
+    quirksOfModels: CONVERSE_MODELS,
     key: { ...bearer, required: true },
     builtInTools: ['tool_search_tool'],
     endpoints: {

@@ -56,6 +56,12 @@ export interface Preset {
   readonly quirks?: QuirksInput;
   /** Further quirks of the models that speak a protocol. */
   readonly quirksOf?: Readonly<Partial<Record<Protocol, QuirksInput>>>;
+  /** And of those whose ids fit, where they speak this protocol; the first row that fits. */
+  readonly quirksOfModels?: readonly {
+    readonly ids: RegExp;
+    readonly protocol: Protocol;
+    readonly quirks: QuirksInput;
+  }[];
   /** It speaks none of the protocols: its own client library does, and knows the paths. */
   readonly library?: LibraryName;
 }

@@ -133,7 +133,9 @@ export function encodeSearch(
 }
 
 const isNative = (payload: OpaquePayload): boolean =>
-  payload.vendor === 'anthropic' && (payload.kind === 'signature' || payload.kind === 'redacted');
+  payload.vendor === 'anthropic' &&
+  payload.scope === undefined &&
+  (payload.kind === 'signature' || payload.kind === 'redacted');
 
 /**
  * The signature under shown thinking: Claude's own, else a token that remembers whose reasoning it is. The parts of a

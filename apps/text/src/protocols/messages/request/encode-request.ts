@@ -2,11 +2,11 @@ import { blocks } from '@gateway/contracts/openai/moderation-wire';
 import { type EncodedRequest, type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
 import { withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
 import { omitRefusedMembers } from '../../../neutral/encoding/refused-members.ts';
+import { encodeThinking } from '../../../neutral/encoding/thinking.ts';
 import { encodeUserId } from '../../../neutral/encoding/user-id.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import { reportUntranslatable } from '../../../neutral/request-reader.ts';
 import { pathsOf } from '../../../neutral/scalar-paths.ts';
-import { encodeThinking } from './encode-thinking.ts';
 import { encodeToolChoice, encodeTools, selectMessagesTools } from './encode-tools.ts';
 import { encodeTurns } from './encode-turns.ts';
 

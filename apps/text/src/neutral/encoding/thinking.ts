@@ -1,8 +1,8 @@
 import type { Effort } from '@gateway/contracts/quirks';
-import type { ReasoningControl } from '../../../neutral/conversation.ts';
-import { nearestEffort } from '../../../neutral/encoding/effort.ts';
-import type { Encoder } from '../../../neutral/encoding/encoder.ts';
-import { pathsOf } from '../../../neutral/scalar-paths.ts';
+import type { ReasoningControl } from '../conversation.ts';
+import { pathsOf } from '../scalar-paths.ts';
+import { nearestEffort } from './effort.ts';
+import type { Encoder } from './encoder.ts';
 
 /** Tokens of thought for a manual model, by effort. */
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
@@ -56,7 +56,7 @@ function obstacle(encoder: Encoder, { maxTokens, forced }: Circumstances): strin
   return null;
 }
 
-/** The caller's wish for reasoning as `thinking` and `output_config.effort`. */
+/** The caller's wish for reasoning in Claude's words: as `thinking` and `output_config.effort`. */
 export function encodeThinking(encoder: Encoder, circumstances: Circumstances): Thinking {
   const { conversation, target, losses } = encoder;
   const { reasoning, source } = conversation;

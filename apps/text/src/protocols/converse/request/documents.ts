@@ -1,0 +1,82 @@
+import { documentText } from '../../../neutral/encoding/plain-text.ts';
+import { refuseParameter } from '../../../neutral/losses.ts';
+import type { DocumentPart } from '../../../neutral/parts.ts';
+
+export type Block = { readonly [kind: string]: unknown };
+
+/** The formats of documents, by media type. Any other text is `txt`. */
+const FORMATS: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'text/csv': 'csv',
+  'application/msword': 'doc',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.ms-excel': 'xls',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'text/html': 'html',
+  'text/markdown': 'md',
+};
+const READABLE = /^(?:text\/.*|application\/json)$/;
+
+const DEFAULT_NAME = 'document';
+const MAX_NAME_LENGTH = 200;
+
+/** Names of a request's documents: letters, digits, single blanks, `-`, `()` and `[]`; each of them once. */
+export class DocumentNames {
+  readonly #given = new Set<string>();
+
+  of(title: string | undefined): string {
+    const clean = (title ?? '')
+      .replace(/\.\w{1,5}$/, '')
+      .replaceAll(/[^\p{L}\p{N}\s()[\]-]/gu, ' ')
+      .replaceAll(/[^\x20-\x7e]+/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+      .slice(0, MAX_NAME_LENGTH)
+      .trim();
+    const wanted = clean === '' ? DEFAULT_NAME : clean;
+    let name = wanted;
+    for (let times = 2; this.#given.has(name); times += 1) name = `${wanted} ${times}`;
+    this.#given.add(name);
+    return name;
+  }
+}
+
+/** A document as one block. One that the caller wrote in parts is text and images, which `inParts` makes. */
+export function encodeDocument(
+  part: DocumentPart,
+  names: DocumentNames,
+  inParts: (
+    parts: readonly Extract<DocumentPart['source'], { type: 'content' }>['parts'][number][],
+  ) => Block[],
+): Block[] {
+  const { source, title, context, at = [] } = part;
+  const named = (format: string, content: object): Block[] => [
+    { document: { format, name: names.of(title), source: content, ...(context && { context }) } },
+  ];
+  switch (source.type) {
+    case 'text':
+      return source.text.trim() === ''
+        ? []
+        : named('txt', { bytes: Buffer.from(source.text).toString('base64') });
+    case 'content': {
+      const heading = documentText(part, '').trim();
+      return [...(heading === '' ? [] : [{ text: heading }]), ...inParts(source.parts)];
+    }
+    case 'base64': {
+      const format = FORMATS[source.mediaType] ?? (READABLE.test(source.mediaType) ? 'txt' : undefined);
+      if (format === undefined)
+        refuseParameter(
+          at,
+          `Files of type '${source.mediaType}' are not supported: use PDF, Word, Excel, CSV, HTML, Markdown or text.`,
+        );
+      return named(format, { bytes: source.data });
+    }
+    case 'url':
+      return refuseParameter(at, 'Documents by address are not supported by the model that would answer.');
+    case 'file':
+      return refuseParameter(
+        at,
+        'A file id is known to the provider that made it only. Send the content instead.',
+      );
+  }
+}

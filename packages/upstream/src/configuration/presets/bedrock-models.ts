@@ -1,0 +1,46 @@
+import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { Preset } from './preset.ts';
+
+/** Ids of Bedrock: `[geo.]vendor.model`. */
+const GEO = '(?:(?:us|eu|apac|jp|au|in|ca|sa|us-gov|global)\\.)?';
+export const byVendor = (...vendors: readonly string[]) => new RegExp(`^${GEO}(?:${vendors.join('|')})\\.`);
+
+const row = (vendors: readonly string[], quirks: QuirksInput) =>
+  ({ ids: byVendor(...vendors), protocol: 'converse', quirks }) as const;
+
+const NO_CACHE = { cachePoints: [] } as const satisfies QuirksInput;
+
+/**
+ * What models take by Converse, as far as their vendor decides it. An ARN says no vendor: what its model takes is said by its
+ * route's `quirks`; cache points are tried, and left out where they are refused.
+ */
+export const CONVERSE_MODELS: NonNullable<Preset['quirksOfModels']> = [
+  row(['anthropic'], { reasoningVendor: 'anthropic', reasoningRequest: 'thinking', topKMember: 'top_k' }),
+  row(['amazon'], {
+    reasoningRequest: 'reasoningConfig',
+    efforts: ['none', 'low', 'medium', 'high'],
+    topKMember: 'inferenceConfig.topK',
+    cachePoints: ['system', 'messages'],
+  }),
+  row(['openai'], { ...NO_CACHE, reasoningRequest: 'reasoning_effort', maxStopSequences: 0 }),
+  row(['meta'], { ...NO_CACHE, maxStopSequences: 0, streamedTools: false }),
+  row(['mistral'], {
+    ...NO_CACHE,
+    toolCallIds: 'nine-alphanumeric',
+    namedToolChoice: false,
+    topKMember: 'top_k',
+  }),
+  row(['cohere'], { ...NO_CACHE, topKMember: 'k' }),
+  row(['ai21', 'deepseek', 'google', 'minimax', 'moonshot', 'moonshotai', 'qwen', 'writer', 'zai'], NO_CACHE),
+];
+
+/** Of all its models: AWS refuses both for most of them, or does not keep to them. */
+export const CONVERSE_QUIRKS = {
+  structuredOutput: 'none',
+  strictTools: false,
+} as const satisfies QuirksInput;
+
+export const conversePaths = {
+  converse: { whole: '/model/{model}/converse', streamed: '/model/{model}/converse-stream' },
+  'converse.count_tokens': '/model/{model}/count-tokens',
+} as const satisfies Preset['paths'];
