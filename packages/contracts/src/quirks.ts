@@ -24,7 +24,10 @@ export const Quirks = z.strictObject({
    * `max_tokens: -1`. Elsewhere they are refused before anything is sent.
    */
   ownValues: z.boolean().default(true),
-  /** Request members that this server refuses, by their wire name at the top level. They are left out and reported. */
+  /**
+   * Request members that this server refuses, by their wire name, inside others by a path such as `tools.*.strict`. They are
+   * left out and reported; where the answer would be another one without them, another channel is tried, else it is an error.
+   */
   refusedMembers: z.array(z.string()).default([]),
   /** `drop` if temperature, top_p and top_k are refused (reasoning models, Claude under version 2026-10-21). */
   sampling: z.enum(['keep', 'drop']).default('keep'),
@@ -34,6 +37,30 @@ export const Quirks = z.strictObject({
   maxStopSequences: z.int().min(0).default(4),
   /** Chat: whether `presence_penalty` and `frequency_penalty` are understood. */
   penalties: z.boolean().default(true),
+
+  /** Request members that have another name here, by a path such as those of `refusedMembers`. */
+  renamedMembers: z.record(z.string(), z.string()).default({}),
+  /** Messages: values of `anthropic-beta` that this server refuses; `name-*` for all that begin so. Left out and reported. */
+  refusedBetas: z.array(z.string()).default([]),
+  /** Messages: whether tokens are counted with `anthropic-beta`. */
+  countBetas: z.boolean().default(true),
+  /**
+   * Messages: `plain` if `metadata.user_id` may only have letters, digits, spaces and `_ . @ -`. Other ids are replaced by their
+   * SHA-256.
+   */
+  userIds: z.enum(['any', 'plain']).default('any'),
+  /**
+   * Messages: how a platform departs from Anthropic's headers: the body's `anthropic_version`, which replaces the header, and
+   * where betas and `stream` go. The model goes where the path has it. Null: as at Anthropic.
+   */
+  envelope: z
+    .strictObject({
+      version: z.string().min(1),
+      betas: z.enum(['header', 'body']).default('header'),
+      stream: z.enum(['body', 'path']).default('body'),
+    })
+    .nullable()
+    .default(null),
 
   // Roles and messages
   /** Chat: role of instructions. `developer` exists on OpenAI's reasoning models only. */

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Cloud } from './clouds/cloud.ts';
 import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
@@ -27,6 +28,8 @@ export interface SimulatorOptions {
   readonly idSeed?: string;
   /** Providers with different secrets refuse each other's signatures and encrypted reasoning. */
   readonly signatureSecret?: string;
+  /** The cloud that stands in front of the models. */
+  readonly cloud?: Cloud;
   /** Scripts every request for which no reply is scripted; undefined for an ordinary answer. */
   readonly behave?: (request: RecordedRequest) => ScriptedReply | undefined;
   /** Called when a reply is over. */
@@ -88,6 +91,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       log: records ? log : null,
       scripts,
       repeats,
+      cloud: options.cloud,
       behave: options.behave,
       onServed: options.onServed,
     }),

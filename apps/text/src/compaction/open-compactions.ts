@@ -1,4 +1,5 @@
 import type { Candidate } from '@gateway/upstream/candidate';
+import { isPassed } from '../call/candidates/is-passed.ts';
 import { ownersOf } from '../call/history/conversation-space.ts';
 import { type TextCall, waitingFor } from '../call/request/text-call.ts';
 import { contentOf, type LargeBody } from '../call/request/text-request.ts';
@@ -76,7 +77,7 @@ function openingOf(call: TextCall, candidate: Candidate): Opening {
     owners: ownersOf(identity, services.upstream.configuration.conversations),
     keptCount: request.rewritten?.keptItems ?? 0,
     isNative: compactsItself(call, candidate),
-    isTranslated: candidate.protocol !== endpoint.protocol,
+    isTranslated: !isPassed(call, candidate),
     wasLookedAt: compacted !== undefined,
     unreadable: new Set(unreadable),
   };

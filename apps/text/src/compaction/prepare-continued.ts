@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { prepareNamed } from '../call/attempts/prepare-named.ts';
 import { type PrepareAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
+import { isPassed } from '../call/candidates/is-passed.ts';
 import { knowsNamed, namesStored } from '../call/request/history.ts';
 import type { CompactionOrder } from '../call/request/requested-compaction.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -28,7 +29,7 @@ function prepareOne(named: TextCall, candidate: Candidate): ReturnType<PrepareAt
 function prepareOpened(named: TextCall, call: TextCall, candidate: Candidate): ReturnType<PrepareAttempt> {
   const order = compactionHere(call, candidate);
   if (order !== null) return prepareCompaction(call, candidate, order);
-  if (candidate.protocol !== call.endpoint.protocol) return prepareTranslation(call, candidate);
+  if (!isPassed(call, candidate)) return prepareTranslation(call, candidate);
   // A channel of the caller's own protocol gets and gives the very bytes, and its threads: unless something was opened.
   return call === named
     ? preparePassthrough(call, candidate)

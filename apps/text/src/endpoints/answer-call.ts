@@ -1,6 +1,7 @@
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import type { PrepareAttempt } from '../call/attempts/prepared-attempt.ts';
+import { isPassed } from '../call/candidates/is-passed.ts';
 import { namesStored } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { compactFirst } from '../compaction/compact-first.ts';
@@ -33,7 +34,5 @@ export function prepareFor(call: TextCall): PrepareAttempt {
   if (namesStored(call) || call.request.compaction !== null)
     return (candidate) => prepareContinued(call, candidate);
   return (candidate) =>
-    candidate.protocol === call.endpoint.protocol
-      ? preparePassthrough(call, candidate)
-      : prepareTranslation(call, candidate);
+    isPassed(call, candidate) ? preparePassthrough(call, candidate) : prepareTranslation(call, candidate);
 }

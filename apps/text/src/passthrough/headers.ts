@@ -3,6 +3,7 @@ import type { RequestContext } from '@gateway/service-kit/request/request-contex
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { UNBUFFERED } from '../call/attempts/reply-head.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
+import type { Dropped } from '../neutral/losses.ts';
 import { betasOf, THREADS_BETA } from '../protocols/messages/request/betas.ts';
 
 /** The headers of a protocol, known or not yet known. */
@@ -70,11 +71,29 @@ export function upstreamRequestHeaders(
   { protocol }: Pick<TextEndpoint, 'protocol'>,
   { headers }: Pick<IncomingMessage, 'headers'>,
   unthreaded: boolean,
+  refusedBetas: readonly string[],
 ): IncomingHttpHeaders {
   if (protocol !== 'messages') return headers;
   const versioned = headers[VERSION] === undefined ? { ...headers, [VERSION]: DEFAULT_VERSION } : headers;
-  if (!unthreaded) return versioned;
+  if (!unthreaded && refusedBetas.length === 0) return versioned;
   const { [BETA]: _, ...others } = versioned;
-  const betas = betasOf(headers).filter((beta) => beta !== THREADS_BETA);
+  const betas = betasOf(headers).filter(
+    (beta) => !(unthreaded && beta === THREADS_BETA) && !isRefused(beta, refusedBetas),
+  );
   return betas.length === 0 ? others : { ...others, [BETA]: betas.join(',') };
 }
+
+/** The caller's betas that a channel refuses, which are left out. */
+export const droppedBetas = (
+  { protocol }: Pick<TextEndpoint, 'protocol'>,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  refusedBetas: readonly string[],
+): readonly Dropped[] =>
+  protocol !== 'messages' || refusedBetas.length === 0
+    ? []
+    : betasOf(headers)
+        .filter((beta) => isRefused(beta, refusedBetas))
+        .map((beta) => ({ path: [BETA, beta], reason: 'refused by this upstream' }));
+
+const isRefused = (beta: string, refused: readonly string[]): boolean =>
+  refused.some((one) => (one.endsWith('*') ? beta.startsWith(one.slice(0, -1)) : beta === one));

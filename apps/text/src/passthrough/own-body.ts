@@ -11,6 +11,7 @@ import { bufferOf } from '../large/shared-bytes.ts';
 import type { Dropped } from '../neutral/losses.ts';
 import { isMadeAt } from '../stored/origins/maker.ts';
 import type { JsonObject } from '../wire/json-object.ts';
+import { fitOf, mayNotFit } from './fit-body.ts';
 import { mayHoldTokens } from './restore-tokens.ts';
 import { changesNothing, type OwnChanges, replaceOwnMembers, rewriteOwnBody } from './write-own-body.ts';
 
@@ -67,7 +68,10 @@ function ownChanges(
   const target = { ...targetOf(candidate, model), withholdReasoning: withholdsThoughts };
   const strangers = unknownThoughts(call, candidate);
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
+  const fit = fitOf(target.quirks);
+  const isUnfit = fit !== null && mayNotFit(large?.bytes ?? bytes, fit);
   const isRewritten =
+    isUnfit ||
     missing.length > 0 ||
     isNameless ||
     request.rewritten !== null ||
@@ -79,7 +83,14 @@ function ownChanges(
     streamOptions,
     setsUnstored: history.storing === 'refused',
     rewriting: isRewritten
-      ? { protocol: endpoint.protocol, target, missing, isNameless, unknownThoughts: strangers }
+      ? {
+          protocol: endpoint.protocol,
+          target,
+          missing,
+          isNameless,
+          unknownThoughts: strangers,
+          fit: isUnfit ? fit : null,
+        }
       : null,
   };
 }

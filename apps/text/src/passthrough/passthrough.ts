@@ -23,7 +23,7 @@ import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-obj
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
 import type { GivenIds } from './given-ids.ts';
-import { streamHeaders, upstreamRequestHeaders } from './headers.ts';
+import { droppedBetas, streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { type OwnBody, ownBody } from './own-body.ts';
 import {
   consumedByStream,
@@ -69,10 +69,12 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
   const { endpoint, caller } = call;
   const isTurn = turnIn(call.history) !== null;
   const { sent, own, streamOptions, withUsage, isThreaded, withholdsThoughts } = attempt;
-  const { body, dropped } = own;
+  const { body } = own;
+  const { refusedBetas } = candidate.route.quirks;
+  const dropped = [...droppedBetas(endpoint, caller, refusedBetas), ...own.dropped];
   const hasThoughts = async () => {
     const without = await ownBody(sent, candidate, { streamOptions, withholdsThoughts: true });
-    return without.dropped.length > dropped.length;
+    return without.dropped.length > own.dropped.length;
   };
   if (isStrict(caller)) refuseLosses(missed(call, dropped));
   return {
@@ -80,7 +82,7 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
       operation: endpoint.operation,
       method: 'POST',
       query: queryOf(caller),
-      headers: upstreamRequestHeaders(endpoint, caller, isTurn && !isThreaded),
+      headers: upstreamRequestHeaders(endpoint, caller, isTurn && !isThreaded, refusedBetas),
       body,
     },
     retry: async (refusal) => {

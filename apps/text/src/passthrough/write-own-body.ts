@@ -3,10 +3,11 @@ import { type Dropped, refuseTool } from '../neutral/losses.ts';
 import type { Target } from '../neutral/target.ts';
 import type { JsonObject } from '../wire/json-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
+import { replaceModel, setMember } from '../wire/replace-member.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { demandOneTool } from './demand-one-tool.ts';
-import { replaceModel, setMember } from './replace-member.ts';
+import { type Fit, fitBody } from './fit-body.ts';
 import { restoreTokens } from './restore-tokens.ts';
 
 /** What a channel of the caller's own protocol gets otherwise than the caller wrote it. */
@@ -30,6 +31,8 @@ interface Rewriting {
   readonly isNameless: boolean;
   /** The ids of reasoning that the channel would look up, and does not have. */
   readonly unknownThoughts: ReadonlySet<string>;
+  /** Null: the channel takes its protocol as it is. */
+  readonly fit: Fit | null;
 }
 
 export const changesNothing = ({ model, streamOptions, setsUnstored, rewriting }: OwnChanges): boolean =>
@@ -51,21 +54,22 @@ export function replaceOwnMembers(bytes: Buffer, { model, streamOptions, setsUns
 export function rewriteOwnBody(
   parsed: unknown,
   { model, streamOptions, setsUnstored }: OwnChanges,
-  { protocol, target, missing, isNameless, unknownThoughts }: Rewriting,
+  { protocol, target, missing, isNameless, unknownThoughts, fit }: Rewriting,
   tokens: OpaqueTokens,
 ): { readonly body: string; readonly dropped: readonly Dropped[] } {
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
   const { body, dropped } = restoreTokens(parsed, protocol, target, tokens, unknownThoughts);
   const offering = withoutTools(body, missing);
   const demanding = isNameless ? demandOneTool(offering, protocol) : offering;
+  const fitted = fit === null ? { body: demanding, dropped: [] } : fitBody(demanding, fit);
   const written = JSON.stringify({
-    ...demanding,
+    ...fitted.body,
     ...(model !== null && { model }),
     ...(streamOptions && { stream_options: streamOptions }),
     ...(setsUnstored && { store: false }),
   });
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
-  return { body: written, dropped: [...dropped, ...lost] };
+  return { body: written, dropped: [...dropped, ...fitted.dropped, ...lost] };
 }
 
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {

@@ -5,8 +5,8 @@ import { toGatewayError } from '@gateway/service-kit/error-response';
 import { parseJson, withoutMark } from '@gateway/service-kit/request/json-body';
 import { validate } from '@gateway/service-kit/request/validate';
 import { isLarge, MAX_VALUES_HERE } from '../large/shared-bytes.ts';
-import { exchangeMembers } from '../passthrough/replace-member.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { exchangeMembers } from '../wire/replace-member.ts';
 
 /** The lane of a response; null for the default one, whose events name none. */
 export type Lane = string | null;

@@ -22,7 +22,7 @@ export class RecordedRequest {
   readonly #close: (how: 'complete' | 'aborted') => void;
   readonly #receive: () => void;
 
-  constructor(message: IncomingMessage) {
+  constructor(message: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>) {
     this.method = message.method ?? '';
     this.url = message.url ?? '';
     const queryStart = this.url.indexOf('?');

@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Admitted, Cloud } from '../clouds/cloud.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
 import { ProviderError } from '../replies/provider-error.ts';
@@ -92,6 +93,7 @@ export interface RequestHandlerOptions {
   readonly log: RequestLog | null;
   readonly scripts: ScriptQueue;
   readonly repeats: RepeatCounter;
+  readonly cloud?: Cloud | undefined;
   readonly behave?: ((request: RecordedRequest) => ScriptedReply | undefined) | undefined;
   readonly onServed?: ((served: Served) => void) | undefined;
 }
@@ -136,14 +138,17 @@ const answer = async (call: Call): Promise<Reply> => {
 
 /** Reads each request whole, records it, answers it. */
 export const createRequestHandler = (options: RequestHandlerOptions): RequestListener => {
-  const { provider, log, scripts, repeats, behave, onServed } = options;
+  const { provider, log, scripts, repeats, cloud, behave, onServed } = options;
 
   const serve = async (request: RecordedRequest, response: ServerResponse): Promise<void> => {
-    const dialect = dialectOf(request.path);
+    const admitted = cloud?.admit(request) ?? null;
+    const refused = admitted !== null && 'chunks' in admitted ? admitted : null;
+    const asked = admitted === null || 'chunks' in admitted ? request : admittedRequest(request, admitted);
+    const dialect = dialectOf(asked.path);
     const scripted = scripts.take(request) ?? behave?.(request);
     const requestId = provider.ids.next('req_');
-    const call = createCall({ provider, request, requestId, dialect, params: [], scripted, repeats });
-    const reply = await answer(call);
+    const call = createCall({ provider, request: asked, requestId, dialect, params: [], scripted, repeats });
+    const reply = refused ?? (await answer(call));
     let complete = false;
     response.once('close', () => {
       if (!complete && reply.ledger) provider.ledger.addBroken(reply.ledger.model);
@@ -154,7 +159,10 @@ export const createRequestHandler = (options: RequestHandlerOptions): RequestLis
       response,
       reply,
       directives: call.wish(),
-      headers: replyHeaders(call, reply),
+      headers:
+        refused === null
+          ? replyHeaders(call, reply)
+          : { 'content-type': refused.contentType, ...refused.headers },
       gate: scripted?.gate,
       resume: scripted?.resume,
       onComplete: () => {
@@ -176,6 +184,16 @@ export const createRequestHandler = (options: RequestHandlerOptions): RequestLis
     });
   };
 };
+
+/** As the models behind a cloud's gate see it. */
+function admittedRequest(
+  { method, rawHeaders }: RecordedRequest,
+  { path, headers, body }: Admitted,
+): RecordedRequest {
+  const request = new RecordedRequest({ method, url: path, headers, rawHeaders: [...rawHeaders] });
+  request.markReceived(body);
+  return request;
+}
 
 /** An error in the body shape of the endpoint that was called. */
 const errorReply = (

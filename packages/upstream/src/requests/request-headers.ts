@@ -79,12 +79,17 @@ const connectionNames = (value: RequestHeaders[string]): ReadonlySet<string> | n
   );
 };
 
-/** The flat list of names and values for the provider: the caller's allowed headers, and the account's own. */
+/**
+ * The flat list of names and values for the provider: the caller's allowed headers, and the account's own.
+ *
+ * @param versioned a Messages request has its version in a header
+ */
 export const upstreamHeaders = (
   { secrets }: Account,
   callers: RequestHeaders,
   operation: Operation,
   contentLengthBytes: number | null,
+  versioned = true,
 ): string[] => {
   const list: string[] = [];
   const protocol = OPERATIONS[operation];
@@ -96,7 +101,7 @@ export const upstreamHeaders = (
     if (typeof value === 'string') list.push(name, value);
     else for (const one of value) list.push(name, one);
   }
-  if (protocol === 'messages' && callers['anthropic-version'] === undefined) {
+  if (versioned && protocol === 'messages' && callers['anthropic-version'] === undefined) {
     list.push('anthropic-version', DEFAULT_ANTHROPIC_VERSION);
   }
   for (const [name, value] of secrets.headers) list.push(name, value);

@@ -45,7 +45,8 @@ function httpRequest(candidate: Candidate, request: UpstreamRequest, streamed: b
   const { method, body } = request;
   const path = requestPath(candidate, request, streamed);
   const length = isStreamed(body) ? body.sizeBytes : null;
-  const headers = upstreamHeaders(candidate.account, request.headers, request.operation, length);
+  const versioned = candidate.route.quirks.envelope === null;
+  const headers = upstreamHeaders(candidate.account, request.headers, request.operation, length, versioned);
   return { path, method, headers };
 }
 

@@ -10,6 +10,7 @@ import { logAttempt, logDiscarded, logReply } from '../accounting/call-log.ts';
 import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { consumedByDiscarded } from './discarded-reply.ts';
+import { enveloped } from './envelope.ts';
 import type { PrepareAttempt, PreparedAttempt } from './prepared-attempt.ts';
 import { eventStreamHead } from './reply-head.ts';
 import { sendError } from './send.ts';
@@ -65,7 +66,7 @@ export async function attemptCandidates(
     if (made instanceof GatewayError) return made;
     prepared.set(candidate, made);
     isLastRead = false;
-    return made.request;
+    return enveloped(made.request, candidate);
   };
   const take = (outcome: ReplyOutcome, candidate: Candidate) => {
     isLastRead = true;

@@ -63,6 +63,8 @@ export interface TextRequest {
   readonly builtInTools: readonly RequestedTool[];
   /** `tool_choice` is an object: it names tools, not only whether to use any. */
   readonly choosesTool: boolean;
+  /** Messages: the answer has to be in a form that a schema gives. */
+  readonly hasOutputFormat: boolean;
 }
 
 /** A body that is read in the thread only. */
@@ -105,8 +107,12 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     // Chat Completions has no built-in tools: its web search is a member.
     builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
+    hasOutputFormat: protocol === 'messages' && hasFormat(members),
   };
 }
+
+const hasFormat = ({ output_config: config, output_format: format }: JsonObject): boolean =>
+  isObject(format) || (isObject(config) && isObject(config.format));
 
 /** A body by its endpoint's own schema, else by that of compatible servers. @throws {GatewayError} */
 function readBody(

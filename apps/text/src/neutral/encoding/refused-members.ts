@@ -1,4 +1,4 @@
-import { formatPath } from '../../wire/path.ts';
+import { formatPath, type Path } from '../../wire/path.ts';
 import { refuseParameter } from '../losses.ts';
 import { callersMemberPath } from '../scalar-paths.ts';
 import type { Encoder } from './encoder.ts';
@@ -15,11 +15,17 @@ const MEANINGFUL: ReadonlySet<string> = new Set([
   'text',
   'output_config',
   'web_search_options',
+  'mcp_servers',
+  'container',
   'moderation',
 ]);
 
 /** Members that the gateway adds for its own use; nobody misses them. */
 const OUR_OWN: ReadonlySet<string> = new Set(['stream_options', 'store', 'include']);
+
+/** Whether a member at the top, such as the tools, is one whose loss would change the answer. */
+export const isMeaningful = ([member, ...inside]: Path): boolean =>
+  inside.length === 0 && typeof member === 'string' && MEANINGFUL.has(member);
 
 /** Leaves out what the server is known to refuse. @throws GatewayError where that would change the meaning */
 export function omitRefusedMembers(

@@ -1,4 +1,6 @@
 import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths } from './bedrock-models.ts';
+import { CHAT_PROVIDERS } from './chat-providers.ts';
+import { CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
 import { awsDomain, foundryPath, vertexHost } from './place.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 
@@ -13,6 +15,13 @@ export const anthropicPaths = {
   messages: `/anthropic${messagesPaths.messages}`,
   'messages.count_tokens': `/anthropic${messagesPaths['messages.count_tokens']}`,
 } as const;
+
+/** The models of Bedrock that have their makers' protocols. */
+const NATIVE_MODELS = [
+  { ids: byVendor('anthropic'), speaks: ['messages'] },
+  { ids: byVendor('openai', 'xai'), speaks: ['responses', 'chat'] },
+  { ids: byVendor('qwen', 'google', 'moonshot', 'moonshotai', 'zai', 'minimax'), speaks: ['chat'] },
+] as const satisfies Preset['speaksOf'];
 
 const BEDROCK_RUNTIME = {
   baseUrl: 'https://bedrock-runtime.{region}.{domain}',
@@ -33,15 +42,17 @@ export const CLOUD_PROVIDERS = {
     speaks: ['messages', 'responses', 'chat', 'converse'],
     paths: { messages: anthropicPaths.messages, ...openaiTextBelow('/openai/v1'), ...conversePaths },
     speaksOf: [
-      { ids: byVendor('anthropic'), speaks: ['messages'] },
-      { ids: byVendor('openai', 'xai'), speaks: ['responses', 'chat'] },
-      { ids: byVendor('qwen', 'google', 'moonshot', 'moonshotai', 'zai', 'minimax'), speaks: ['chat'] },
+      ...NATIVE_MODELS,
       { ids: byVendor('amazon', 'meta', 'mistral', 'cohere', 'ai21', 'writer'), speaks: ['converse'] },
     ],
-    quirksOf: { converse: CONVERSE_QUIRKS },
     quirksOfModels: CONVERSE_MODELS,
     key: { ...bearer, required: true },
     builtInTools: ['tool_search_tool'],
+    quirksOf: {
+      messages: CLAUDE_ON_BEDROCK,
+      converse: CONVERSE_QUIRKS,
+      responses: { ...OPENAI_ELSEWHERE, encryptedReasoning: false, reasoningSummary: false },
+    },
     endpoints: {
       // Other ids (without a geography), other quotas; and a guardrail's headers do nothing.
       mantle: {
@@ -49,6 +60,8 @@ export const CLOUD_PROVIDERS = {
         auth: { awsService: 'bedrock-mantle', types: ['aws'] },
         settings: { region: 'required', endpoint: 'optional' },
         headers: {},
+        speaks: ['messages', 'responses', 'chat'],
+        speaksOf: NATIVE_MODELS,
         paths: { ...anthropicPaths, ...openaiTextBelow('/openai/v1') },
       },
     },
@@ -87,7 +100,12 @@ export const CLOUD_PROVIDERS = {
     ],
     key: { header: 'x-goog-api-key', prefix: '', required: true },
     auth: { types: ['google'] },
-    builtInTools: [],
+    builtInTools: ['tool_search_tool'],
+    quirksOf: {
+      messages: CLAUDE_ON_VERTEX,
+      responses: OPENAI_ELSEWHERE,
+      chat: CHAT_PROVIDERS.gemini.quirks,
+    },
   },
   // Models are named by deployment, which says nothing about the model: Claude's routes say `speaks: [messages]`.
   foundry: {
@@ -105,6 +123,11 @@ export const CLOUD_PROVIDERS = {
     },
     key: { header: 'api-key', prefix: '', required: true },
     auth: { entraScope: 'https://ai.azure.com/.default', types: ['entra'] },
-    builtInTools: [],
+    builtInTools: 'any',
+    quirksOf: {
+      messages: { ownValues: false, compaction: true },
+      responses: { ...OPENAI_ELSEWHERE, customTools: true },
+      chat: { ...OPENAI_ELSEWHERE, customTools: true },
+    },
   },
 } as const satisfies Record<string, Preset>;

@@ -1,4 +1,4 @@
-import { MemberScanner, skipSpace } from '../wire/json-members.ts';
+import { MemberScanner, skipSpace } from './json-members.ts';
 
 /** How an escaped ASCII letter begins: the only other way to write a name of ASCII letters. */
 const ASCII_ESCAPE = '\\u00';
