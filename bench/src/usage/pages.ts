@@ -25,6 +25,10 @@ export function pagesOf(store: UsageStore, nowMs: number): readonly Page[] {
       ask: () => store.newest({ ...newest, only: { keyId: 'key_299' } }),
     },
     { name: 'newest failed requests', ask: () => store.newest({ ...newest, only: { outcome: 'failed' } }) },
+    {
+      name: 'newest failed requests of a quiet key',
+      ask: () => store.newest({ ...newest, only: { keyId: 'key_299', outcome: 'failed' } }),
+    },
     { name: "newest requests of a person's team", ask: () => store.newest({ ...newest, whose: seesTeam }) },
     { name: 'requests of sixty days ago', ask: () => store.newest({ ...newest, toMs: nowMs - 60 * DAY_MS }) },
     { name: 'a part of an id, not found', ask: () => store.newest({ ...newest, idPart: 'nowhere' }) },

@@ -34,6 +34,8 @@ const MAX_SEARCHED = 30_000;
 /** Records with the same id of a request: a caller may choose it. */
 const MAX_SAME_ID = 200;
 const HOUR_MS = 3_600_000;
+/** Between hours that one query reads: each query costs as much as some thousand records that are not wanted. */
+const MAX_GAP_HOURS = 3;
 
 const FROM = 'usage_records r join usage_groups g on g.id = r.group_id';
 const NEWEST = 'order by r.ended_at desc, r.ended_seq desc';
@@ -78,13 +80,30 @@ async function pageOfGroups(
     const hours = await hoursWith(queries, { groups, grains }, [fromHour, lastHour], limit);
     const first = hours.at(-1);
     if (first === undefined) break;
-    const within = hours
-      .map((hour) => `(r.ended_at >= ${hour * HOUR_MS} and r.ended_at < ${(hour + 1) * HOUR_MS})`)
-      .join(' or ');
-    records.push(...(await select(queries, { ...wanted, limit }, ` and (${within}) and r.${groups}`, [])));
+    for (const [from, to] of closeTogether(hours)) {
+      const within = {
+        fromMs: Math.max(fromMs, from * HOUR_MS),
+        toMs: Math.min(newestMs + 1, (to + 1) * HOUR_MS),
+        before: wanted.before,
+        limit: wanted.limit - records.length,
+      };
+      if (within.limit <= 0) break;
+      records.push(...(await select(queries, within, ` and r.${groups}`, [])));
+    }
     lastHour = first - 1;
   }
   return { records, next: null };
+}
+
+/** Times from the first to the last of some hours, the newest first: what lies between hours is read as well where it is not much. */
+function closeTogether(newestFirst: readonly number[]): readonly (readonly [from: number, to: number])[] {
+  const times: [number, number][] = [];
+  for (const hour of newestFirst) {
+    const time = times.at(-1);
+    if (time !== undefined && time[0] - hour <= MAX_GAP_HOURS) time[0] = hour;
+    else times.push([hour, hour]);
+  }
+  return times;
 }
 
 /** The newest hours in which these groups have so many records, as the sums say; the days in which they have any are looked for first. */
