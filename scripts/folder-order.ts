@@ -22,7 +22,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'apps/text/src/wire': [[OWN_FILES], ['stream', 'tokens']],
   'apps/text/src/stored': [['origins'], ['store']],
-  'apps/text/src/protocols': [['caller-tools'], ['chat', 'converse', 'messages', 'responses']],
+  'apps/text/src/protocols': [['caller-tools'], ['chat', 'converse', 'gemini', 'messages', 'responses']],
   'apps/text/src/call': [['request'], ['history'], ['candidates', 'accounting'], ['attempts', 'storing']],
 };
 

@@ -53,6 +53,8 @@ const WORDS: readonly (readonly [FinishMeaning, readonly string[]])[] = [
       'time_limit',
       'repetition',
       'incomplete',
+      // Gemini, of an answer that another request would go on with.
+      'continuation',
       '2',
     ],
   ],

@@ -33,9 +33,9 @@ export const Quirks = z.strictObject({
   sampling: z.enum(['keep', 'drop']).default('keep'),
   /** Converse: the path of `top_k` in `additionalModelRequestFields`, such as `inferenceConfig.topK`; null if it has none. */
   topKMember: z.string().min(1).nullable().default(null),
-  /** Chat, Converse: how many stop sequences are taken; the gateway cuts the text itself if there are more. 0: none. */
+  /** Chat, Converse and Gemini: how many stop sequences are taken; the gateway cuts the text itself if there are more. 0: none. */
   maxStopSequences: z.int().min(0).default(4),
-  /** Chat: whether `presence_penalty` and `frequency_penalty` are understood. */
+  /** Chat and Gemini: whether `presence_penalty` and `frequency_penalty` are understood. */
   penalties: z.boolean().default(true),
 
   /** Request members that have another name here, by a path such as those of `refusedMembers`. */
@@ -102,8 +102,15 @@ export const Quirks = z.strictObject({
   customTools: z.boolean().default(false),
   /** Longest tool name taken. Default: 64 on chat, 128 elsewhere. */
   toolNameLength: z.int().min(16).max(128).optional(),
-  /** `nine-alphanumeric` if a call id must be exactly nine letters or digits (Mistral). */
-  toolCallIds: z.enum(['any', 'nine-alphanumeric']).default('any'),
+  /** `nine-alphanumeric` if a call id must be exactly nine letters or digits (Mistral); `none` if Gemini's calls have none. */
+  toolCallIds: z.enum(['any', 'nine-alphanumeric', 'none']).default('any'),
+  /** Gemini: whether a tool's result may have images and files (from version 3 on). Elsewhere the user shows them after it. */
+  toolResultMedia: z.boolean().default(true),
+  /**
+   * Gemini: whether schemas of tools and of output go as JSON Schema. Elsewhere in the older subset of OpenAPI, without the
+   * keywords that it lacks.
+   */
+  jsonSchema: z.boolean().default(true),
   /** This server's tool type for web search; null if it has none. Default: the protocol's own on Responses and Messages, none on chat. */
   webSearch: z.string().nullable().optional(),
 
@@ -128,9 +135,12 @@ export const Quirks = z.strictObject({
   reasoningRequest: z
     .enum(['thinking', 'reasoningConfig', 'reasoning_effort', 'reasoning', 'none'])
     .default('none'),
-  /** Messages: how thinking is switched on. Claude up to 4.5 takes `manual` only, from 4.7 on `adaptive` only. */
+  /**
+   * Messages: how thinking is switched on. Claude up to 4.5 takes `manual` only, from 4.7 on `adaptive` only. Gemini: `adaptive` is a
+   * level and signatures that are demanded back (from version 3 on), `manual` a budget of tokens (2.5).
+   */
   thinking: z.enum(['adaptive', 'manual', 'none']).default('adaptive'),
-  /** Messages: whether `thinking: {type: "disabled"}` is taken. */
+  /** Messages: whether `thinking: {type: "disabled"}` is taken. Gemini: whether a budget of 0 is. */
   thinkingCanBeDisabled: z.boolean().default(true),
   /** Responses: whether a reasoning summary may be requested. OpenAI refuses it to unverified organisations. */
   reasoningSummary: z.boolean().default(true),
@@ -138,9 +148,11 @@ export const Quirks = z.strictObject({
   encryptedReasoning: z.boolean().default(true),
   /**
    * Whose models answer, so that sealed reasoning goes back to its maker alone. Default: Anthropic's under Messages, OpenAI's
-   * under Responses. Under Chat Completions nothing is sealed.
+   * under Responses, Google's under Gemini. Under Chat Completions nothing is sealed.
    */
   reasoningVendor: z.enum(REASONING_VENDORS).optional(),
+  /** Gemini: whether a count takes the request in `generateContentRequest`, as the Gemini API does and Vertex AI does not. */
+  wrappedCounts: z.boolean().default(true),
   /** Chat: members that may have reasoning text; the first present one counts. */
   reasoningMembers: z.array(z.string()).default(['reasoning_content', 'reasoning']),
   /** Chat: whether earlier reasoning is sent back to the server, in the first of `reasoningMembers`. `required`: a space if it is unknown. */

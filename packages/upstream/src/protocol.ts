@@ -5,6 +5,7 @@ export const PROTOCOLS = [
   'responses',
   'messages',
   'chat',
+  'gemini',
   'converse',
   'images',
   'speech',
@@ -17,6 +18,7 @@ export const CONVERSATION_PROTOCOLS = [
   'responses',
   'messages',
   'chat',
+  'gemini',
   'converse',
 ] as const satisfies readonly Protocol[];
 export type ConversationProtocol = (typeof CONVERSATION_PROTOCOLS)[number];
@@ -44,6 +46,8 @@ export const OPERATIONS = {
   'messages.count_tokens': 'messages',
   chat: 'chat',
   'chat.input_tokens': 'chat',
+  gemini: 'gemini',
+  'gemini.count_tokens': 'gemini',
   converse: 'converse',
   'converse.count_tokens': 'converse',
   'images.generations': 'images',
@@ -59,6 +63,7 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(
 /** Whose error bodies a provider sends, where they are not OpenAI's; null: those of no caller's dialect. */
 const OTHER_DIALECTS: Readonly<Partial<Record<Protocol, Dialect | null>>> = {
   messages: 'anthropic',
+  gemini: null,
   converse: null,
 };
 

@@ -40,8 +40,11 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
   const decoded = withTurn(PROTOCOLS[caller].decodeRequest(body, tokens));
   const { conversation: emulated, answerTool } = emulateOutputFormat(decoded, target, losses);
   const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
-  const names = new ToolNames(target.quirks.toolNameLength ?? UPSTREAMS[target.protocol].toolNameLength);
-  const encoded = UPSTREAMS[target.protocol].encodeRequest({ conversation, target, losses, names });
+  const adapter = UPSTREAMS[target.protocol];
+  const names = new ToolNames(target.quirks.toolNameLength ?? adapter.toolNameLength, {
+    beginsWithLetter: adapter.toolNamesBeginWithLetter,
+  });
+  const encoded = adapter.encodeRequest({ conversation, target, losses, names });
   const request = isJsonObject(body) ? body : {};
   const include = Array.isArray(request.include) ? request.include : [];
   const streamOptions = request.stream_options;

@@ -8,6 +8,12 @@ import type { CallItem } from './tool.ts';
  */
 export type Vendor = (typeof REASONING_VENDORS)[number];
 
+/**
+ * The part of an answer that a signature of Google's is of: the call of this index among its calls, its text, an empty text
+ * at its end, the thoughts that are shown with it; `whole`: it is all of a part, as JSON.
+ */
+export type SealPlace = number | 'text' | 'end' | 'thought' | 'whole';
+
 /** What only the vendor can read: a signature over shown thinking, hidden thinking, or an encrypted reasoning item. */
 export interface OpaquePayload {
   readonly vendor: Vendor;
@@ -15,6 +21,7 @@ export interface OpaquePayload {
   readonly scope?: string | undefined;
   readonly kind: 'signature' | 'redacted' | 'encrypted' | 'trace';
   readonly data: string;
+  readonly place?: SealPlace | undefined;
 }
 
 interface Located {

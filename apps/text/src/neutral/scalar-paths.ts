@@ -116,6 +116,21 @@ export const SCALAR_PATHS: Record<TextProtocol, Record<Scalar, Path>> = {
 /** The same names of protocols that only channels speak, as far as an upstream's refusal names them. */
 const UPSTREAM_PATHS: Readonly<Record<ConversationProtocol, Partial<Record<Scalar, Path>>>> = {
   ...SCALAR_PATHS,
+  gemini: {
+    maxOutputTokens: ['generationConfig', 'maxOutputTokens'],
+    temperature: ['generationConfig', 'temperature'],
+    topP: ['generationConfig', 'topP'],
+    topK: ['generationConfig', 'topK'],
+    presencePenalty: ['generationConfig', 'presencePenalty'],
+    frequencyPenalty: ['generationConfig', 'frequencyPenalty'],
+    stopSequences: ['generationConfig', 'stopSequences'],
+    logprobs: ['generationConfig', 'logprobs'],
+    outputFormat: ['generationConfig', 'responseJsonSchema'],
+    reasoning: ['generationConfig', 'thinkingConfig'],
+    toolChoice: ['toolConfig'],
+    serviceTier: ['serviceTier'],
+    turns: ['contents'],
+  },
   converse: {
     maxOutputTokens: ['inferenceConfig', 'maxTokens'],
     temperature: ['inferenceConfig', 'temperature'],

@@ -19,16 +19,20 @@ const HASH_LENGTH = 8;
  */
 export class ToolNames {
   readonly #maxLength: number;
+  readonly #beginsWithLetter: boolean;
   /** What to restore in the reply: upstream name → the caller's tool. Holds only tools that are shown differently. */
   readonly renamed = new Map<string, CallerTool>();
 
-  constructor(maxLength: number) {
+  /** @param beginsWithLetter whether a name must begin with a letter or `_` */
+  constructor(maxLength: number, { beginsWithLetter = false } = {}) {
     this.#maxLength = maxLength;
+    this.#beginsWithLetter = beginsWithLetter;
   }
 
   upstreamName({ name, namespace }: Pick<NamedTool, 'name' | 'namespace'>): string {
     const full = namespace === undefined ? name : `${namespace}__${name}`;
-    const clean = full.replace(/[^a-zA-Z0-9_-]/g, '_');
+    const lettered = full.replace(/[^a-zA-Z0-9_-]/g, '_');
+    const clean = this.#beginsWithLetter && !/^[a-zA-Z_]/.test(lettered) ? `_${lettered}` : lettered;
     if (clean === full && full.length <= this.#maxLength) return full;
     const hash = createHash('sha256').update(full).digest('hex').slice(0, HASH_LENGTH);
     return `${clean.slice(0, this.#maxLength - HASH_LENGTH - 1)}_${hash}`;

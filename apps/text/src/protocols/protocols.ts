@@ -29,6 +29,12 @@ import { readUsage as readConverseUsage } from './converse/reply/usage.ts';
 import { countedOf, encodeConverseRequest } from './converse/request/encode-request.ts';
 import { ConverseStreamDecoder } from './converse/stream/decode-stream.ts';
 import { createConverseUsageReader } from './converse/stream/usage-reader.ts';
+import { countBody, countIn } from './gemini/counting.ts';
+import { decodeGeminiReply } from './gemini/reply/decode-reply.ts';
+import { readUsage as readGeminiUsage } from './gemini/reply/usage.ts';
+import { encodeGeminiRequest } from './gemini/request/encode-request.ts';
+import { GeminiStreamDecoder } from './gemini/stream/decode-stream.ts';
+import { createUsageReader as createGeminiUsageReader } from './gemini/stream/usage-reader.ts';
 import { decodeMessagesReply } from './messages/reply/decode-reply.ts';
 import { encodeMessagesReply } from './messages/reply/encode-reply.ts';
 import { readUsageAtTier as readMessagesUsage } from './messages/reply/usage.ts';
@@ -59,6 +65,8 @@ interface ReaderOptions {
 export interface UpstreamAdapter {
   /** The longest tool name where the channel does not set another. */
   readonly toolNameLength: number;
+  /** Whether a tool's name must begin with a letter or `_`; absent: it need not. */
+  readonly toolNamesBeginWithLetter?: boolean;
   /** Whether it has an output format for any JSON object, without a schema. */
   readonly hasObjectFormat: boolean;
   readonly encodeRequest: (encoder: Encoder) => EncodedRequest;
@@ -190,6 +198,17 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
 /** The protocols that channels speak, whether callers do or not. */
 export const UPSTREAMS: Readonly<Record<ConversationProtocol, UpstreamAdapter>> = {
   ...PROTOCOLS,
+  gemini: {
+    toolNameLength: 64,
+    toolNamesBeginWithLetter: true,
+    hasObjectFormat: true,
+    encodeRequest: encodeGeminiRequest,
+    decodeReply: decodeGeminiReply,
+    decodeStream: (target, clean) => new GeminiStreamDecoder(target, clean),
+    createUsageReader: createGeminiUsageReader,
+    readUsage: readGeminiUsage,
+    counting: { operation: 'gemini.count_tokens', bodyOf: countBody, tokensIn: countIn },
+  },
   converse: {
     toolNameLength: 64,
     hasObjectFormat: false,

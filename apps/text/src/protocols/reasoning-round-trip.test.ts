@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
@@ -61,8 +62,12 @@ const NEXT_REQUEST: Record<TextProtocol, (answer: Body) => Body> = {
   },
 };
 
-function nextRequest(caller: TextProtocol, upstream: TextProtocol, name: string): Body {
-  const { body } = translateReply(planFor(caller, upstream), reply(name), testReplyContext());
+function nextRequest(caller: TextProtocol, upstream: ConversationProtocol, name: string): Body {
+  return nextAfter(caller, upstream, reply(name));
+}
+
+function nextAfter(caller: TextProtocol, upstream: ConversationProtocol, answered: unknown): Body {
+  const { body } = translateReply(planFor(caller, upstream), answered, testReplyContext());
   const answer = record(JSON.parse(JSON.stringify(body)));
   return { model: 'callers-model', ...NEXT_REQUEST[caller](answer) };
 }
@@ -171,13 +176,106 @@ test.for(CALLERS)('an open-weight model gets its own trace back through a client
   expect(record(list(sent.messages)[1]).reasoning_content).toBe('Think.');
 });
 
-const FOREIGN: readonly { caller: TextProtocol; from: TextProtocol; name: string; to: TextProtocol }[] =
-  CALLERS.flatMap((caller) => [
-    { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'responses' as const },
-    { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'chat' as const },
-    { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'messages' as const },
-    { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'chat' as const },
+const gemini = (quirks: QuirksInput = {}, more: Partial<Target> = {}) => testTarget('gemini', quirks, more);
+
+/** The parts of the model's content, with what Gemini's calls are without. */
+const modelParts = (sent: Body): readonly Body[] =>
+  list(record(list(sent.contents).find((content) => record(content).role === 'model')).parts).map(record);
+
+const signatures = (sent: Body) =>
+  modelParts(sent).map((part) => [
+    record(part.functionCall).name ?? (typeof part.text === 'string' ? part.text : Object.keys(part)[0]),
+    part.thoughtSignature,
   ]);
+
+test.for(CALLERS)('Gemini gets each signature back on its own part through a client of %s', (caller) => {
+  const body = nextRequest(caller, 'gemini', 'gemini-thinking-and-calls');
+  const { body: sent, dropped } = sendOn(caller, body, gemini());
+  expect(signatures(sent)).toEqual([
+    ['I will look up both tides.', undefined],
+    ['tide_times', 'Rmlyc3RDYWxs'],
+    ['tide_times', undefined],
+    ['wind', 'VGhpcmRDYWxs'],
+  ]);
+  expect(dropped).toEqual([]);
+});
+
+test.for(CALLERS)('the signature of a text comes back on the text through a client of %s', (caller) => {
+  const { body: sent, dropped } = sendOn(
+    caller,
+    nextRequest(caller, 'gemini', 'gemini-text'),
+    gemini({}, { countsOnly: true }),
+  );
+  expect(signatures(sent)).toEqual([['High water is at 06:12.', 'VGV4dFNpZ25hdHVyZQ==']]);
+  expect(dropped).toEqual([]);
+});
+
+test.for(CALLERS)("parts of Google's own tools come back as they were through a client of %s", (caller) => {
+  const body = nextRequest(caller, 'gemini', 'gemini-server-tools');
+  const { candidates } = record(reply('gemini-server-tools'));
+  const parts = list(record(record(list(candidates)[0]).content).parts).map(record);
+  const { body: sent } = sendOn(caller, body, gemini());
+  expect(JSON.parse(JSON.stringify(modelParts(sent)))).toEqual(parts);
+});
+
+/** Every way in which a signature cannot go back. */
+const UNSIGNED: readonly [why: string, target: () => Target][] = [
+  ['another model', () => gemini({}, { scope: 'our-organisation another-model' })],
+  ['a refusal of its signatures', () => gemini({}, { withholdReasoning: true })],
+];
+
+test.for(CALLERS.flatMap((caller) => UNSIGNED.map(([why, target]) => ({ caller, why, target }))))(
+  'after $why a call of the turn is sent without checking, through a client of $caller',
+  ({ caller, target }) => {
+    const body = nextRequest(caller, 'gemini', 'gemini-thinking-and-calls');
+    const { body: sent, dropped } = sendOn(caller, body, target());
+    expect(signatures(sent).slice(1)).toEqual([
+      ['tide_times', 'skip_thought_signature_validator'],
+      ['tide_times', undefined],
+      ['wind', undefined],
+    ]);
+    expect(dropped.every(({ reason }) => reason.startsWith('reasoning'))).toBe(true);
+    expect(dropped).not.toEqual([]);
+  },
+);
+
+test.for(CALLERS)('a call that Claude made goes to Gemini without a check, from a client of %s', (caller) => {
+  const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
+  const { body: sent } = sendOn(caller, body, gemini());
+  const calls = modelParts(sent).filter((part) => 'functionCall' in part);
+  expect(calls[0]?.thoughtSignature).toBe('skip_thought_signature_validator');
+  expect(JSON.stringify(sent)).not.toContain('EqQBown');
+  const { body: budgeted } = sendOn(caller, body, gemini({ thinking: 'manual' }));
+  expect(JSON.stringify(budgeted)).not.toContain('skip_thought');
+});
+
+test('only the calls of the current turn are exempted from the check', () => {
+  const { messages } = nextRequest('messages', 'messages', 'messages-thinking-and-tools');
+  const over = [
+    ...list(messages),
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', content: 'Thanks' },
+  ];
+  const { body } = sendOn('messages', { model: 'm', max_tokens: 9, messages: over }, gemini());
+  expect(JSON.stringify(body)).not.toContain('skip_thought');
+});
+
+const FOREIGN: readonly {
+  caller: TextProtocol;
+  from: ConversationProtocol;
+  name: string;
+  to: ConversationProtocol;
+}[] = CALLERS.flatMap((caller) => [
+  { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'messages' as const },
+  { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'responses' as const },
+  { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'chat' as const },
+  { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'gemini' as const },
+  { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'gemini' as const },
+  { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'responses' as const },
+  { caller, from: 'messages' as const, name: 'messages-thinking-and-tools', to: 'chat' as const },
+  { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'messages' as const },
+  { caller, from: 'responses' as const, name: 'responses-reasoning-and-calls', to: 'chat' as const },
+]);
 
 test.for(FOREIGN)(
   'reasoning of $from is never shown to $to by a client of $caller',
@@ -190,6 +288,8 @@ test.for(FOREIGN)(
       'EmwKown',
       'gAAAown',
       'gAAAhidden',
+      'Rmlyc3RDYWxs',
+      'Two harbours',
       'Let me look.',
       'First.',
       TOKEN_PREFIX,

@@ -1,4 +1,5 @@
 import { recordedStreamNames } from '@gateway/simulator/recorded-stream';
+import type { ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
@@ -15,7 +16,7 @@ type Events = readonly JsonObject[];
 type Leave = (events: Events) => Events;
 
 /** The answer of a stream as the body that a caller gets, without the ids, which may be minted. */
-function answer(caller: TextProtocol, upstream: TextProtocol, events: Events): unknown {
+function answer(caller: TextProtocol, upstream: ConversationProtocol, events: Events): unknown {
   const collector = new StreamCollector(planFor(caller, upstream), testReplyContext());
   for (const event of events) collector.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   return withoutIds(JSON.parse(JSON.stringify(collector.end().body)));

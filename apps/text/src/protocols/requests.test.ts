@@ -118,6 +118,36 @@ const CONVERSE_CASES = ON_CONVERSE.map(([quirk, name, quirks]) => ({
 }));
 
 const QUIRK_CASES: readonly QuirkCase[] = [
+  { quirk: 'older-schemas', name: 'messages-tools', target: 'gemini', quirks: { jsonSchema: false } },
+  { quirk: 'older-schemas', name: 'responses-codex', target: 'gemini', quirks: { jsonSchema: false } },
+  {
+    quirk: 'older-schemas',
+    name: 'responses-structured-output',
+    target: 'gemini',
+    quirks: { jsonSchema: false },
+  },
+  {
+    quirk: 'budgets',
+    name: 'messages-thinking-manual',
+    target: 'gemini',
+    quirks: { thinking: 'manual' },
+  },
+  { quirk: 'budgets', name: 'responses-effort-medium', target: 'gemini', quirks: { thinking: 'manual' } },
+  { quirk: 'budgets', name: 'responses-effort-none', target: 'gemini', quirks: { thinking: 'manual' } },
+  {
+    quirk: 'always-thinking-budgets',
+    name: 'responses-effort-none',
+    target: 'gemini',
+    quirks: { thinking: 'manual', thinkingCanBeDisabled: false },
+  },
+  { quirk: 'no-thinking', name: 'responses-effort-medium', target: 'gemini', quirks: { thinking: 'none' } },
+  {
+    quirk: 'texts-in-results',
+    name: 'messages-full',
+    target: 'gemini',
+    quirks: { toolResultMedia: false, toolCallIds: 'none' },
+  },
+  { quirk: 'no-strict', name: 'messages-tools', target: 'gemini', quirks: { strictTools: false } },
   {
     quirk: 'max-completion-tokens',
     name: 'messages-scalars',

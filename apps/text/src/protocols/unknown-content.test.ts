@@ -28,6 +28,7 @@ const STRANGE = {
 
 /** What a server may send beside its answer. None of it is part of the answer. */
 const UNKNOWN_EVENTS: Readonly<Record<ConversationProtocol, readonly object[]>> = {
+  gemini: [{ ...STRANGE }, { candidates: [{ index: 0, content: { parts: [{ mystery: STRANGE }] } }] }],
   responses: [
     { type: 'response.mystery.delta', ...STRANGE },
     { type: 'mystery' },
@@ -105,7 +106,7 @@ const frame = (event: unknown): string => `data: ${JSON.stringify(event)}\n\n`;
 
 /** The stream with every unknown event before each of its own, and unknown members in each of these. */
 function estranged({ bytes, upstream }: StreamFixture): string {
-  const unknown = UNKNOWN_EVENTS[upstream].map(frame).join('');
+  const unknown = (UNKNOWN_EVENTS[upstream] ?? []).map(frame).join('');
   const within = upstream === 'chat' ? unknown + frame(UNKNOWN_DELTA) : unknown;
   return bytes
     .toString()
@@ -141,8 +142,10 @@ test.for(streams)(
 );
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
-const LISTS = ['content', 'output', 'annotations', 'citations', 'tool_calls', 'summary'];
-const SKIPPED = ['input', 'arguments', 'logprobs'];
+const LISTS = ['content', 'output', 'annotations', 'citations', 'tool_calls', 'summary', 'parts'];
+const SKIPPED = ['input', 'arguments', 'args', 'logprobs'];
+/** Parts that go back whole, whatever they hold. */
+const WHOLE = ['toolCall', 'toolResponse'];
 
 /** A reply with unknown members in each object, and unknown entries in each list. */
 function withUnknownContent(value: unknown, name = ''): unknown {
@@ -152,7 +155,7 @@ function withUnknownContent(value: unknown, name = ''): unknown {
     // A web search that failed has an object instead of a list.
     return LISTS.includes(name) ? [{ type: 'mystery', text: { a: 1 } }, ...own, 5, null] : own;
   }
-  if (!isJsonObject(value)) return value;
+  if (!isJsonObject(value) || WHOLE.some((member) => member in value)) return value;
   const known = Object.entries(value).map(([member, inner]) => [member, withUnknownContent(inner, member)]);
   return { ...Object.fromEntries(known), x_mystery: { type: 'mystery' } };
 }

@@ -5,10 +5,15 @@ import { formatPath, type Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** The path of a function's schema within its tool. */
-const SCHEMA_PATHS: Readonly<Record<ConversationProtocol, Path>> = {
+const SCHEMA_PATHS: Readonly<Record<TextProtocol, Path>> = {
   responses: ['parameters'],
   messages: ['input_schema'],
   chat: ['function', 'parameters'],
+};
+
+/** Those whose tools stand in the caller's order, by which a path can be found again. */
+const LISTED_TOOLS: Readonly<Partial<Record<ConversationProtocol, Path>>> = {
+  ...SCHEMA_PATHS,
   converse: ['toolSpec', 'inputSchema', 'json'],
 };
 
@@ -17,7 +22,8 @@ export function callersPath(path: Path, caller: TextProtocol, target: Conversati
   const param = callersParam(formatPath(path), target, caller);
   if (param !== null) return [param];
   const [tools, index, ...rest] = path;
-  const schema = SCHEMA_PATHS[target];
+  const schema = LISTED_TOOLS[target];
+  if (schema === undefined) return tools === 'tools' ? ['tools'] : null;
   const isSchema = tools === 'tools' && schema.every((step, at) => rest[at] === step);
   if (!isSchema || typeof index !== 'number') return null;
   return ['tools', index, ...SCHEMA_PATHS[caller], ...rest.slice(schema.length)];

@@ -192,7 +192,19 @@ const NO_CACHING = /\bcache ?points?\b|\bprompt caching\b|\bexplicit caching\b/i
 /** OpenAI's answer to an organisation that it has not verified. */
 const NO_SUMMARY = /verified to generate reasoning summaries/i;
 
+/** Gemini's answers to models that are steered otherwise than the configuration says, and to a call without its signature. */
+const NO_LEVEL = /thinking[_ ]?level\b.{0,40}\bnot supported/i;
+const NO_SIGNATURE = /missing a thought_?signature/i;
+
 const RETRY_RULES: readonly RetryRule[] = [
+  {
+    isFor: ({ code, message }) => code === 'upstream_rejected' && NO_LEVEL.test(message),
+    amend: (target) => ({ ...target, quirks: { ...target.quirks, thinking: 'manual' } }),
+  },
+  {
+    isFor: ({ code, message }) => code === 'upstream_rejected' && NO_SIGNATURE.test(message),
+    amend: (target) => ({ ...target, quirks: { ...target.quirks, thinking: 'adaptive' } }),
+  },
   {
     // Sealed by the same vendor, but the channel's credentials have changed since.
     isFor: refusesThoughts,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from './json-object.ts';
 
 /** The members of a whole reply that hold the answer, of every protocol. */
-const ANSWERS = ['choices', 'output', 'content'] as const;
+const ANSWERS = ['choices', 'output', 'content', 'candidates'] as const;
 
 /** The members within it that hold what the model wrote. */
 const TEXTS: ReadonlySet<string> = new Set([
@@ -13,11 +13,12 @@ const TEXTS: ReadonlySet<string> = new Set([
   'thinking',
   'arguments',
   'input',
+  'args',
   'transcript',
 ]);
 
 /** Those of them that some servers write as an object. */
-const ARGUMENTS: ReadonlySet<string> = new Set(['arguments', 'input']);
+const ARGUMENTS: ReadonlySet<string> = new Set(['arguments', 'input', 'args']);
 
 /** About how many characters of text, reasoning and arguments a whole reply has, for an estimate of its tokens. */
 export const answerLength = (reply: JsonObject): number =>

@@ -1,6 +1,6 @@
 /** A member that has a call's arguments, as an object. */
-const ARGUMENTS = /"(?:input|arguments)"\s*:\s*\{/g;
-const ARGUMENT_MEMBERS: ReadonlySet<string> = new Set(['input', 'arguments']);
+const ARGUMENTS = /"(?:input|arguments|args)"\s*:\s*\{/g;
+const ARGUMENT_MEMBERS: ReadonlySet<string> = new Set(['input', 'arguments', 'args']);
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const [QUOTE, MINUS] = [0x22, 0x2d];

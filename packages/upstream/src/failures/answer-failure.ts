@@ -124,7 +124,7 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
   const { namesObject, candidate } = context;
   const kind = classifyAnswer({ status, error, namesObject, model: candidate.model });
   const nowMs = Date.now();
-  const wait = retryAfterSeconds(headers, error.message, nowMs);
+  const wait = retryAfterSeconds(headers, error, nowMs);
   const waitMs = wait === null ? null : wait * 1000;
   const trouble = troubleOfAnswer({ kind, status, error, headers, waitMs, candidate }, nowMs);
   // Messages about a caller's mistake may quote the request, so they are not logged.

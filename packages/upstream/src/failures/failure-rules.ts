@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { lookUp } from '@gateway/contracts/look-up';
 import { notFoundFault } from './not-found.ts';
-import type { ProviderError } from './provider-error.ts';
+import { DAILY_QUOTA, type ProviderError } from './provider-error.ts';
 import { isTooLong } from './too-long.ts';
 
 interface FailureRule {
@@ -153,6 +153,12 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   invalid_api_key: 'misconfigured',
   DeploymentNotFound: 'misconfigured',
   organization_on_hold: 'misconfigured',
+  // Google: also under 400.
+  API_KEY_INVALID: 'misconfigured',
+  API_KEY_SERVICE_BLOCKED: 'misconfigured',
+  SERVICE_DISABLED: 'misconfigured',
+  BILLING_DISABLED: 'quota-exhausted',
+  [DAILY_QUOTA]: 'quota-exhausted',
   server_is_overloaded: 'overloaded',
   slow_down: 'overloaded',
   previous_response_not_found: 'rejected',

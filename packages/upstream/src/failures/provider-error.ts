@@ -8,8 +8,10 @@ export interface ProviderError {
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
-  /** Anthropic's `error.details.error_code`. */
+  /** Anthropic's `error.details.error_code`; Google's reason, or the quota that is spent for the day. */
   readonly detail: string | null;
+  /** How long to wait, as Google says it: `23s`. */
+  readonly retryDelay: string | null;
   /** The input's length and its limit, which llama.cpp sends in their own members. */
   readonly tokens: { readonly input: number; readonly maximum: number } | null;
 }
@@ -20,6 +22,52 @@ const word = z
   .union([z.string(), z.number().transform(String)])
   .nullish()
   .catch(null);
+
+interface Details {
+  readonly detail: string | null;
+  readonly field: string | null;
+  readonly retryDelay: string | null;
+}
+
+const AnthropicDetails = z
+  .object({ error_code: text })
+  .transform(({ error_code }): Details => ({ detail: error_code ?? null, field: null, retryDelay: null }));
+
+const Violation = z.object({ quotaId: text, field: text });
+const Violations = z.array(Violation.catch({ quotaId: null, field: null })).catch([]);
+
+/** A quota of a day: waiting for it is in vain. */
+const OF_A_DAY = /PerDay/i;
+export const DAILY_QUOTA = 'quota_of_a_day';
+
+/** Google's list: why (`ErrorInfo`), what of the request (`BadRequest`), which quota, how long to wait. */
+const GoogleDetails = z
+  .array(
+    z
+      .object({ reason: text, retryDelay: text, violations: Violations, fieldViolations: Violations })
+      .catch({ reason: null, retryDelay: null, violations: [], fieldViolations: [] }),
+  )
+  .transform((list): Details => {
+    const isOfDay = list.some(({ violations }) =>
+      violations.some(({ quotaId }) => OF_A_DAY.test(quotaId ?? '')),
+    );
+    const field = list.flatMap(({ fieldViolations }) => fieldViolations).find((one) => one.field)?.field;
+    return {
+      detail: isOfDay ? DAILY_QUOTA : (list.find(({ reason }) => reason)?.reason ?? null),
+      field: field ? camelCase(field) : null,
+      retryDelay: list.find(({ retryDelay }) => retryDelay)?.retryDelay ?? null,
+    };
+  });
+
+/** A path of Google's, as the request has its members: `generation_config.top_k`. */
+const camelCase = (field: string): string =>
+  field.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const NO_DETAILS: Details = { detail: null, field: null, retryDelay: null };
+
+const AnyDetails = z.union([AnthropicDetails, GoogleDetails]);
+const detailsIn = (given: unknown): Details => AnyDetails.safeParse(given).data ?? NO_DETAILS;
+
 const ErrorObject = z.object({
   message: z.string().catch(''),
   type: text,
@@ -27,7 +75,7 @@ const ErrorObject = z.object({
   // Google's word beside the number.
   status: word,
   param: text,
-  details: z.object({ error_code: text }).nullish().catch(null),
+  details: z.unknown().optional(),
   n_prompt_tokens: count,
   n_ctx: count,
 });
@@ -80,6 +128,7 @@ const NOTHING: ProviderError = {
   code: null,
   param: null,
   detail: null,
+  retryDelay: null,
   tokens: null,
 };
 
@@ -92,13 +141,15 @@ export const readProviderError = (body: string): ProviderError => {
   const result = Body.safeParse(Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed);
   if (!result.success) return NOTHING;
   const error: z.infer<typeof ErrorObject> = ErrorObject.parse(result.data);
+  const { detail, field, retryDelay } = detailsIn(error.details);
   const { n_prompt_tokens: input, n_ctx: maximum } = error;
   return {
     message: error.message,
     type: error.type ?? (STATUS_WORD.test(error.status ?? '') ? (error.status ?? null) : null),
     code: error.code ?? null,
-    param: error.param ?? null,
-    detail: error.details?.error_code ?? null,
+    param: error.param ?? field,
+    detail,
+    retryDelay,
     tokens: typeof input === 'number' && typeof maximum === 'number' ? { input, maximum } : null,
   };
 };

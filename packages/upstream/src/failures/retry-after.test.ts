@@ -26,5 +26,5 @@ const CASES: readonly (readonly [
 ];
 
 test.for(CASES)('%j and "%s" mean %s seconds', ([headers, message, seconds]) => {
-  expect(retryAfterSeconds(headers, message, NOW)).toBe(seconds);
+  expect(retryAfterSeconds(headers, { message, retryDelay: null }, NOW)).toBe(seconds);
 });

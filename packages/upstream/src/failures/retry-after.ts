@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ProviderError } from './provider-error.ts';
 
 const MAX_WAIT_SECONDS = 86_400;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
@@ -21,12 +22,12 @@ export const durationSeconds = (text: string): number | null => {
 };
 
 /**
- * The wait that a provider requests, in seconds: from `retry-after-ms`, `retry-after` (seconds or a date), or "try again
- * in …" in its message. Null if it gives none.
+ * The wait that a provider requests, in seconds: from `retry-after-ms`, `retry-after` (seconds or a date), Google's
+ * `retryDelay`, or "try again in …" in its message. Null if it gives none.
  */
 export const retryAfterSeconds = (
   headers: IncomingHttpHeaders,
-  message: string,
+  { message, retryDelay }: Pick<ProviderError, 'message' | 'retryDelay'>,
   nowMs: number,
 ): number | null => {
   const milliseconds = headerText(headers['retry-after-ms']);
@@ -38,6 +39,7 @@ export const retryAfterSeconds = (
     const date = Date.parse(header);
     if (!Number.isNaN(date)) return bounded(Math.max(0, (date - nowMs) / 1000));
   }
+  if (retryDelay !== null) return durationSeconds(retryDelay);
   const match =
     /try again in ((?:\s*\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|s|minutes?|m|hours?|h)\b)+|[\dhms.]+)/i.exec(
       message,

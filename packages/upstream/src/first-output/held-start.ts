@@ -38,6 +38,26 @@ const EmptyChunk = z.looseObject({
     .nullable(),
 });
 
+/** Gemini: no text yet, and no end. A part with anything else is output, also a signature. */
+const EmptyCandidates = z.looseObject({
+  candidates: z
+    .array(
+      z.looseObject({
+        content: z
+          .looseObject({
+            parts: z.array(z.strictObject({ text: Nothing, thought: z.boolean().optional() })).nullish(),
+          })
+          .nullish(),
+        finishReason: z
+          .unknown()
+          .refine((word) => !endsAnswer(word))
+          .optional(),
+      }),
+    )
+    .nullish(),
+  promptFeedback: z.looseObject({ blockReason: z.undefined() }).nullish(),
+});
+
 /** A text or a refusal that has begun or ended with nothing in it. */
 const EmptyText = z
   .object({ type: z.enum(['output_text', 'text', 'refusal', 'text_delta']) })
@@ -89,6 +109,7 @@ const START_EVENTS: Readonly<Partial<Record<Protocol, StartEvents>>> = {
     },
   },
   chat: { names: new Set(), empty: { '': EmptyChunk } },
+  gemini: { names: new Set(), empty: { '': EmptyCandidates } },
   converse: {
     names: namesOf(STREAM_EVENTS.converse),
     empty: { contentBlockDelta: EmptyDelta, contentBlockStop: z.looseObject({}) },

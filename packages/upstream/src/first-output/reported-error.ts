@@ -124,9 +124,10 @@ function isError(error: unknown): boolean {
   );
 }
 
-/** Whether one of a completion's choices is no answer: by its own error, or by how it ended. */
+/** Whether one of a completion's choices, or of Gemini's candidates, is no answer: by its own error, or by how it ended. */
 const choiceFailed = (choice: unknown): boolean =>
-  isObject(choice) && (isError(choice.error) || meansFailure(choice.finish_reason));
+  isObject(choice) &&
+  (isError(choice.error) || meansFailure(choice.finish_reason) || meansFailure(choice.finishReason));
 
 /** JsonObject of which every answer, and every piece of one, has one at least. */
 const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'input_tokens'] as const;
@@ -137,10 +138,11 @@ const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'inpu
  */
 export function reportsFailure(reply: unknown): boolean {
   if (!isObject(reply)) return false;
-  const { error, object, type, status, response, base_resp: base, choices, messageStop } = reply;
+  const { error, object, type, status, response, base_resp: base, messageStop } = reply;
   if (isError(error) || object === 'error' || type === 'error' || status === 'failed') return true;
   if (isObject(base) && typeof base.status_code === 'number' && base.status_code !== 0) return true;
   if (isObject(response) && (isError(response.error) || response.status === 'failed')) return true;
+  const choices = reply.choices ?? reply.candidates;
   if (Array.isArray(choices) && choices.some(choiceFailed)) return true;
   if (meansFailure(reply.stop_reason) || meansFailure(reply.stopReason)) return true;
   if (isObject(messageStop) && meansFailure(messageStop.stopReason)) return true;

@@ -55,6 +55,7 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   responses: 'text',
   messages: 'text',
   chat: 'text',
+  gemini: 'text',
   converse: 'text',
   images: 'image',
   speech: 'speech',

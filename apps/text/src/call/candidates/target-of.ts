@@ -11,6 +11,7 @@ const VENDORS: Readonly<Record<ConversationProtocol, Vendor>> = {
   responses: 'openai',
   messages: 'anthropic',
   chat: 'open',
+  gemini: 'google',
   converse: 'amazon',
 };
 
@@ -27,15 +28,22 @@ export function conversationProtocolOf({ protocol, channel }: Candidate): Conver
 export const vendorOf = (protocol: ConversationProtocol, { reasoningVendor }: Quirks): Vendor =>
   protocol === 'chat' ? VENDORS.chat : (reasoningVendor ?? VENDORS[protocol]);
 
+/** What sealed reasoning is bound to. Google's is another model's as little as another project's. */
+function scopeOf(candidate: Candidate, vendor: Vendor): string {
+  const maker = makerName(makerAt(candidate));
+  return vendor === 'google' ? `${maker} ${candidate.model}` : maker;
+}
+
 /** What the translation needs to know about a candidate. */
 export function targetOf(candidate: Candidate, model: ResolvedModel): Target {
   const { channel, route } = candidate;
   const protocol = conversationProtocolOf(candidate);
+  const vendor = vendorOf(protocol, route.quirks);
   return {
     protocol,
     model: candidate.model,
-    vendor: vendorOf(protocol, route.quirks),
-    scope: makerName(makerAt(candidate)),
+    vendor,
+    scope: scopeOf(candidate, vendor),
     quirks: route.quirks,
     maxOutputTokens: model.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     ...(channel.guardrail !== null && { guardrail: channel.guardrail }),

@@ -44,7 +44,7 @@ export interface TextEndpoint {
 export const RESPONSES: TextEndpoint = {
   operation: 'responses',
   protocol: 'responses',
-  translatedTo: ['messages', 'chat'],
+  translatedTo: ['messages', 'gemini', 'chat', 'converse'],
   dialect: 'openai',
   schema: ResponsesRequest,
   compatible: CompatibleResponsesRequest,
@@ -53,7 +53,7 @@ export const RESPONSES: TextEndpoint = {
 export const MESSAGES: TextEndpoint = {
   operation: 'messages',
   protocol: 'messages',
-  translatedTo: ['responses', 'chat'],
+  translatedTo: ['responses', 'gemini', 'chat', 'converse'],
   dialect: 'anthropic',
   schema: MessagesRequest,
   compatible: CompatibleMessagesRequest,
@@ -62,7 +62,7 @@ export const MESSAGES: TextEndpoint = {
 export const CHAT: TextEndpoint = {
   operation: 'chat',
   protocol: 'chat',
-  translatedTo: ['responses', 'messages'],
+  translatedTo: ['responses', 'messages', 'gemini', 'converse'],
   dialect: 'openai',
   schema: ChatCompletionsRequest,
   compatible: CompatibleChatRequest,

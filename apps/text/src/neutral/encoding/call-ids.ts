@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Quirks } from '@gateway/contracts/quirks';
 
 /** What every protocol takes as the id of a tool call. */
 const PORTABLE_ID = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -27,7 +28,7 @@ export class CallIds {
 const digest = (id: string): string => createHash('sha256').update(id).digest('hex');
 
 /** A call id from the history as the upstream takes it. Call and result map alike, since the same text gives the same id. */
-export const historyCallId = (id: string, form: 'any' | 'nine-alphanumeric' = 'any'): string => {
+export const historyCallId = (id: string, form: Quirks['toolCallIds'] = 'any'): string => {
   if (form === 'nine-alphanumeric') return /^[a-zA-Z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9);
   return PORTABLE_ID.test(id) ? id : `call_${digest(id).slice(0, 32)}`;
 };

@@ -25,7 +25,8 @@ const EFFORT_OF_BUDGET: readonly (readonly [upTo: number, effort: Effort])[] = [
   [Number.POSITIVE_INFINITY, 'high'],
 ];
 
-function wantedEffort({ mode, effort, budgetTokens }: ReasoningControl): Effort | undefined {
+/** The effort that the caller's wish for reasoning amounts to; undefined where it has none. */
+export function wantedEffort({ mode, effort, budgetTokens }: ReasoningControl): Effort | undefined {
   if (mode === 'off') return 'none';
   if (effort !== undefined) return effort;
   if (mode === 'between-tools') return 'low';

@@ -24,7 +24,7 @@ export function openReasoning(
 /** A payload as a token; `texts` only where the client's protocol cannot give them back as they were. */
 export const sealPayload = (
   tokens: OpaqueTokens,
-  { vendor, scope, kind, data }: OpaquePayload,
+  { vendor, scope, kind, data, place }: OpaquePayload,
   texts?: readonly string[],
 ): string =>
   tokens.seal({
@@ -32,5 +32,6 @@ export const sealPayload = (
     kind,
     data,
     ...(scope !== undefined && { scope }),
+    ...(place !== undefined && { place }),
     ...(texts !== undefined && { texts: [...texts] }),
   });

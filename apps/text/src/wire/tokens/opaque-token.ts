@@ -18,6 +18,7 @@ const TokenContent = z.object({
   scope: z.string().optional(),
   kind: z.enum(['signature', 'redacted', 'encrypted', 'trace']),
   data: z.string(),
+  place: z.union([z.int().min(0), z.enum(['text', 'end', 'thought', 'whole'])]).optional(),
   texts: z.array(z.string()).optional(),
 });
 export type TokenContent = z.infer<typeof TokenContent>;

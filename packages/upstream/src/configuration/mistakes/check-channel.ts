@@ -24,8 +24,10 @@ const checkBaseUrl = (text: string, preset: Preset): string | null => {
   if (url.username !== '' || url.password !== '')
     return 'a URL without user and password: use apiKey or headers';
   if (url.search !== '' || url.hash !== '') return 'a URL that ends with its path, without ? or #';
-  const begin = preset.pathsBeginWith;
-  if (begin !== undefined && url.pathname.replace(/\/+$/, '').endsWith(begin)) {
+  const { pathsBeginWith: begin, otherForm } = preset;
+  const path = url.pathname.replace(/\/+$/, '');
+  if (otherForm && path.endsWith(otherForm.ending)) return otherForm.expected;
+  if (begin !== undefined && path.endsWith(begin)) {
     return `the URL without its last ${begin}, which this provider's paths begin with`;
   }
   return null;

@@ -9,19 +9,6 @@ const chatOnly = {
 
 /** Companies whose text models have OpenAI's Chat Completions, and at most its Responses. */
 export const CHAT_PROVIDERS = {
-  // The path of Google's OpenAI-compatible surface; its keys are those of the Gemini API.
-  gemini: {
-    ...chatOnly,
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    key: { ...bearer, required: true },
-    quirks: {
-      parallelToolCalls: false,
-      strictTools: false,
-      penalties: false,
-      efforts: ['none', 'minimal', 'low', 'medium', 'high'],
-      refusedMembers: ['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'],
-    },
-  },
   mistral: {
     ...chatOnly,
     baseUrl: 'https://api.mistral.ai/v1',

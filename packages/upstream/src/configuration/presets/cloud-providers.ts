@@ -1,6 +1,6 @@
 import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths } from './bedrock-models.ts';
-import { CHAT_PROVIDERS } from './chat-providers.ts';
 import { CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
+import { GEMINI, GEMINI_FAMILIES, geminiPaths, geminiQuirks } from './gemini.ts';
 import { awsDomain, foundryPath, vertexHost } from './place.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 
@@ -84,8 +84,9 @@ export const CLOUD_PROVIDERS = {
     basePath: '/v1/projects/{project}/locations/{location}',
     settings: { project: 'required', location: 'required' },
     words: vertexHost,
-    speaks: ['messages', 'chat', 'responses'],
+    speaks: ['messages', 'gemini', 'chat', 'responses'],
     paths: {
+      ...geminiPaths('/publishers/google'),
       messages: {
         whole: '/publishers/anthropic/models/{model}:rawPredict',
         streamed: '/publishers/anthropic/models/{model}:streamRawPredict',
@@ -96,6 +97,7 @@ export const CLOUD_PROVIDERS = {
     },
     speaksOf: [
       { ids: /^claude-/, speaks: ['messages'] },
+      { ids: /^gemini-/, speaks: ['gemini'] },
       { ids: /^[\w.-]+\//, speaks: ['chat'] },
     ],
     key: { header: 'x-goog-api-key', prefix: '', required: true },
@@ -104,8 +106,10 @@ export const CLOUD_PROVIDERS = {
     quirksOf: {
       messages: CLAUDE_ON_VERTEX,
       responses: OPENAI_ELSEWHERE,
-      chat: CHAT_PROVIDERS.gemini.quirks,
+      chat: GEMINI.alone.chat.quirks,
+      gemini: { ...geminiQuirks, wrappedCounts: false, refusedMembers: ['serviceTier'] },
     },
+    quirksOfModels: GEMINI_FAMILIES,
   },
   // Models are named by deployment, which says nothing about the model: Claude's routes say `speaks: [messages]`.
   foundry: {

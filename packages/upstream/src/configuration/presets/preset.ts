@@ -26,6 +26,10 @@ export interface Preset {
   readonly headers?: Readonly<Record<string, string>>;
   /** Its other forms, by the setting `endpoint`. */
   readonly endpoints?: Readonly<Partial<Record<NonNullable<ChannelSettings['endpoint']>, Partial<Preset>>>>;
+  /** Its form where the channel speaks one protocol alone, and that one has an address or a key of its own. */
+  readonly alone?: Readonly<Partial<Record<Protocol, Partial<Preset>>>>;
+  /** The end of a base URL that belongs to another form of it, and what to write instead. */
+  readonly otherForm?: { readonly ending: string; readonly expected: string } | null;
   readonly speaks: readonly Protocol[];
   /** What a model speaks, by its id; the first row that fits. Where there are rows and none fits, its route has to say it. */
   readonly speaksOf?: readonly { readonly ids: RegExp; readonly speaks: readonly Protocol[] }[];

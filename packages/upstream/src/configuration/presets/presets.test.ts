@@ -9,7 +9,6 @@ const ADDRESSES = [
   ['vllm', 'http://127.0.0.1:8000/v1/chat/completions'],
   ['llama-cpp', 'http://127.0.0.1:8080/v1/chat/completions'],
   ['lm-studio', 'http://127.0.0.1:1234/v1/chat/completions'],
-  ['gemini', 'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions'],
   ['mistral', 'https://api.mistral.ai/v1/chat/completions'],
   ['groq', 'https://api.groq.com/openai/v1/chat/completions'],
   ['deepseek', 'https://api.deepseek.com/v1/chat/completions'],
@@ -20,6 +19,22 @@ const ADDRESSES = [
 test.for(ADDRESSES)('%s has its chat at %s', ([provider, address]) => {
   const { origin, paths } = buildChannel('one', { provider, apiKey: 'a-key-of-mine' }, {});
   expect(`${origin}${paths.chat}`).toBe(address);
+});
+
+test("gemini has its own protocol, and OpenAI's where the channel speaks chat alone", () => {
+  const entry = { provider: 'gemini', apiKey: 'a-key-of-mine' } as const;
+  const native = buildChannel('one', entry, {});
+  expect(native.speaks).toEqual(['gemini']);
+  expect(`${native.origin}${Object(native.paths.gemini).streamed}`).toBe(
+    'https://generativelanguage.googleapis.com/v1beta/models/{model}:streamGenerateContent?alt=sse',
+  );
+  expect(native.accounts[0].secrets.headers).toContainEqual(['x-goog-api-key', 'a-key-of-mine']);
+  const compatible = buildChannel('one', { ...entry, speaks: ['chat'] }, {});
+  expect(`${compatible.origin}${compatible.paths.chat}`).toBe(
+    'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions',
+  );
+  expect(compatible.accounts[0].secrets.headers).toContainEqual(['authorization', 'Bearer a-key-of-mine']);
+  expect(compatible.quirks).toMatchObject({ parallelToolCalls: false, strictTools: false });
 });
 
 const names = Object.keys(PRESETS).filter((name): name is Provider => name in PRESETS);

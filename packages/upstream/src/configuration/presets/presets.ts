@@ -1,7 +1,9 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import type { Protocol } from '../../protocol.ts';
 import type { ChannelSettings } from '../channel-settings.ts';
 import { CHAT_PROVIDERS } from './chat-providers.ts';
 import { anthropicPaths, CLOUD_PROVIDERS } from './cloud-providers.ts';
+import { GEMINI } from './gemini.ts';
 import { MEDIA_PROVIDERS } from './media-providers.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 import { SELF_HOSTED } from './self-hosted.ts';
@@ -57,6 +59,7 @@ export const PRESETS = {
     builtInTools: [],
   },
   ...SELF_HOSTED,
+  gemini: GEMINI,
   ...CHAT_PROVIDERS,
   ...MEDIA_PROVIDERS,
   ...CLOUD_PROVIDERS,
@@ -91,13 +94,16 @@ export const PRESETS = {
 
 export type Provider = keyof typeof PRESETS;
 
-/** The row of a channel, in the form of its endpoint. */
-export function presetFor({ provider, endpoint }: PresetChoice): Preset {
+/** The row of a channel, in the form of its endpoint, or of the one protocol that it speaks. */
+export function presetFor({ provider, endpoint, speaks }: PresetChoice): Preset {
   const preset: Preset = PRESETS[provider];
+  const [only, ...others] = speaks ?? [];
+  const alone = only === undefined || others.length > 0 ? undefined : preset.alone?.[only];
   const form = endpoint === undefined ? undefined : preset.endpoints?.[endpoint];
-  return form === undefined ? preset : { ...preset, ...form };
+  return alone === undefined && form === undefined ? preset : { ...preset, ...alone, ...form };
 }
 
 interface PresetChoice extends Pick<ChannelSettings, 'endpoint'> {
   readonly provider: Provider;
+  readonly speaks?: readonly Protocol[] | undefined;
 }

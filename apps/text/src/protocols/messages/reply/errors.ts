@@ -43,7 +43,15 @@ export function decodeMessagesError(
 /** Whether what is missing is something that the request names, as with a 404. */
 const isOfCaller = (message: string): boolean =>
   notFoundFault(
-    { code: null, type: 'not_found_error', param: null, detail: null, tokens: null, message },
+    {
+      code: null,
+      type: 'not_found_error',
+      param: null,
+      detail: null,
+      retryDelay: null,
+      tokens: null,
+      message,
+    },
     '',
   ) === 'caller';
 

@@ -1,5 +1,5 @@
-import { blocks } from '@gateway/contracts/openai/moderation-wire';
 import { type EncodedRequest, type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { encodeModeration } from '../../../neutral/encoding/moderation.ts';
 import { withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
 import { omitRefusedMembers } from '../../../neutral/encoding/refused-members.ts';
 import { encodeThinking } from '../../../neutral/encoding/thinking.ts';
@@ -87,17 +87,7 @@ function reportForeignMembers(encoder: Encoder): void {
   if (promptCacheKey !== undefined) losses.drop(paths.promptCacheKey, absent);
   if (promptCacheRetention !== undefined) losses.drop(paths.promptCacheRetention, absent);
   if (maxToolCalls !== undefined && !searches) losses.drop(paths.maxToolCalls, absent);
-  reportModeration(encoder);
-}
-
-function reportModeration({ conversation: { moderation }, target, losses }: Encoder): void {
-  if (moderation === undefined) return;
-  if (blocks(moderation) && !target.countsOnly)
-    refuseParameter(
-      ['moderation'],
-      'Moderation that blocks is not available for this model. Leave it out to be answered without it.',
-    );
-  losses.drop(['moderation'], 'answers are not moderated there');
+  encodeModeration(encoder);
 }
 
 /** Temperature, top_p and top_k as far as Claude takes them: 0 to 1, not both at once, and none while it thinks manually. */
