@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { toGatewayError } from '@gateway/service-kit/error-response';
+import { isTurnSpent } from '@gateway/service-kit/load/turn-time';
 import { CallerLeft, endedRequest, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Caller } from '../caller.ts';
@@ -114,10 +115,20 @@ class Relay {
     if (this.#over || this.#hasEnded) return true;
     try {
       const output = this.#prepared(this.#options.stream.push(chunk));
-      return output instanceof Promise ? this.#hold(output) : this.#pass(output);
+      if (output instanceof Promise) return this.#hold(output);
+      return this.#pass(output) && this.#mayGoOn(chunk);
     } catch (error) {
       return this.#giveUp(error);
     }
+  }
+
+  /** False where others get their turn first: an upstream may deliver faster than its stream is worked on. */
+  #mayGoOn(chunk: Buffer): boolean {
+    if (!isTurnSpent(chunk.length)) return true;
+    setImmediate(() => {
+      if (this.#over || !this.#options.caller.isFull) this.#onTaken();
+    });
+    return false;
   }
 
   #prepared(output: Output | Promise<Output>, isLast = false): Output | Promise<Output> {

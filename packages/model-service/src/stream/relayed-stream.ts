@@ -1,5 +1,6 @@
 import { type EventFrame, joinFrames } from '@gateway/contracts/event-stream/event-frame';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { unlessSpent } from '@gateway/service-kit/load/turn-time';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 
 /** The output for a caller: events, or bytes that are none. Null for nothing. */
@@ -68,6 +69,7 @@ export async function* chunksUntilWhole(reply: Reply, rest: () => Rest): AsyncGe
         return;
       }
       yield next.value;
+      await unlessSpent(next.value.length);
     }
     isLeft = false;
     reply.letGo();
