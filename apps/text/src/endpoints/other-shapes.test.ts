@@ -140,6 +140,23 @@ const SHAPES: readonly (readonly [string, TextProtocolName, object])[] = [
       ])}data: [DONE]\n\n`,
     },
   ],
+  ...[
+    ['each with the next piece', ['Hello ', 'there.', '']],
+    ['each with the text so far', ['Hello ', 'Hello there.', 'Hello there.']],
+    ['once, with all of it', [WORDS]],
+  ].map(([how, texts]): (typeof SHAPES)[number] => [
+    `chunks with messages and no deltas, ${how}`,
+    'chat',
+    {
+      sse: `${sse([
+        ...[texts].flat().map((text) => ({
+          ...completion,
+          choices: [{ ...choice, message: { role: 'assistant', content: text } }],
+        })),
+        { ...completion, choices: [{ ...choice, finish_reason: 'stop' }], usage },
+      ])}data: [DONE]\n\n`,
+    },
+  ]),
   [
     'a choice with text and no message',
     'chat',

@@ -16,6 +16,8 @@ export type FrameKind = 'delta' | 'event' | 'hidden' | 'failed';
  * and can end it instead of its provider. Events that hold nothing of that are not parsed.
  */
 export interface StreamReader {
+  /** Chat: a chunk with deltas, where its server writes whole messages instead; else the chunk as it is. */
+  asDeltas?(chunk: JsonObject): JsonObject;
   /**
    * Takes the next frame.
    *

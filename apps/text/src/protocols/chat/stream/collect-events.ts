@@ -5,6 +5,7 @@ import { readUpstream } from '../../../wire/read-upstream.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
 import { withSpokenChoices } from '../reply/spoken-choices.ts';
 import { begunBy, CallFragments, type FollowedCall } from './call-fragments.ts';
+import { WholeMessages } from './whole-messages.ts';
 
 /** Members of a delta that come whole, however often. */
 const WHOLE: ReadonlySet<string> = new Set(['role', 'id', 'type', 'index', 'name']);
@@ -24,11 +25,14 @@ interface CollectedCall extends FollowedCall {
 
 /** The chunks of a completion as one: texts are joined, and calls are put together. */
 export function createCompletionCollector(): EventCollector {
+  const messages = new WholeMessages();
   let members: JsonObject | null = null;
   const choices = new Map<unknown, Choice>();
   return {
     take: (event) => {
-      const { choices: pieces, ...chunk } = withSpokenChoices(event, 'delta');
+      const spoken = withSpokenChoices(event, 'delta');
+      messages.note(spoken);
+      const { choices: pieces, ...chunk } = messages.asDeltas(spoken);
       const { usage } = chunk;
       members = {
         ...members,

@@ -9,7 +9,7 @@ import type { Finish } from '../../../neutral/reply/reply.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import { isCut } from '../../../neutral/reply/whole-arguments.ts';
 import type { Target } from '../../../neutral/target.ts';
-import { isObject } from '../../../wire/json-object.ts';
+import { isObject, type JsonObject } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
@@ -22,6 +22,7 @@ import { withSpokenChoices } from '../reply/spoken-choices.ts';
 import { ThinkTags, type ThoughtPiece, type UntaggedHead } from '../reply/think-tags.ts';
 import { createUsageReport, isUsageChunk } from '../reply/usage.ts';
 import { CallStream } from './call-stream.ts';
+import { WholeMessages } from './whole-messages.ts';
 
 type Kind = 'text' | 'refusal' | 'reasoning';
 
@@ -47,6 +48,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   #started = false;
   #ended = false;
   #finishWord: string | null = null;
+  readonly #messages = new WholeMessages();
   readonly #report = createUsageReport();
   #tier: string | undefined;
 
@@ -63,7 +65,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
       return;
     }
     const parsed: unknown = JSON.parse(data);
-    const chunk = readUpstream(ChatChunk, isObject(parsed) ? withSpokenChoices(parsed, 'delta') : parsed);
+    const chunk = readUpstream(ChatChunk, isObject(parsed) ? this.#spoken(parsed) : parsed);
     if (chunk.service_tier) this.#tier = chunk.service_tier;
     this.#report.add(chunk);
     const choice = chunk.choices?.find(isFirst);
@@ -85,13 +87,19 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     }
     const exact = () => readUpstream(ChatChunk, parseExactly(data)).choices?.find(isFirst);
     const logprobs = choice.logprobs?.content ?? undefined;
-    if (choice.delta) yield* this.#output(choice.delta, () => exact()?.delta, logprobs);
+    if (choice.delta) yield* this.#output(choice.delta, () => exact()?.delta ?? exact()?.message, logprobs);
     if (choice.message)
       yield* this.#output(this.#notInDeltas(choice.message), () => exact()?.message, logprobs);
     if (choice.finish_reason && endsAnswer(choice.finish_reason)) {
       this.#finishWord = choice.finish_reason;
       yield* this.#closeAll();
     }
+  }
+
+  #spoken(parsed: JsonObject): JsonObject {
+    const chunk = withSpokenChoices(parsed, 'delta');
+    this.#messages.note(chunk);
+    return this.#messages.asDeltas(chunk);
   }
 
   *end(): Generator<StreamEvent> {

@@ -17,6 +17,7 @@ import {
 } from '../../../wire/stream/stream-reader.ts';
 import { errorFrame } from '../reply/errors.ts';
 import { createUsageReport, isUsageChunk } from '../reply/usage.ts';
+import { WholeMessages } from './whole-messages.ts';
 
 /**
  * A chunk that adds text to one answer and has nothing else. Most chunks of a stream differ from the one before in that
@@ -59,6 +60,7 @@ export function createChatStreamReader({
   let reportedFailure: string | null = null;
   let isDone = false;
   let hasLastUsage = false;
+  const messages = new WholeMessages();
 
   const allFinished = () => finished.size > 0 && finished.size === begun.size;
   const isOver = () => isDone || reportedFailure !== null || allFinished();
@@ -88,6 +90,7 @@ export function createChatStreamReader({
   const onChunk = (chunk: JsonObject, data: string, frame: Frame): FrameKind => {
     id ??= textAt(chunk, 'id');
     report.add(chunk);
+    messages.note(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) {
       if (!isObject(choice)) continue;
@@ -146,6 +149,7 @@ export function createChatStreamReader({
       return isDone || reportedFailure !== null ? '' : DONE_FRAME;
     },
     breakOff: (error) => [errorFrame(error)],
+    asDeltas: (chunk) => messages.asDeltas(chunk),
     keepAlive: () => COMMENT_FRAME,
   };
 }

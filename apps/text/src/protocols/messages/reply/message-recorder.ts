@@ -1,3 +1,4 @@
+import type { NewItem } from '../../../stored/store/window-nodes.ts';
 import { isObject, type JsonObject, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { TurnRecorder } from './paused-turn.ts';
 
@@ -5,6 +6,12 @@ import { TurnRecorder } from './paused-turn.ts';
 export interface RecordedMessage {
   readonly id: string;
   readonly content: readonly unknown[];
+}
+
+/** The same as the thread has written it. */
+export interface StoredMessage {
+  readonly id: string;
+  readonly item: NewItem;
 }
 
 /**
