@@ -83,6 +83,9 @@ const WRITTEN = Object.fromEntries(
   ]),
 );
 
+/** What the providers answer instead, by their paths. */
+const answers = new Map<string, { readonly whole: string; readonly stream: string }>();
+
 /** What the providers got, as it was sent. */
 const sent: string[] = [];
 /** The bytes of bodies in memory when a provider had got its request. */
@@ -104,8 +107,10 @@ beforeAll(async () => {
       bytesInFlight = await readBytesInFlight();
       const body = Buffer.concat(chunks).toString();
       sent.push(body);
-      const { whole, stream } = WRITTEN[request.url ?? ''] ?? { whole: '{"input_tokens":9}', stream: '' };
-      const isStream = body.includes('"stream":true');
+      const path = request.url ?? '';
+      const { whole, stream } = answers.get(path) ??
+        WRITTEN[path] ?? { whole: '{"input_tokens":9}', stream: '' };
+      const isStream = body.includes('"stream":true') && stream !== '';
       reply.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
       reply.end(isStream ? stream : whole);
     });
@@ -127,6 +132,7 @@ ${CALLERS.map((protocol) => `  ${protocol}: { kind: text, routes: [{ channel: ${
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 beforeEach(() => {
+  answers.clear();
   sent.length = 0;
   longest = 0;
   const { parse, stringify } = JSON;
@@ -297,6 +303,128 @@ test.for(SHAPES_OVER.filter(([, upstream]) => upstream !== 'messages'))(
     const folder = join(stack.text.dataDir, 'uploads');
     await waitFor(async () => (await readdir(folder)).length === 0);
     await worker.close({ drainTimeoutMs: 0 });
+  },
+);
+
+/** Answers that are large in one way each, as their providers write them whole. */
+const LARGE_TEXTS = {
+  bytes: ['lorem ipsum '.repeat(50_000)],
+  escapes: ['"\n'.repeat(200_000)],
+  parts: Array.from({ length: 9000 }, (_, at) => `part ${at} of a long answer, one of many small ones of it`),
+} as const;
+const END = 'the end of it';
+const WRITING: Readonly<Record<TextProtocol, (texts: readonly string[]) => object>> = {
+  responses: (texts) => ({
+    ...response,
+    output: texts.map((one, at) => ({
+      ...message,
+      id: `msg_up_${at}`,
+      content: [{ type: 'output_text', text: one, annotations: [] }],
+    })),
+  }),
+  messages: (texts) => ({
+    ...claude,
+    id: 'msg_01AbCdEfGhIjKl',
+    content: texts.map((one) => ({ type: 'text', text: one })),
+    stop_reason: 'end_turn',
+  }),
+  chat: (texts) => ({
+    ...ANSWERS.chat.whole,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: texts.at(-1),
+          ...(texts.length > 2 && {
+            tool_calls: texts.map((one, at) => ({
+              id: `call_${at}`,
+              type: 'function',
+              function: { name: 'f', arguments: JSON.stringify({ one }) },
+            })),
+          }),
+          ...(texts.length === 2 && { reasoning_content: texts[0] }),
+        },
+        finish_reason: 'stop',
+      },
+    ],
+  }),
+};
+const REPLIES = CALLERS.flatMap((caller) =>
+  CALLERS.flatMap((upstream) =>
+    Object.entries(LARGE_TEXTS).flatMap(([shape, texts]) =>
+      [false, true].map((streamed) => ({ caller, upstream, shape, texts, streamed })),
+    ),
+  ),
+);
+
+test.for(REPLIES)(
+  '$caller over $upstream, an answer that is large by its $shape, to a caller who streams: $streamed',
+  async ({ caller, upstream, texts, streamed }) => {
+    answers.set(PATHS[upstream], {
+      whole: JSON.stringify(WRITING[upstream]([...texts, END])),
+      stream: '',
+    });
+    longest = 0;
+    const body = bodyOf(caller, upstream, text('"hi"'), `,"stream":${streamed}`);
+    const reply = await stack.text.fetch(PATHS[caller], { body });
+    const answer = await reply.text();
+    expect(reply.status, answer.slice(0, 300)).toBe(200);
+    expect(answer).toContain(END);
+    expect(answer.length).toBeGreaterThan(500_000);
+    expect(longest).toBeLessThan(MAX_CHARACTERS);
+    const read = streamed ? answer : JSON.stringify(JSON.parse(answer));
+    if (caller === upstream && caller !== 'responses' && !streamed)
+      expect(read).toBe(JSON.stringify(WRITING[upstream]([...texts, END])));
+  },
+);
+
+test.for(CALLERS)('a large answer over %s is stored, shown and continued', async (upstream) => {
+  answers.set(PATHS[upstream], {
+    whole: JSON.stringify(WRITING[upstream]([...LARGE_TEXTS.bytes, END])),
+    stream: '',
+  });
+  longest = 0;
+  const first = await made('/v1/responses', bodyOf('responses', upstream, text('"hi"')));
+  expect(await shown(`/v1/responses/${first}`)).toContain(END);
+  answers.clear();
+  await made('/v1/responses', `{"model":"${upstream}","input":"and?","previous_response_id":"${first}"}`);
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  for (const said of ['hi', END, 'and?']) expect(sent[1]).toContain(said);
+});
+
+test.for(CALLERS)('a large answer over %s goes on as a thread', async (upstream) => {
+  answers.set(PATHS[upstream], {
+    whole: JSON.stringify(WRITING[upstream]([...LARGE_TEXTS.bytes, END])),
+    stream: '',
+  });
+  longest = 0;
+  const first = await made(
+    '/v1/messages',
+    bodyOf('messages', upstream, text('"hi"'), ',"thread":{"type":"create"}'),
+  );
+  answers.clear();
+  const goOn = `,"thread":{"type":"continue","previous_message_id":"${first}"}`;
+  await made('/v1/messages', bodyOf('messages', upstream, text('"and?"'), goOn));
+  expect(longest).toBeLessThan(MAX_CHARACTERS);
+  expect(sent[1]).toContain(upstream === 'messages' ? 'and?' : END);
+});
+
+test.for(CALLERS)(
+  'a large reply over %s that is no answer is refused, and charged by what it reports',
+  async (upstream) => {
+    const { error, ...failed } = {
+      ...Object(WRITING[upstream]([...LARGE_TEXTS.bytes])),
+      error: { type: 'server_error', code: 'server_error', message: 'No, not now.' },
+    };
+    for (const whole of [JSON.stringify({ ...failed, error }), `${JSON.stringify(failed).slice(0, -2)}`]) {
+      answers.set(PATHS[upstream], { whole, stream: '' });
+      const reply = await stack.text.fetch(PATHS[upstream], {
+        body: bodyOf(upstream, upstream, text('"hi"')),
+      });
+      expect(reply.status).toBeGreaterThanOrEqual(500);
+      expect(await reply.text()).not.toContain('lorem ipsum');
+    }
   },
 );
 

@@ -18,6 +18,7 @@ import { type InputTask, inputTask } from './input-task.ts';
 import { type DigestTask, digestTask, type ItemColumns } from './item-columns.ts';
 import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
 import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
+import { type AmendTask, amendTask, type ReplyResult, type ReplyTask, replyTask } from './reply-task.ts';
 import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
 import {
   type ContinueTask,
@@ -62,6 +63,8 @@ export interface LargeTasks {
   list: { task: ListTask; result: Uint8Array };
   item: { task: Pick<ListTask, 'items'>; result: Uint8Array };
   stored: { task: StoredTask; result: Uint8Array };
+  reply: { task: ReplyTask; result: ReplyResult };
+  amend: { task: AmendTask; result: Uint8Array | null };
 }
 type Name = keyof LargeTasks;
 
@@ -96,6 +99,8 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   list: listTask,
   item: itemTask,
   stored: storedTask,
+  reply: replyTask,
+  amend: amendTask,
 };
 
 const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({

@@ -1,7 +1,8 @@
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
 import { collectSse } from '@gateway/testkit/collect-sse';
 import { expect, test } from 'vitest';
 import { useConversations } from '../testing/use-conversations.ts';
-import { mayComeAgain } from './given-ids.ts';
+import { GivenIds, mayComeAgain } from './given-ids.ts';
 
 test.for([
   ['resp_1', true],
@@ -18,6 +19,34 @@ test.for([
   ['resp_1732612345678901234', false],
 ] as const)('whether a server may give %s again: %s', ([id, expected]) => {
   expect(mayComeAgain(id)).toBe(expected);
+});
+
+test('ids are looked up while those before them are, and events keep their order', async () => {
+  const looks: PromiseWithResolvers<boolean>[] = [];
+  const hasItem = () => {
+    const look = Promise.withResolvers<boolean>();
+    looks.push(look);
+    return look.promise;
+  };
+  const given = new GivenIds({ sent: '', heldBy: { hasResponse: async () => false, hasItem } });
+  const events = [0, 1, 2].map((at) => ({
+    type: 'response.output_item.added',
+    output_index: at,
+    item: { id: `msg_${at}`, type: 'message' },
+  }));
+  const stream = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  const frames = createFrameReader({ maxFrameBytes: 1e6 }).push(Buffer.from(`${stream}data: [DONE]\n\n`));
+  const ended: number[] = [];
+  const shown = frames.map(async (frame, at) => {
+    const text = await given.frame(frame);
+    ended.push(at);
+    return text;
+  });
+  expect(looks).toHaveLength(3);
+  for (const look of looks.toReversed()) look.resolve(true);
+  const texts = await Promise.all(shown);
+  expect(ended).toEqual([0, 1, 2, 3]);
+  for (const at of [0, 1, 2]) expect(texts[at]).toMatch(/"id":"msg_[^"]{20,}"/);
 });
 
 const conversations = useConversations();

@@ -59,6 +59,8 @@ export class GivenIds {
   readonly #given = new Map<string, string>();
   /** Whether the caller has had an id before, by what has it. */
   readonly #known = new Map<string, boolean>();
+  /** What looks that up, where it is not known yet. */
+  readonly #looks = new Map<string, Promise<void>>();
   /** The place of the first item and the first call that has each id. */
   readonly #places = new Map<string, Place | string>();
   /** While ids are looked up, what follows waits. */
@@ -93,16 +95,19 @@ export class GivenIds {
 
   /** The same for any other frame. */
   frame(frame: Frame): Shown<string> {
-    if (this.#pending !== null) return this.#pending.then(() => this.frame(frame) ?? frame);
-    if (frame.data === null || !this.#mayChange(frame.latin1)) return null;
-    const event = parseBody(frame.data);
-    if (!isJsonObject(event)) return null;
+    const before = this.#pending;
+    const data = frame.data?.startsWith('{') ? frame.data : null;
+    const event =
+      data !== null && (before !== null || this.#mayChange(frame.latin1)) ? parseBody(data) : null;
+    if (!isJsonObject(event)) return before === null ? null : before.then(() => frame);
     const looked = this.#lookUp(event);
-    if (looked === null) return this.#written(event);
-    this.#pending = looked.finally(() => {
-      this.#pending = null;
+    if (before === null && looked === null) return this.#written(event);
+    // Ids are looked up while those before them are, and many at a time; frames keep their order.
+    const pending = Promise.all([before, looked]).then(() => {
+      if (this.#pending === pending) this.#pending = null;
     });
-    return this.#pending.then(() => this.#written(event) ?? frame);
+    this.#pending = pending;
+    return pending.then(() => this.#written(event) ?? frame);
   }
 
   #written(event: JsonObject): string | null {
@@ -136,10 +141,17 @@ export class GivenIds {
     const ids = new Set(holders.flatMap((holder) => textAt(holder, 'id') ?? []));
     return [...ids]
       .filter((id) => mayComeAgain(id) && !this.#known.has(kind + id))
-      .map(async (id) => {
-        // Where that cannot be known it may be so.
-        this.#known.set(kind + id, await has(id).catch(() => true));
+      .map((id) => {
+        const look = this.#looks.get(kind + id) ?? this.#look(kind + id, has(id));
+        this.#looks.set(kind + id, look);
+        return look;
       });
+  }
+
+  /** Where that cannot be known it may be so. */
+  async #look(key: string, has: Promise<boolean>): Promise<void> {
+    this.#known.set(key, await has.catch(() => true));
+    this.#looks.delete(key);
   }
 
   #inEvent(event: JsonObject): JsonObject | null {

@@ -2,11 +2,13 @@ import type { EventFrame } from '@gateway/contracts/event-stream/event-frame';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { dataFrame, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { quoted, responseEndAfter, STREAM_EVENTS } from '@gateway/contracts/event-stream/stream-events';
+import { createBatcher } from '@gateway/redis/batcher';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { isPending } from '../background/ending.ts';
 import { logProvidersCompaction } from '../call/accounting/call-log.ts';
 import { estimatesFor, storePending } from '../call/accounting/metered-call.ts';
 import { type Consumed, consumedOf, NOTHING_KNOWN } from '../call/accounting/outcome.ts';
+import { ITEMS_PER_LOOK } from '../call/attempts/large-reply.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
@@ -20,19 +22,17 @@ import {
 import { knownUsage } from '../metering/consumption.ts';
 import { withOwnChoices } from '../protocols/chat/reply/spoken-choices.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
-import { withBlocks } from '../protocols/messages/reply/text-blocks.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { isOddItem, ownItem } from '../protocols/responses/reply/own-item.ts';
-import { missingMembers } from '../protocols/responses/reply/whole-output.ts';
 import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { originAt } from '../stored/origins/maker.ts';
 import { bringsIds, type Kept, receivedIds, replyWithin } from '../stored/origins/received-ids.ts';
-import { newItemId } from '../stored/stored-conversations.ts';
 import { answerLength } from '../wire/answer-length.ts';
-import { isObject, type JsonObject, objectAt, objectOf, textAt } from '../wire/json-object.ts';
-import { isJsonObject, parseArguments, parseBody } from '../wire/raw-json.ts';
+import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
+import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { GivenIds, type StoredIds } from './given-ids.ts';
+import { missingInWhole, ownMembers, withIds } from './own-members.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
 
@@ -53,7 +53,7 @@ export function consumedByWhole(call: TextCall, whole: JsonObject, parsed: () =>
 }
 
 /** Endpoints that only count generate nothing. */
-const isGenerated = ({ operation }: TextEndpoint): boolean => !COUNTING.has(operation);
+export const isGenerated = ({ operation }: TextEndpoint): boolean => !COUNTING.has(operation);
 const COUNTING: ReadonlySet<TextEndpoint['operation']> = new Set([
   'messages.count_tokens',
   'responses.input_tokens',
@@ -92,23 +92,27 @@ export function storeWholeReply(
     : storeMessage(call, reply, { whole, parsed }, remember(call, reply, ids()));
   const id = textAt(whole, 'id');
   return isUnderWay(endpoint, whole) && id !== null
-    ? storePending(call, reply, id).then((pending) => {
-        onPending(pending);
-        return storing ?? null;
-      })
+    ? storePendingReply(call, reply, whole, onPending).then(() => storing ?? null)
     : storing;
 }
 
-/** A reply without an output may have its text elsewhere; one without a status has ended. */
+/** Has the usage of a response that goes on booked at its end. */
+export async function storePendingReply(
+  call: TextCall,
+  reply: Reply,
+  whole: JsonObject,
+  onPending: (consumed: Consumed) => void,
+): Promise<void> {
+  const id = textAt(whole, 'id');
+  if (id !== null) onPending(await storePending(call, reply, id));
+}
+
 async function storeWholeResponse(
   call: TextCall,
   { candidate }: Reply,
   { whole, parsed, given }: WholeReply,
 ): Promise<Amendment> {
-  const isEmpty = !Array.isArray(whole.output) || whole.output.length === 0;
-  const isOdd = Array.isArray(whole.output) && whole.output.some(isOddItem);
-  const isShort = isEmpty || isOdd || (whole.status ?? null) === null;
-  const missing = isShort && !isPending(whole) ? withIds(missingMembers(parsed(), null)) : null;
+  const missing = missingInWhole(whole, parsed);
   const mayDiffer = given === null ? null : await given.output({ ...whole, ...missing });
   // What is read of every reply may have lost digits.
   const own = mayDiffer && given && (await given.output({ ...parsed(), ...missing }));
@@ -128,7 +132,7 @@ function storeMessage(
   remembering: Promise<boolean> | undefined,
 ): Promise<Amendment> | undefined {
   const { candidate } = reply;
-  const protocols = isGenerated(call.endpoint) ? ownMembers(call.endpoint, whole, parsed) : null;
+  const protocols = isGenerated(call.endpoint) ? ownMembers(call.endpoint.protocol, whole, parsed) : null;
   const ids = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
   const renamed = protocols === null ? ids : { ...protocols, ...ids };
   const message = () => recordedMessage({ ...parsed(), ...renamed });
@@ -137,53 +141,35 @@ function storeMessage(
   return Promise.all([remembering, storing]).then(() => renamed);
 }
 
-/** The content of a message as its protocol has it, where its server writes it, or a call's input, in another form; null for any other. */
-function ownContent(parsed: () => JsonObject, content: unknown): JsonObject | null {
-  if (!isOddContent(content)) return null;
-  const exact = objectOf(withBlocks(parsed())).content;
-  return {
-    content: Array.isArray(exact)
-      ? exact.map((block) =>
-          hasTextInput(block) ? { ...block, input: parseArguments(block.input) ?? {} } : block,
-        )
-      : exact,
-  };
-}
-
-const isOddContent = (content: unknown): boolean =>
-  Array.isArray(content) ? content.some(hasTextInput) : (content ?? null) !== null;
-
-const hasTextInput = (block: unknown): block is JsonObject & { readonly input: string } =>
-  isObject(block) && typeof block.input === 'string';
-
-/** The members of a whole reply as its protocol has them, where its server writes its text in another form; null for none. */
-function ownMembers(
-  { protocol }: TextEndpoint,
-  whole: JsonObject,
-  parsed: () => JsonObject,
-): JsonObject | null {
-  if (protocol === 'messages') return ownContent(parsed, whole.content);
-  if (withOwnChoices(whole, 'message') === whole) return null;
-  const { choices } = withOwnChoices(parsed(), 'message');
-  return { choices };
-}
-
 export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
   new RepeatedCallIds(endpoint.protocol, request.bytes, candidate.route.quirks);
 
-/** Null where the provider knows a response by its ids. `sent` is the body of the request. */
-export function givenIds(
-  { endpoint, request, memory, history: { owner }, services: { conversations } }: TextCall,
+/** Where a later request finds the ids of a response; undefined where its provider knows it by them. */
+export function idHolder(
+  { endpoint, request, memory }: TextCall,
   { candidate }: Reply,
-  sent: Buffer | string,
-): GivenIds | null {
-  if (!isStorable(endpoint) || storesResponses(candidate)) return null;
-  if (!request.stored) return new GivenIds({ sent, heldBy: memory === undefined ? null : 'connection' });
+): 'store' | 'connection' | null | undefined {
+  if (!isStorable(endpoint) || storesResponses(candidate)) return undefined;
+  if (request.stored) return 'store';
+  return memory === undefined ? null : 'connection';
+}
+
+/** Null where the provider knows a response by its ids. `sent` is the body of the request. */
+export function givenIds(call: TextCall, reply: Reply, sent: Buffer | string): GivenIds | null {
+  const heldBy = idHolder(call, reply);
+  if (heldBy === undefined) return null;
+  if (heldBy !== 'store') return new GivenIds({ sent, heldBy });
+  const { owner } = call.history;
+  const { conversations } = call.services;
+  // New answers do not wait for the database.
+  const looks = createBatcher<string>({
+    maxItems: ITEMS_PER_LOOK,
+    send: (ids) => conversations.hasItems(owner, ids),
+  });
   const stored: StoredIds = {
     hasResponse: async (id) =>
       (await conversations.read({ owner, kind: 'response', id }, { retentionMs: null })) !== null,
-    // New answers do not wait for the database.
-    hasItem: async (id) => (await conversations.items(owner, [id], 0, { onlyHere: true }))?.[0] !== null,
+    hasItem: async (id) => (await looks.run(id)) === true,
   };
   return new GivenIds({ sent, heldBy: stored });
 }
@@ -203,7 +189,7 @@ export function storeStreamId(
 
 /** What is known of a stream that passes. */
 interface StoredStream {
-  readonly reader: Pick<StreamReader, 'missingMembers' | 'shown'>;
+  readonly reader: Pick<StreamReader, 'missingMembers' | 'shown' | 'asDeltas'>;
   readonly ids: RepeatedCallIds;
   readonly given: GivenIds | null;
 }
@@ -223,7 +209,7 @@ export function storeEvent(
   if (!isStorable(endpoint)) {
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
-    return ids.frame(frame) ?? (protocol === 'chat' ? chunkFrame(frame) : null);
+    return ids.frame(frame) ?? (protocol === 'chat' ? chunkFrame(frame, reader) : null);
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
@@ -253,11 +239,11 @@ export function storeEvent(
 const ODD_DELTA = /"arguments" ?: ?\{|"content" ?: ?[[{]/;
 
 /** A chunk as clients read it, where its server writes it in another form; null for any other. */
-function chunkFrame(frame: Frame): string | null {
-  const isBare = frame.includes('"text"') && !frame.includes('"delta"');
+function chunkFrame(frame: Frame, { asDeltas }: Pick<StreamReader, 'asDeltas'>): string | null {
+  const isBare = !frame.includes('"delta"') && (frame.includes('"text"') || frame.includes('"message"'));
   if (!isBare && !ODD_DELTA.test(frame.latin1)) return null;
   const chunk = eventIn(frame);
-  const spoken = chunk && withOwnChoices(chunk, 'delta');
+  const spoken = chunk && withOwnChoices(asDeltas?.(chunk) ?? chunk, 'delta');
   return spoken === chunk || spoken === null ? null : dataFrame(spoken);
 }
 
@@ -272,17 +258,6 @@ function itemFrame(frame: Frame): string | null {
     ? namedFrame({ ...event, type: 'response.output_item.done', item: ownItem(event.item) })
     : null;
 }
-
-/** Clients and lists name items by their ids. */
-const withIds = (members: JsonObject | null): JsonObject | null =>
-  members && {
-    ...members,
-    ...(Array.isArray(members.output) && {
-      output: members.output
-        .filter(isObject)
-        .map((item) => ({ ...item, id: textAt(item, 'id') ?? newItemId(item.type) })),
-    }),
-  };
 
 function eventIn({ data }: Frame): JsonObject | null {
   const event = data === null ? null : parseBody(data);
@@ -306,12 +281,16 @@ export function consumedByStream(call: TextCall, reader: StreamReader, pendingId
   );
 }
 
-const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({
+export const keptOf = ({ request, history }: TextCall, { candidate }: Reply): Kept => ({
   responses: history.storing === 'wanted' && storesResponses(candidate),
   messages: request.storesMessage,
 });
 
-function remember(call: TextCall, reply: Reply, ids: readonly ProviderId[]): Promise<boolean> | undefined {
+export function remember(
+  call: TextCall,
+  reply: Reply,
+  ids: readonly ProviderId[],
+): Promise<boolean> | undefined {
   if (ids.length === 0) return undefined;
   logProvidersCompaction(call, ids);
   return rememberIds(call, ids, originAt(reply.candidate, call.identity.keyId));

@@ -6,9 +6,10 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
-import { NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
+import { type Consumed, NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
+import { MAX_REPLY_BYTES } from '../call/attempts/whole-body.ts';
 import { turnIn } from '../call/request/history.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -17,6 +18,7 @@ import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { missed, storeResponse } from '../call/storing/store-response.ts';
 import { storesTurn } from '../call/storing/store-turn.ts';
 import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
+import { isLarge } from '../large/shared-bytes.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
@@ -36,6 +38,7 @@ import {
 } from './passed-reply.ts';
 import { explainFor, passedStream } from './passed-stream.ts';
 import { relayJson } from './relay-json.ts';
+import { relayLarge } from './relay-large.ts';
 
 /** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
 export const preparePassthrough = (
@@ -98,49 +101,56 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
     receive: (reply) => {
       reportDropped(call, endpoint.protocol, dropped);
       const given = givenIds(sent, reply, body);
-      if (!isEventStream(reply.headers)) return passWhole(sent, reply, given);
+      if (!isEventStream(reply.headers)) return passWhole(sent, reply, { given, body });
       return sent.request.streamed
         ? passStream(sent, reply, given)
-        : passWhole(sent, reply, given, endpoint.protocol);
+        : passWhole(sent, reply, { given, body, collected: endpoint.protocol });
     },
   };
 }
 
-/** @param collected the protocol of a reply that streams although its caller does not */
+interface PassWholeOptions {
+  readonly given: GivenIds | null;
+  /** What its upstream was sent. */
+  readonly body: Buffer | string;
+  /** The protocol of a reply that streams although its caller does not. */
+  readonly collected?: TextProtocol;
+}
+
 async function passWhole(
   call: TextCall,
   reply: Reply,
-  given: GivenIds | null,
-  collected: TextProtocol | null = null,
+  { given, body, collected }: PassWholeOptions,
 ): Promise<ReplyOutcome> {
   const { endpoint, request, caller, context } = call;
   const { replyFrames } = PROTOCOLS[endpoint.protocol];
   let consumed = NOTHING_KNOWN;
-  const written = await writtenBy(
-    relayJson({
-      reply,
-      caller,
-      context,
-      ...(collected !== null && {
-        collect: () =>
-          collectPassed(collected, reply, request.output.answers, (part, error) => {
-            consumed = consumedByPart(call, part, error);
-            logConsumed(call, reply, consumed);
-          }),
-      }),
+  const onConsumed = (known: Consumed) => {
+    consumed = known;
+    logConsumed(call, reply, known);
+  };
+  const isCollected = collected !== undefined;
+  const hidesUsage = !showsUsage(request);
+  const receive = () =>
+    isCollected
+      ? collectPassed(collected, reply, request.output.answers, (part, error) =>
+          onConsumed(consumedByPart(call, part, error)),
+        )
+      : reply.bytes(MAX_REPLY_BYTES);
+  const relay = async () => {
+    const bytes = await receive();
+    if (isLarge(bytes.length))
+      return relayLarge(call, reply, { bytes, sent: body, isCollected, hidesUsage, onConsumed });
+    return relayJson({
+      ...{ reply, bytes, isCollected, caller, context },
       onBody: (whole, parsed) => {
-        consumed = consumedByWhole(call, whole, parsed);
-        logConsumed(call, reply, consumed);
-        return storeWholeReply(call, reply, { whole, parsed, given }, (pending) => {
-          consumed = pending;
-          logConsumed(call, reply, pending);
-        });
+        onConsumed(consumedByWhole(call, whole, parsed));
+        return storeWholeReply(call, reply, { whole, parsed, given }, onConsumed);
       },
-      ...(request.streamed && {
-        asStream: (whole) => replyFrames(whole, { hidesUsage: !showsUsage(request) }),
-      }),
-    }),
-  );
+      ...(request.streamed && { asStream: (whole) => replyFrames(whole, { hidesUsage }) }),
+    });
+  };
+  const written = await writtenBy(relay());
   const firstByteMs = written.thrown === undefined ? logFirstByte(call, reply) : null;
   return { ...consumed, firstByteMs, ...written };
 }

@@ -10,17 +10,15 @@ import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { mayLosePrecision, parseBody } from '../wire/raw-json.ts';
 import { replyHeaders } from './headers.ts';
 
-/** A reply without streaming is held whole; beyond this it is the upstream's failure. */
-const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-
 interface RelayJsonOptions {
   readonly reply: Reply;
+  readonly bytes: Buffer;
+  /** It was put together of a stream. */
+  readonly isCollected: boolean;
   readonly caller: Caller;
   readonly context: RequestContext;
   /** Gets the body before the caller does, and returns the members to replace in it; null for none. */
   readonly onBody: (body: JsonObject, whole: () => JsonObject) => Promise<JsonObject | null> | undefined;
-  /** The body, where the reply is a stream that has to be put together. */
-  readonly collect?: () => Promise<Buffer>;
   /** For a caller who wants a stream: the body as events; null where it is no finished reply. */
   readonly asStream?: (body: JsonObject) => readonly string[] | null;
 }
@@ -29,11 +27,10 @@ interface RelayJsonOptions {
  * Passes a whole JSON reply on, its bytes untouched where no member is replaced; or its events, where the caller wants a stream.
  * Resolves to what writes it.
  *
- * @throws {GatewayError} where it breaks off or is no JSON object; nothing has been sent then
+ * @throws {GatewayError} where it is no JSON object; nothing has been sent then
  */
 export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
-  const { reply, caller, context, onBody, asStream, collect } = options;
-  const bytes = await (collect?.() ?? reply.bytes(MAX_REPLY_BYTES));
+  const { reply, bytes, isCollected, caller, context, onBody, asStream } = options;
   const body = bodyOf(bytes);
   if (body === null) throw notJson();
   let whole: JsonObject | null = null;
@@ -55,7 +52,7 @@ export async function relayJson(options: RelayJsonOptions): Promise<EndAnswer> {
   const written = amended === null ? bytes : Buffer.from(JSON.stringify({ ...exactly(bytes), ...amended }));
   const headers = {
     ...replyHeaders(reply, context),
-    ...(collect && { 'content-type': 'application/json' }),
+    ...(isCollected && { 'content-type': 'application/json' }),
     ...unstored,
     'content-length': written.length,
   };
@@ -75,7 +72,7 @@ function exactly(bytes: Buffer): JsonObject {
   return isObject(body) ? body : {};
 }
 
-const notFinished = () =>
+export const notFinished = () =>
   new UnreadableReply('The upstream answered with something that is not a finished reply.');
 
 const notJson = () => new UnreadableReply('The upstream answered with something that is not JSON.');

@@ -17,6 +17,7 @@ import {
   writtenBy,
 } from '../call/accounting/outcome.ts';
 import { streamHead } from '../call/attempts/reply-head.ts';
+import { MAX_REPLY_BYTES } from '../call/attempts/whole-body.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
@@ -26,6 +27,7 @@ import { messageIn, storesTurn } from '../call/storing/store-turn.ts';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
+import { isLarge } from '../large/shared-bytes.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
@@ -38,9 +40,7 @@ import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
 import { addUsage, atTier, type Usage } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
-
-/** A reply that is not streamed is held whole; beyond this it is the upstream's failure. */
-const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+import { type LargeAnswer, relayLargeAnswer } from './relay-large-answer.ts';
 
 /** An upstream's reply, and what it takes to read it. */
 interface ReadableAnswer {
@@ -56,17 +56,24 @@ export interface Answer extends ReadableAnswer {
   readonly head: ReturnType<typeof translatedHead>;
 }
 
-type OnConsumed = (consumed: Consumed) => void;
+export type OnConsumed = (consumed: Consumed) => void;
 
 /**
  * An upstream's whole answer in the caller's protocol, whether it streamed or not; nothing is written.
  *
  * @param onConsumed called where it is none, with what it has used all the same
  */
-export const readAnswer = (
+export async function readAnswer(
   answer: ReadableAnswer,
   onConsumed: OnConsumed = () => undefined,
-): Promise<TranslatedReply> =>
+): Promise<TranslatedReply> {
+  const answered = await answerOf(answer, onConsumed);
+  return 'earlier' in answered
+    ? translated(answer, parsedBody(answered.bytes), answered.earlier.map(parsedBody))
+    : answered;
+}
+
+const answerOf = (answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply | LargeAnswer> =>
   isEventStream(answer.reply.headers) ? collect(answer, onConsumed) : whole(answer, onConsumed);
 
 /** Brings an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
@@ -135,7 +142,9 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
 /** The whole answer of an upstream that does not stream, as the events that a streaming caller waits for. */
 async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, plan, head } = answer;
-  const body = await readBody(reply);
+  const bytes = await reply.bytes(MAX_REPLY_BYTES);
+  if (isLarge(bytes.length)) return relayLargeAnswer(answer, { bytes, earlier: [] }, onConsumed);
+  const body = parsedBody(bytes);
   const frames = understood(answer, [body], onConsumed, () => {
     const all = streamReply(plan, body, contextFor(answer));
     onConsumed(consumedByWhole(answer, translated(answer, body)));
@@ -152,7 +161,8 @@ async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Wr
 
 async function relayWhole(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, head } = answer;
-  const answered = await readAnswer(answer, onConsumed);
+  const answered = await answerOf(answer, onConsumed);
+  if ('earlier' in answered) return relayLargeAnswer(answer, answered, onConsumed);
   onConsumed(consumedByWhole(answer, answered));
   const message = recordedMessage({ ...answered.body });
   await turnIn(call.history)?.store(message, { request: call.request, candidate: reply.candidate });
@@ -176,25 +186,27 @@ const storing =
 const storesLast = (answer: Answer) => (output: Output, isLast: boolean) =>
   isLast && Array.isArray(output) ? storeLastFrame(output, storing(answer)) : output;
 
-async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
+/** The whole answer, also where it has come in several replies with pauses between them; a large one is left as it came. */
+async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply | LargeAnswer> {
   const { reply, plan, goOn } = answer;
-  const earlier: unknown[] = [];
-  let body = await readBody(reply);
+  const earlier: { readonly bytes: Buffer; readonly body: unknown }[] = [];
+  let bytes = await reply.bytes(MAX_REPLY_BYTES);
   for (;;) {
+    if (isLarge(bytes.length)) return { bytes, earlier: earlier.map((one) => one.bytes) };
+    const body = parsedBody(bytes);
+    const before = earlier.map((one) => one.body);
     const paused = plan.mayPause && earlier.length < MAX_PAUSES ? pausedContent(body) : null;
-    if (paused === null) break;
     try {
-      const next = await goOn(paused);
-      if (next === null) break;
-      earlier.push(body);
-      body = await readBody(next);
+      const next = paused === null ? null : await goOn(paused);
+      if (next === null)
+        return understood(answer, [...before, body], onConsumed, () => translated(answer, body, before));
+      earlier.push({ bytes, body });
+      bytes = await next.bytes(MAX_REPLY_BYTES);
     } catch (error) {
-      // The last one is among the earlier ones if what follows it broke off.
-      onConsumed(consumedByReplies(answer, [...new Set([...earlier, body])], error));
+      onConsumed(consumedByReplies(answer, [...before, body], error));
       throw error;
     }
   }
-  return understood(answer, [...earlier, body], onConsumed, () => translated(answer, body, earlier));
 }
 
 /** Whole replies that turn out to be no answer have used what they report all the same. */
@@ -278,8 +290,7 @@ async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<
   }
 }
 
-async function readBody(reply: Reply): Promise<unknown> {
-  const bytes = await reply.bytes(MAX_REPLY_BYTES);
+function parsedBody(bytes: Buffer): unknown {
   try {
     return parseBody(boundedJson(bytes.toString()));
   } catch {

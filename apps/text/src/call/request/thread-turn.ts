@@ -1,5 +1,5 @@
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { RecordedMessage } from '../../protocols/messages/reply/message-recorder.ts';
+import type { RecordedMessage, StoredMessage } from '../../protocols/messages/reply/message-recorder.ts';
 import type { TextRequest } from './text-request.ts';
 
 export interface AnsweredTurn {
@@ -21,5 +21,5 @@ export interface ThreadTurn {
    *
    * @param answered the request as the candidate got it: only the turn, if it keeps the thread too
    */
-  store(message: RecordedMessage | null, answered: AnsweredTurn): Promise<void>;
+  store(message: RecordedMessage | StoredMessage | null, answered: AnsweredTurn): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { ReadResponse } from '../../large/data-columns.ts';
 import type { Dropped } from '../../neutral/losses.ts';
 import type { ProviderId } from '../../stored/origins/id-origins.ts';
 import { makerAt, makerName, originAt } from '../../stored/origins/maker.ts';
@@ -45,6 +46,8 @@ export const sayUnstored = ({ caller }: Pick<TextCall, 'caller'>): void => calle
 interface StoreOptions {
   /** The response with every member, parsed with `parseBody`, where `response` has only those that are read of every reply. */
   readonly whole?: () => JsonObject;
+  /** What the thread has read of a large one, of which `response` has the small members. */
+  readonly read?: (ReadResponse & { readonly ids: readonly ProviderId[] }) | null;
   /** Its provider stores it too. A provider never stores what the gateway has compacted. */
   readonly isProviders?: boolean;
 }
@@ -59,7 +62,11 @@ export async function storeResponse(
   call: TextCall,
   candidate: Candidate,
   response: JsonObject,
-  { whole = () => response, isProviders = storesResponses(candidate) && !call.compacted }: StoreOptions = {},
+  {
+    whole = () => response,
+    read = null,
+    isProviders = storesResponses(candidate) && !call.compacted,
+  }: StoreOptions = {},
 ): Promise<Amendment> {
   const { history, identity, endpoint } = call;
   const { where, shown } = decideStoring({
@@ -72,23 +79,24 @@ export async function storeResponse(
   const parts = {
     servedBy,
     input: () => ownInput(call),
-    output: () => outputItems(whole(), makerName(servedBy)),
+    output: () => read?.output ?? outputItems(whole(), makerName(servedBy)),
   };
   const items = async () => [...(await parts.input()), ...parts.output()];
   const members = await belonging(call, candidate, response, items);
   const amended = { ...members, ...(shown !== null && { store: shown }) };
   const origin = originAt(candidate, identity.keyId);
   const isNamed = isProviders && where !== 'nowhere';
-  const ids =
-    candidate.protocol === 'responses'
-      ? receivedIds(endpoint.protocol, response, { responses: isNamed, messages: false })
-      : [];
+  const kept = { responses: isNamed, messages: false };
+  const received = () =>
+    read === null ? receivedIds(endpoint.protocol, response, kept) : read.ids.filter(isReceived(isNamed));
+  const ids = candidate.protocol === 'responses' ? received() : [];
   logProvidersCompaction(call, ids);
   const stored =
     where === 'here'
       ? await storeHere(call, response, {
           parts,
-          data: (own) => dataOf({ ...whole(), ...amended, ...own }, { ...origin, isProviders }),
+          data: (own) =>
+            dataOf({ ...(read?.data ?? whole()), ...amended, ...own }, { ...origin, isProviders }),
           received: { ids, origin },
           hasOwnIds: storesResponses(candidate),
         })
@@ -97,6 +105,12 @@ export async function storeResponse(
   if (where !== 'provider' && response.status !== 'failed') remember(call, response, parts);
   return stored.isStored ? amendment(amended) : { ...amended, store: false };
 }
+
+/** Whether an id counts that a large response brings: its own and those of its items only where its provider stores it. */
+const isReceived =
+  (isNamed: boolean) =>
+  ({ kind }: ProviderId): boolean =>
+    isNamed || (kind !== 'response' && kind !== 'item');
 
 interface ToStore {
   readonly parts: Remembered;

@@ -11,6 +11,7 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import type { UpstreamRequest } from '@gateway/upstream/requests/upstream-request';
 import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';
+import { MAX_REPLY_BYTES } from '../../call/attempts/whole-body.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
@@ -176,7 +177,8 @@ async function askProvider(request: StoredRequest): Promise<void> {
     return;
   }
   const onBody = (body: JsonObject, whole: () => JsonObject) => onReply(request, body, whole);
-  const end = await relayJson({ reply, caller, context, onBody });
+  const bytes = await reply.bytes(MAX_REPLY_BYTES);
+  const end = await relayJson({ reply, bytes, isCollected: false, caller, context, onBody });
   if (isDeletion) await lookAtPending();
   end();
 }

@@ -107,6 +107,8 @@ export interface ConversationStore {
   put(record: NewRecord): Promise<PutResult>;
   /** Null for one that is not there, or no longer. @throws {GatewayError} `service_unavailable` */
   read(key: RecordKey, options: ReadOptions): Promise<RecordWithItems | null>;
+  /** Whether there are items of these ids, in their order; those that are in the database are not there. @throws {GatewayError} `service_unavailable` */
+  hasItems(owner: string, ids: readonly string[]): Promise<readonly boolean[]>;
   /**
    * Single items by their ids, in the order of the ids, each as often as it is named. Null where all of that has more bytes
    * than `maxBytes`; then none is read. With `onlyHere` those that are in the database are not there.

@@ -200,6 +200,12 @@ export function createConversationStore(options: ConversationStoreOptions): Conv
       }
     },
 
+    hasItems: async (owner, ids) => {
+      const named = ids.flatMap((id) => [id, nodeNamedBy(id)]);
+      const values = await scripts.readItems(storeNames(owner), owner, ...named).catch(unavailable);
+      return ids.map((_, at) => (values[at * 5] ?? null) !== null);
+    },
+
     items: async (owner, ids, maxBytes, { onlyHere = false } = {}) => {
       if (ids.length === 0) return [];
       const keys = storeNames(owner);

@@ -1,7 +1,7 @@
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { MaybePromise } from '../../../large/maybe-promise.ts';
-import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
+import type { RecordedMessage, StoredMessage } from '../../../protocols/messages/reply/message-recorder.ts';
 import { isMadeAt, makerAt } from '../../../stored/origins/maker.ts';
 import type { PutResult } from '../../../stored/store/conversation-store.ts';
 import type { NewItem } from '../../../stored/store/window-nodes.ts';
@@ -45,12 +45,15 @@ export class StoredTurn implements ThreadTurn {
     return [...keepers, ...candidates.filter((candidate) => !keepers.includes(candidate))];
   }
 
-  async store(message: RecordedMessage | null, { request, candidate }: AnsweredTurn): Promise<void> {
+  async store(
+    message: RecordedMessage | StoredMessage | null,
+    { request, candidate }: AnsweredTurn,
+  ): Promise<void> {
     const { records, previous, stored, messages, line, count } = this.#options;
     const servedBy = makerAt(candidate);
     const keeper = request === this.sent ? { ...servedBy, model: candidate.model } : null;
     const thread = { ...stored, keeper, servedBy };
-    const put = async (reply: RecordedMessage) =>
+    const put = async (reply: RecordedMessage | StoredMessage) =>
       records.put({ previous, messages: await messages(), reply, thread });
     const result = message && (await put(message).catch(() => 'failed' as const));
     line.threadKept = result === 'stored';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RecordedMessage } from '../../../protocols/messages/reply/message-recorder.ts';
+import type { RecordedMessage, StoredMessage } from '../../../protocols/messages/reply/message-recorder.ts';
 import { IdOrigin } from '../../../stored/origins/id-origins.ts';
 import type { Maker } from '../../../stored/origins/maker.ts';
 import type {
@@ -52,7 +52,7 @@ export interface NewTurn {
   /** The reply that it continues; null for the first turn. */
   readonly previous: string | null;
   readonly messages: readonly NewItem[];
-  readonly reply: RecordedMessage;
+  readonly reply: RecordedMessage | StoredMessage;
   readonly thread: Pick<StoredThread, 'fixed' | 'keeper' | 'servedBy' | 'system' | 'tools'>;
 }
 
@@ -103,7 +103,7 @@ export const threadRecords = (
       id: reply.id,
       ...(previous !== null && { previous, once: true }),
       input: messages,
-      output: [messageItem({ role: 'assistant', content: reply.content })],
+      output: ['item' in reply ? reply.item : messageItem({ role: 'assistant', content: reply.content })],
       data,
       retentionMs: RETENTION_MS,
       maxBytes,
