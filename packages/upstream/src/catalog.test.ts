@@ -165,3 +165,47 @@ models:
   expect(channels.get('a')?.quirks).toMatchObject(own);
   expect(models[0]?.routes.map(({ quirks }) => quirks)).toMatchObject([{ ...own, thinkTags: true }, own]);
 });
+
+test('a route charges its own multiple of the price; what is reserved is at the dearest', () => {
+  const text = `
+channels:
+  near: { provider: openai-compatible, baseUrl: "http://a" }
+  far: { provider: openai-compatible, baseUrl: "http://b" }
+models:
+  m:
+    kind: text
+    routes: [{ channel: near, priceFactor: 1.1 }, { channel: far, priority: 1 }]
+    price: { inputPerMTok: 3, outputPerMTok: 0.7, longContext: { aboveInputTokens: 200000, inputPerMTok: 6 }, serviceTiers: { flex: { inputPerMTok: 1.5 } }, perThousandToolCalls: { web_search: 10 } }
+`;
+  const catalog = createCatalog(parseConfiguration(text, 'gateway.yaml', {}), {
+    random: Math.random,
+    loads: NO_LOADS,
+  });
+  const model = catalog.resolveModel('m');
+  const [near, far] = model?.routes ?? [];
+  if (!model || !near || !far) throw new Error('no model');
+  const dear = {
+    inputPerMTok: 3.3,
+    outputPerMTok: 0.77,
+    longContext: { aboveInputTokens: 200_000, inputPerMTok: 6.6 },
+    serviceTiers: { flex: { inputPerMTok: 1.65 } },
+    perThousandToolCalls: { web_search: 11 },
+  };
+  expect(model.priceAt(near)).toEqual(dear);
+  expect(model.priceAt(far)).toMatchObject({ inputPerMTok: 3, outputPerMTok: 0.7 });
+  expect(model.price).toEqual(dear);
+});
+
+test.for([
+  ['{ provider: bedrock, region: eu-central-1, apiKey: k }', 'eu.anthropic.claude-opus-5'],
+  ['{ provider: bedrock, region: eu-central-1, apiKey: k }', 'anthropic.claude-opus-4-5-20251101-v1:0'],
+  ['{ provider: anthropic-aws, region: eu-central-1, workspaceId: w, apiKey: k }', 'claude-opus-5'],
+  ['{ provider: vertex, project: p, location: eu, auth: { type: google } }', 'claude-opus-4-5@20251101'],
+] as const)('at %s the catalogue knows the price of %s', ([channel, id]) => {
+  const text = `channels:\n  one: ${channel}\nmodels:\n  m: { kind: text, routes: [{ channel: one, model: "${id}" }] }\n`;
+  const catalog = createCatalog(parseConfiguration(text, 'gateway.yaml', {}), {
+    random: Math.random,
+    loads: NO_LOADS,
+  });
+  expect(catalog.resolveModel('m')?.price).toMatchObject({ inputPerMTok: 5, outputPerMTok: 25 });
+});

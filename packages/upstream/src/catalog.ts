@@ -5,13 +5,19 @@ import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-
 import type { RouteLoads } from './choosing/route-loads.ts';
 import type { Configuration, Model, Route } from './configuration/configuration.ts';
 import { dearer, dearestTools, KNOWN_MODELS, type KnownModels } from './prices/known-models.ts';
+import { scaledPrice } from './prices/scaled-price.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
 /** A model under the name that a caller used. */
 export interface ResolvedModel extends Model {
   readonly name: string;
-  /** The configured price, else the highest price in the catalogue for this name at the model's channels. */
+  /**
+   * The configured price, else the highest price in the catalogue for this name at the model's channels; at its dearest route.
+   * What is not known to be any route's is charged by it.
+   */
   readonly price: Model['price'];
+  /** What a route charges. */
+  priceAt(route: Route): Model['price'];
   /** From the catalogue, for callers to read; the bound for requests is the configured one. */
   readonly knownContextWindow: number | null;
   /** The largest of its routes' windows, as the most input of a request; null where the catalogue does not have all of them. */
@@ -120,6 +126,15 @@ const knownFacts = ({ routes, kind }: Model, name: string, known: KnownModels) =
   };
 };
 
+/** A price at each route of a model. */
+function pricesOf(base: Model['price'], routes: readonly Route[]): Pick<ResolvedModel, 'price' | 'priceAt'> {
+  const factors = new Set(routes.map(({ priceFactor }) => priceFactor));
+  if (base === null || (factors.size === 1 && factors.has(1))) return { price: base, priceAt: () => base };
+  const prices = new Map([...factors].map((factor) => [factor, scaledPrice(base, factor)]));
+  const priceAt = ({ priceFactor }: Route) => prices.get(priceFactor) ?? scaledPrice(base, priceFactor);
+  return { price: scaledPrice(base, Math.max(...factors)), priceAt };
+}
+
 /** Fees of tools are a provider's, whatever its model. */
 function withTools(price: Price, routes: readonly Route[], known: KnownModels): Price {
   const tools = dearestTools(routes.map(({ channel }) => known.tools(channel.provider)));
@@ -170,11 +185,10 @@ export const createCatalog = (
     if (model === undefined) return null;
     if (resolved.size >= MAX_CACHED_NAMES) resolved.clear();
     const facts = knownFacts(model, name, known);
-    const price = model.price ?? facts.price;
     const named = {
       ...model,
       name,
-      price,
+      ...pricesOf(model.price ?? facts.price, model.routes),
       knownContextWindow: facts.contextWindow,
       largestContextWindow: facts.largestContextWindow,
     };

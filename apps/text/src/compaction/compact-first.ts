@@ -161,7 +161,7 @@ function compactedCall(call: TextCall, { sealed, summary, outcome }: Compaction)
         usage: outcome.usage ?? NO_USAGE,
         estimated: outcome.estimated,
         discarded: outcome.discarded,
-        channel: summary.reply.candidate.channel.name,
+        candidate: summary.reply.candidate,
         attempts: outcome.attempts.length,
       },
     },

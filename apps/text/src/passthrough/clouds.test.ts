@@ -55,6 +55,8 @@ models:
   aws: { kind: text, routes: [{ channel: aws, model: claude-opus-5 }] }
   vertex: { kind: text, routes: [{ channel: vertex, model: "claude-opus-4-5@20251101" }] }
   foundry: { kind: text, routes: [{ channel: foundry, model: our-opus, speaks: [messages] }] }
+  base: { kind: text, routes: [{ channel: aws, model: claude-opus-5 }], price: { inputPerMTok: 10 } }
+  dearer: { kind: text, routes: [{ channel: aws, model: claude-opus-5, priceFactor: 1.1 }, { channel: runtime, model: eu.anthropic.claude-opus-5, priceFactor: 3, priority: 1 }], price: { inputPerMTok: 10 } }
   gpt-runtime: { kind: text, routes: [{ channel: runtime, model: openai.gpt-5.2 }] }
   gpt-mantle: { kind: text, routes: [{ channel: mantle, model: openai.gpt-5.2 }] }
   gpt-foundry: { kind: text, routes: [{ channel: foundry, model: our-gpt }] }
@@ -267,4 +269,15 @@ test('other makers’ models on Vertex AI are reached by Chat Completions', asyn
   expect((await sentTo('vertex')).path).toBe(
     '/v1/projects/p1/locations/eu/endpoints/openapi/chat/completions',
   );
+});
+
+test('a call costs what the route that answered charges', async () => {
+  const costOf = async (model: string) => {
+    await ask(model);
+    return text.lines.at(-1);
+  };
+  const base = Object(await costOf('base'));
+  const dearer = Object(await costOf('dearer'));
+  expect(base.costMicroUsd).toBe(base.inputTokens * 10);
+  expect(dearer.costMicroUsd).toBe(dearer.inputTokens * 11);
 });

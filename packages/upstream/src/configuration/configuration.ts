@@ -92,6 +92,8 @@ export interface Route {
   readonly speaks: readonly Protocol[];
   /** Null: the caller's name is passed on. */
   readonly model: string | null;
+  /** What it charges, as a multiple of the model's price. */
+  readonly priceFactor: number;
   /** Lower numbers first. */
   readonly priority: number;
   readonly weight: number;

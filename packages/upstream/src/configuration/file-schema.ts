@@ -145,6 +145,8 @@ export const RouteEntry = z.strictObject({
     .regex(/^[^*]+$/, { error: "one name without *, or nothing: the caller's name is then passed on" })
     .optional(),
   speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
+  /** What it charges, as a multiple of the model's price. */
+  priceFactor: z.number().positive().max(100).optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight,
   quirks: QuirkSettings.optional(),

@@ -28,6 +28,16 @@ const SOURCES: Readonly<Partial<Record<Provider, readonly string[]>>> = {
   openrouter: ['openrouter'],
   xai: ['x-ai'],
   simulator: ['openai', 'anthropic'],
+  'anthropic-aws': ['anthropic'],
+  bedrock: ['anthropic', 'openai'],
+  vertex: ['anthropic', 'google'],
+  foundry: ['azure', 'openai', 'anthropic'],
+};
+
+/** What the clouds put around the name that a model has at its maker: a geography, the vendor, a version of the offer. */
+const AROUND_NAMES: Readonly<Partial<Record<Provider, RegExp>>> = {
+  bedrock: /^(?:[a-z-]+\.)?(?:anthropic|openai)\.|-v\d+(?::\d+)?$/g,
+  vertex: /^google\//g,
 };
 
 const CATALOGUE = join(import.meta.dirname, 'catalogue.json');
@@ -40,11 +50,14 @@ export function createKnownModels(catalogue: () => PriceCatalogue): KnownModels 
   return {
     find: (provider, name) => {
       const models = modelsOf(provider);
-      const lower = name.toLowerCase();
+      const lower = name.toLowerCase().replaceAll(AROUND_NAMES[provider] ?? '', '');
       return models.find(({ id }) => id === lower) ?? models.find((model) => fits(model, lower)) ?? null;
     },
+    // A cloud's own names differ, and it may lack some.
     list: (provider, kind) =>
-      modelsOf(provider).flatMap((model) => (model.kind === kind ? (model.listed ?? []) : [])),
+      (AROUND_NAMES[provider] === undefined ? modelsOf(provider) : []).flatMap((model) =>
+        model.kind === kind ? (model.listed ?? []) : [],
+      ),
     tools: (provider) => {
       const tools = (SOURCES[provider] ?? []).map((source) => catalogue().tools?.[source] ?? {});
       return dearestTools(tools);

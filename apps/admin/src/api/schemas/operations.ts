@@ -109,6 +109,8 @@ export const ModelReply = z.strictObject({
       /** By which the channel can be asked for it. */
       protocols: z.array(z.enum(PROTOCOLS)),
       /** Null: any. */
+      /** What the route charges, as a multiple of the model's price. */
+      priceFactor: z.number(),
       builtInTools: z.array(z.string()).nullable(),
     }),
   ),

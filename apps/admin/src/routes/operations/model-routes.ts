@@ -84,11 +84,12 @@ const shown = (
 });
 
 const shownRoute = (
-  { channel, speaks, model: ownName, priority, weight, builtInTools }: Route,
+  { channel, speaks, model: ownName, priceFactor, priority, weight, builtInTools }: Route,
   { kind }: Model,
 ) => ({
   channel: channel.name,
   model: ownName,
+  priceFactor,
   priority,
   weight,
   protocols: PROTOCOLS_OF_KIND[kind].filter((protocol) => speaks.includes(protocol)),

@@ -44,6 +44,7 @@ export function ModelDetails({ of: model, onClose }: { of: Model; onClose: () =>
               of={[
                 ['Name at the channel', route.model ?? model.name],
                 ['Protocols', <Names key="protocols" of={route.protocols} />],
+                ['Price factor', route.priceFactor === 1 ? null : `${route.priceFactor} × the model's price`],
                 ['Built-in tools', <BuiltInTools key="tools" of={route.builtInTools} />],
               ]}
             />

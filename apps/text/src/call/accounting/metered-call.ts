@@ -18,6 +18,7 @@ import {
 } from '@gateway/model-service/metered-request';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import {
   consumptionOf,
@@ -219,16 +220,20 @@ export function resultOf(
   const estimated = unanswered || overtaken > 0 || all.some((one) => one.estimated);
   const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
   const hasBegun = candidate !== null || unanswered;
+  const priceAt = (made: Candidate | null) => (made === null ? model.price : model.priceAt(made.route));
+  const price = priceAt(candidate);
   const further = [
-    ...lost.flatMap(({ usage }) => usage ?? []),
-    ...Array.from({ length: overtaken }, () => inputOf(call)),
-    ...(spent === undefined ? [] : [spent.usage]),
+    ...lost.flatMap((one) =>
+      one.usage === null ? [] : [{ usage: one.usage, price: priceAt(one.candidate) }],
+    ),
+    ...Array.from({ length: overtaken }, () => ({ usage: inputOf(call), price: model.price })),
+    ...(spent === undefined ? [] : [{ usage: spent.usage, price: priceAt(spent.candidate) }]),
   ];
-  // Each is priced by itself: a long input may have another price.
-  const charged = hasBegun ? [answer, ...further] : further;
-  const cost = charged.reduce<number | null>((sum, usage) => {
-    const one = costOf(model.price, usage);
-    return sum === null || one === null ? null : sum + one;
+  // Each is priced by itself: a long input may have another price, and another route.
+  const charged = hasBegun ? [{ usage: answer, price }, ...further] : further;
+  const cost = charged.reduce<number | null>((sum, one) => {
+    const own = costOf(one.price, one.usage);
+    return sum === null || own === null ? null : sum + own;
   }, model.price && 0);
   context.line.costMicroUsd = cost;
   if (overtaken > 0) context.line.usageEstimated = true;
@@ -239,15 +244,15 @@ export function resultOf(
     attempts,
     dropped: typeof dropped === 'string' ? dropped : null,
     isStreamed: call.request.streamed,
-    unitPrices: hasBegun ? pricesOf(model.price, answer) : null,
+    unitPrices: hasBegun ? pricesOf(price, answer) : null,
   });
   return {
     outcome,
-    channel: candidate?.channel.name ?? spent?.channel ?? null,
+    channel: candidate?.channel.name ?? spent?.candidate.channel.name ?? null,
     attempts: attempts.length + (spent?.attempts ?? 0),
     durationMs: Math.round(performance.now() - startedAt),
     firstByteMs,
-    consumption: consumptionOf(further.reduce((sum, usage) => addUsage(usage, sum), answer)),
+    consumption: consumptionOf(further.reduce((sum, { usage }) => addUsage(usage, sum), answer)),
     estimated,
     costMicroUsd: cost,
     detail: failure === undefined ? detail : { ...detail, ...failureDetail(failure, context.dialect) },
@@ -295,7 +300,13 @@ export async function storePending(call: TextCall, reply: Reply, id: string): Pr
       dropped: reply.dropped.join(', '),
       isStreamed: call.request.streamed,
     });
-    const pending = { id, origin, subject, estimate: { ...estimate, detail }, price: model.price };
+    const pending = {
+      id,
+      origin,
+      subject,
+      estimate: { ...estimate, detail },
+      price: model.priceAt(reply.candidate.route),
+    };
     await services.background.add(pending);
     context.line.usagePending = true;
     return { ...NOTHING_KNOWN, pendingId: id };

@@ -31,6 +31,11 @@ export interface ReplyOutcome extends Consumed {
   readonly end: EndAnswer;
 }
 
+/** What was used of a reply that was no answer. */
+export interface DiscardedReply extends Consumed {
+  readonly candidate: Candidate;
+}
+
 /** The outcome of a call, for its usage record. */
 export interface CallOutcome extends ReplyOutcome {
   /** The candidate that answered; null: none has begun to answer. */
@@ -39,7 +44,7 @@ export interface CallOutcome extends ReplyOutcome {
   /** The number of attempts that were in flight when another one answered. Providers may bill their input. */
   readonly overtaken: number;
   /** Replies before this one that turned out to be no answer, after another route was tried. Providers may bill them too. */
-  readonly discarded: readonly Consumed[];
+  readonly discarded: readonly DiscardedReply[];
 }
 
 /** A call or a reply that failed before anything of it was known. */

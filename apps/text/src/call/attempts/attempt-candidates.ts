@@ -76,7 +76,7 @@ export async function attemptCandidates(
     waiting.end();
     const { thrown } = outcome;
     const last = thrown === undefined ? outcome.end : () => void waiting.fail(thrown);
-    const discarded = read.map((one) => one.outcome);
+    const discarded = read.map((one) => ({ ...one.outcome, candidate: one.candidate }));
     const overtaken = unreadInputs(attempts, { readWhenLeft, isRead: candidate !== null });
     return { ...outcome, end: last, candidate, discarded, attempts, overtaken };
   };

@@ -5,6 +5,7 @@ import type { Meter } from '@gateway/metering/meter/meter';
 import type { Caller } from '@gateway/model-service/caller';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Waiting } from '../../large/in-thread.ts';
@@ -98,9 +99,13 @@ interface Compacted {
   readonly spent: {
     readonly usage: Usage;
     readonly estimated: boolean;
-    readonly channel: string;
+    readonly candidate: Candidate;
     readonly attempts: number;
     /** Replies before it that turned out to be none. */
-    readonly discarded: readonly { readonly usage: Usage | null; readonly estimated: boolean }[];
+    readonly discarded: readonly {
+      readonly usage: Usage | null;
+      readonly estimated: boolean;
+      readonly candidate: Candidate;
+    }[];
   };
 }

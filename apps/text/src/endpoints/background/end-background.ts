@@ -95,7 +95,9 @@ function usageOfStored(
   // Its request is not known any more.
   const estimates = { inputTokens: 0, outputLength: () => answerLength(response) };
   const { usage, estimated } = knownUsage(readUsageAtTier(response), true, estimates);
-  const price = upstream.resolveModel(requestedModel)?.price ?? null;
+  const model = upstream.resolveModel(requestedModel);
+  const route = model?.routes.find((one) => one.channel.name === channel);
+  const price = (route === undefined ? model?.price : model?.priceAt(route)) ?? null;
   const unitPrices = pricesOf(price, usage);
   return {
     outcome: 'ok',

@@ -51,6 +51,7 @@ const buildRoute = (
   channel,
   speaks,
   model: entry.model ?? null,
+  priceFactor: entry.priceFactor ?? 1,
   priority: entry.priority ?? 0,
   weight: entry.weight ?? 1,
   fallback,

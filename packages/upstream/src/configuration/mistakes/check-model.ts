@@ -31,6 +31,7 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   maxOutputTokens: ['text'],
   quirks: ['text'],
   hedge: ['text'],
+  priceFactor: ['text'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],
