@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Admitted, Cloud } from '../clouds/cloud.ts';
+import { googleError, isGoogle } from '../gemini/google-error.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
 import { ProviderError } from '../replies/provider-error.ts';
@@ -44,7 +45,8 @@ const replyHeaders = (call: Call, reply: Reply): Record<string, string> => {
   const headers: Record<string, string> = { 'content-type': reply.contentType };
   if (call.dialect === 'anthropic')
     Object.assign(headers, ANTHROPIC_HEADERS, { 'request-id': call.requestId });
-  else Object.assign(headers, OPENAI_HEADERS, { 'x-request-id': call.requestId });
+  else if (!isGoogle(call.request.path))
+    Object.assign(headers, OPENAI_HEADERS, { 'x-request-id': call.requestId });
   if (reply.isStream) Object.assign(headers, STREAM_HEADERS);
   return Object.assign(headers, reply.headers, call.scripted?.headers);
 };
@@ -62,7 +64,7 @@ const masked = (key: string): string => `${key.slice(0, 7)}*****${key.slice(-4)}
 const checkKey = ({ request, dialect, provider }: Call): void => {
   const { headers } = request;
   const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
-  const header = headers['x-api-key'] ?? headers['api-key'];
+  const header = headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
   const key = (typeof header === 'string' ? header : undefined) ?? bearer;
   if (!key) throw new ProviderError(NAMED_FAULTS['no-key'][dialect]);
 
@@ -198,12 +200,14 @@ function admittedRequest(
 /** An error in the body shape of the endpoint that was called. */
 const errorReply = (
   error: ProviderError,
-  { dialect, requestId }: Pick<Call, 'dialect' | 'requestId'>,
+  { dialect, request, requestId }: Pick<Call, 'dialect' | 'request' | 'requestId'>,
 ): Reply => {
   const body =
     dialect === 'anthropic'
       ? { type: 'error', error: error.anthropicError(), request_id: requestId }
-      : { error: error.openaiError() };
+      : isGoogle(request.path)
+        ? googleError(error)
+        : { error: error.openaiError() };
   return {
     status: error.status,
     contentType: 'application/json',

@@ -1,6 +1,7 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription } from '../audio/create-transcription.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
+import { createContent } from '../gemini/create-content.ts';
 import { createImage, createImageEdit, getFile } from '../images/image-handlers.ts';
 import { countMessageTokens, createMessage } from '../messages/create-message.ts';
 import { getModel, listModels } from '../models/list-models.ts';
@@ -41,6 +42,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
   { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },
+  { method: 'POST', path: '/v1beta/models/{id}', handler: createContent },
   { method: 'GET', path: '/v1/models', handler: listModels },
   { method: 'GET', path: '/v1/models/{id}', handler: getModel },
   { method: 'POST', path: '/v1/images/generations', handler: createImage },

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../json-value.ts';
+
+/** Accepted in place of a signature, for calls that another model made. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** A signature belongs to its own call. */
+export const callSignature = ({ name, args }: JsonObject, secret: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([secret, name, args]))
+    .digest('base64');
+
+export const isOwnCallSignature = (call: JsonObject, signature: string, secret: string): boolean =>
+  signature === callSignature(call, secret);
