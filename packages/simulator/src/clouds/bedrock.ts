@@ -8,6 +8,8 @@ import { type RefusedParts, refusedPart } from './refused-parts.ts';
 const MESSAGES = '/anthropic/v1/messages';
 const COUNT = `${MESSAGES}/count_tokens`;
 const OPENAI = '/openai/v1/';
+/** Converse and the counting of tokens, whose own rules hold behind the gate. */
+const OF_A_MODEL = '/model/';
 
 /** As observed on the runtime's own Messages path. */
 const REFUSED: RefusedParts = {
@@ -44,6 +46,8 @@ export const bedrock = (options: BedrockOptions): Cloud => ({
 
 function admitted(request: RecordedRequest, { endpoint }: BedrockOptions): Admitted | Reply {
   const { path, headers, body } = request;
+  if (endpoint === 'runtime' && path.startsWith(OF_A_MODEL))
+    return { path, headers: behindGate(headers), body };
   if (path.startsWith(OPENAI)) return openai(request);
   if (path !== MESSAGES && path !== COUNT) return unknownOperation();
   // An error under the status of an answer.

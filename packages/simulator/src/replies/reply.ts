@@ -3,6 +3,9 @@ import type { LedgerEntry } from '../ledger.ts';
 
 export type Chunk = string | Uint8Array;
 
+/** AWS' binary events. */
+export const EVENT_STREAM = 'application/vnd.amazon.eventstream';
+
 /** A handler's answer; the sender writes it, with the fault of the directives. */
 export interface Reply {
   readonly status: number;
@@ -12,7 +15,7 @@ export interface Reply {
   readonly chunks: Iterable<Chunk>;
   readonly isStream: boolean;
   /** The frames of the protocol's error event, given what has been streamed so far. */
-  readonly errorFrames?: () => readonly string[];
+  readonly errorFrames?: () => readonly Chunk[];
   /** Added to the ledger when the reply has been sent completely. */
   readonly ledger?: LedgerEntry;
   /** Called when the reply is over, completely sent or not. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Directives } from '../script/directives.ts';
 import { createPatience } from './patience.ts';
-import type { Chunk, Reply } from './reply.ts';
+import { type Chunk, EVENT_STREAM, type Reply } from './reply.ts';
 
 export interface Sending {
   readonly response: ServerResponse;
@@ -87,6 +87,14 @@ const breakPoints = (directives: Directives, isStream: boolean): ((sent: number)
   return (sent) => breaks.get(sent) ?? null;
 };
 
+/** Binary messages are cut anywhere, as networks cut them. */
+function writeInPieces(response: ServerResponse, chunk: Chunk): boolean {
+  const bytes = Buffer.from(chunk);
+  const at = 1 + ((bytes.length * 7) % 13);
+  response.write(bytes.subarray(0, at));
+  return response.write(bytes.subarray(at));
+}
+
 /** Writes the chunks at their pace, up to their break. */
 const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<void> => {
   const { response, reply, directives } = sending;
@@ -113,6 +121,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
     return false;
   };
 
+  const isBinary = reply.contentType === EVENT_STREAM;
   const iterator = inBursts(chunks, directives.burst ?? 1)[Symbol.iterator]();
   let takesMore = true;
   for (let sent = 0; ; sent += 1) {
@@ -122,7 +131,7 @@ const sendChunks = async (sending: Sending, chunks: Iterable<Chunk>): Promise<vo
     if (next.done) break;
     if (sent > 0 && directives.paceMs && !(await patience.wait(directives.paceMs))) return;
     if (!takesMore && !(await patience.drained())) return;
-    takesMore = response.write(next.value);
+    takesMore = isBinary ? writeInPieces(response, next.value) : response.write(next.value);
   }
   sending.onComplete();
   response.end();

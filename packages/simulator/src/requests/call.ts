@@ -8,7 +8,7 @@ import { NAMED_FAULTS, STATUS_FAULTS } from '../script/fault-table.ts';
 import type { ScriptedReply } from '../script/script-queue.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 
-export type Dialect = 'openai' | 'anthropic';
+export type Dialect = 'openai' | 'anthropic' | 'aws';
 export type Handler = (call: Call) => Reply | Promise<Reply>;
 
 /** One request, for its handler. */
@@ -52,7 +52,7 @@ const directedError = (directives: Directives, dialect: Dialect): ProviderError 
   const { fault, status, retryAfterSeconds } = directives;
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   if (fault) {
-    const named = NAMED_FAULTS[fault][dialect];
+    const named = NAMED_FAULTS[fault][dialect === 'openai' ? dialect : 'anthropic'];
     return new ProviderError({ ...named, headers: { ...('headers' in named && named.headers), ...headers } });
   }
   if (status !== undefined && status >= 400 && status <= 599) {

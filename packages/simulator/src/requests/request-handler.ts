@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { awsErrorReply } from '../bedrock/error-reply.ts';
 import type { Admitted, Cloud } from '../clouds/cloud.ts';
 import { googleError, isGoogle } from '../gemini/google-error.ts';
 import type { LedgerEntry } from '../ledger.ts';
@@ -43,7 +44,8 @@ const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' 
 /** The headers that the real providers put on every reply, the reply's own, and those of a test's script. */
 const replyHeaders = (call: Call, reply: Reply): Record<string, string> => {
   const headers: Record<string, string> = { 'content-type': reply.contentType };
-  if (call.dialect === 'anthropic')
+  if (call.dialect === 'aws') Object.assign(headers, { 'x-amzn-requestid': call.requestId });
+  else if (call.dialect === 'anthropic')
     Object.assign(headers, ANTHROPIC_HEADERS, { 'request-id': call.requestId });
   else if (!isGoogle(call.request.path))
     Object.assign(headers, OPENAI_HEADERS, { 'x-request-id': call.requestId });
@@ -66,7 +68,9 @@ const checkKey = ({ request, dialect, provider }: Call): void => {
   const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
   const header = headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
   const key = (typeof header === 'string' ? header : undefined) ?? bearer;
-  if (!key) throw new ProviderError(NAMED_FAULTS['no-key'][dialect]);
+  // A signature: who checks it stands in front of this.
+  if (dialect === 'aws' && headers.authorization?.startsWith('AWS4-')) return;
+  if (!key) throw new ProviderError(NAMED_FAULTS['no-key'][dialect === 'openai' ? dialect : 'anthropic']);
 
   const accepted = provider.apiKeys?.includes(key) ?? !key.startsWith(INVALID_KEY_PREFIX);
   if (accepted) return;
@@ -103,8 +107,10 @@ export interface RequestHandlerOptions {
 const UPSTREAM_TROUBLE = 'The server had an error while processing your request.';
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 
-const dialectOf = (path: string): Dialect =>
-  path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'anthropic' : 'openai';
+const dialectOf = (path: string): Dialect => {
+  if (path.startsWith('/model/')) return 'aws';
+  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'anthropic' : 'openai';
+};
 
 const readBody = (message: IncomingMessage, done: (body: Buffer | null) => void): void => {
   const chunks: Buffer[] = [];
@@ -202,6 +208,7 @@ const errorReply = (
   error: ProviderError,
   { dialect, request, requestId }: Pick<Call, 'dialect' | 'request' | 'requestId'>,
 ): Reply => {
+  if (dialect === 'aws') return awsErrorReply(error);
   const body =
     dialect === 'anthropic'
       ? { type: 'error', error: error.anthropicError(), request_id: requestId }

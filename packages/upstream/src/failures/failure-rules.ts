@@ -190,8 +190,9 @@ const NO_CREDIT = /credit balance is too low/i;
 /** Bedrock's 403 to cache points of a model that takes none: without them it answers. */
 const NO_CACHING = /\bdid not allow prompt caching\b/i;
 
-/** Bedrock reports a route with a wrong id of its model as an ordinary 400. */
-const WRONG_MODEL_ID = /\bwith on-demand throughput isn['’]t supported|\bmodel identifier is invalid\b/i;
+/** Bedrock reports as an ordinary 400 that an id is no model's, or that a model does not do what the route expects of it. */
+const WRONG_MODEL_ID =
+  /\bwith on-demand throughput isn['’]t supported|\bmodel identifier is invalid\b|\bdoesn['’]t support counting tokens/i;
 
 /** What these mean is not changed by a message about lengths: who may not, what is not there, how often. */
 const NEVER_TOO_LONG: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 429]);

@@ -18,6 +18,12 @@ const aws = (code: string, message: string) => ({ __type: `com.amazon.coral.serv
 
 /** Whatever AWS says is wrong with an account or a model is no caller's mistake. */
 const AWS_ANSWERS = [
+  [
+    400,
+    aws('ValidationException', "The model doesn't support counting tokens."),
+    'upstream_misconfigured',
+    true,
+  ],
   [429, aws('ThrottlingException', 'Too many tokens, please wait.'), 'upstream_rate_limited', true],
   [
     400,
