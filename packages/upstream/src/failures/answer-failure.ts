@@ -10,6 +10,7 @@ import { dialectOfProtocol } from '../protocol.ts';
 import { cleanMessage, withoutOwnSecrets, withoutSecrets } from './clean-message.ts';
 import type { Failure } from './failure.ts';
 import { classifyAnswer, type FailureKind, failureRule } from './failure-rules.ts';
+import { operatorAdvice } from './operator-advice.ts';
 import { type ProviderError, readProviderError } from './provider-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { tooLongForMessages } from './too-long.ts';
@@ -130,7 +131,8 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
   // Messages about a caller's mistake may quote the request, so they are not logged.
   const quotes = QUOTING_KINDS.has(kind);
   const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
-  const advice = kind === 'misconfigured' && NO_ACCESS.has(status) ? adviceFor(candidate) : '';
+  const ofAccount = kind === 'misconfigured' && NO_ACCESS.has(status) ? adviceFor(candidate) : '';
+  const advice = [operatorAdvice(status, error), ofAccount].filter(Boolean).join('; ');
   const failure = {
     kind,
     candidate: context.candidate,

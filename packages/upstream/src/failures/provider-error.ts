@@ -113,6 +113,13 @@ const Body = z.union([
       message: status_msg,
       code: `base_resp ${status_code}`,
     })),
+  // AWS, of an operation that it does not have: under the status of an answer.
+  z
+    .object({ Output: z.object({ __type: z.string(), message: z.string().catch('') }) })
+    .transform(({ Output: { __type: type, message } }) => ({
+      message,
+      code: type.slice(type.lastIndexOf('#') + 1),
+    })),
   // FastAPI, of a request that does not fit.
   z
     .object({ detail: z.tuple([z.looseObject({ msg: z.string() })], z.unknown()) })

@@ -16,6 +16,7 @@ test.for([
   [{ error: { message: 'x', type: 'engine_overloaded_error' } }, 503],
   [{ error: { message: 'x', type: 'exceeded_current_quota_error' } }, 429],
   [{ code: 'ThrottlingException', message: 'x' }, 429],
+  [{ Output: { __type: 'com.amazon.coral.service#UnknownOperationException' }, Version: '1.0' }, 404],
   [{ detail: 'Internal Server Error' }, 502],
   [{ detail: [{ msg: 'Field required', loc: ['body'] }], status_code: 422 }, 502],
   [{ code: 503, message: 'x', data: null }, 503],

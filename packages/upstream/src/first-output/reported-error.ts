@@ -59,6 +59,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   ServiceUnavailableException: 503,
   serviceUnavailableException: 503,
   ModelNotReadyException: 503,
+  UnknownOperationException: 404,
   ModelTimeoutException: 504,
   modelTimeoutException: 504,
   // Google.
@@ -138,8 +139,9 @@ const ANSWERS = ['choices', 'output', 'content', 'delta', 'data', 'usage', 'inpu
  */
 export function reportsFailure(reply: unknown): boolean {
   if (!isObject(reply)) return false;
-  const { error, object, type, status, response, base_resp: base, messageStop } = reply;
+  const { error, object, type, status, response, base_resp: base, messageStop, Output: output } = reply;
   if (isError(error) || object === 'error' || type === 'error' || status === 'failed') return true;
+  if (isObject(output) && typeof output.__type === 'string') return true;
   if (isObject(base) && typeof base.status_code === 'number' && base.status_code !== 0) return true;
   if (isObject(response) && (isError(response.error) || response.status === 'failed')) return true;
   const choices = reply.choices ?? reply.candidates;
