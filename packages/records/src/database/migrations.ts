@@ -181,10 +181,6 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     `insert into recorder_facts (name, value)
      select 'weeks since', cast(coalesce(max(start) + 1, 0) as text) from usage_sums where grain = 0`,
   ],
-  // What callers name their requests by. Few give all: the indexes have only those that do.
-  () =>
-    ['end_user', 'session', 'label'].flatMap((name) => [
-      `alter table usage_records add column ${name} text`,
-      `create index usage_records_${name} on usage_records (${name}, ended_at, ended_seq) where ${name} is not null`,
-    ]),
+  // What callers name their requests by. Their indexes are made later.
+  () => ['end_user', 'session', 'label'].map((name) => `alter table usage_records add column ${name} text`),
 ];

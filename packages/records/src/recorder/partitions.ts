@@ -18,7 +18,7 @@ const monthStart = (atMs: number, later = 0): number => {
 const nameOf = (startMs: number): string =>
   PREFIX + new Date(startMs).toISOString().slice(0, 7).replace('-', '_');
 
-async function partitionNames({ query }: Queries): Promise<ReadonlySet<string>> {
+export async function partitionNames({ query }: Queries): Promise<ReadonlySet<string>> {
   const rows = await query(
     `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
      where i.inhparent = 'usage_records'::regclass`,

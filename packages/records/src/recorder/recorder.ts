@@ -9,6 +9,7 @@ import type { MovedCounts } from '../conversations/conversation-mover.ts';
 import { QueryError } from '../database/database.ts';
 import type { OpenedDatabase } from '../database/open-database.ts';
 import { createGroupIds } from '../usage/usage-groups.ts';
+import { createLateIndexes } from './late-indexes.ts';
 import { createLease, LostLease } from './lease.ts';
 import { moveAllSums } from './move-sums.ts';
 import { createStreamRecorder, type StreamRecorder } from './record-streams.ts';
@@ -38,8 +39,8 @@ export interface RecorderOptions {
 }
 
 export interface RecorderEvent {
-  readonly what: 'waiting' | 'recording again' | 'moved' | 'read again' | 'filled Redis';
-  /** Why it waits; how much was moved; why it reads again; what Redis has got. */
+  readonly what: 'waiting' | 'recording again' | 'moved' | 'read again' | 'filled Redis' | 'without index';
+  /** Why it waits, or has no index; how much was moved; why it reads again; what Redis has got. */
   readonly detail: string;
 }
 
@@ -145,6 +146,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     await audit.record();
     streams ??= await begin();
     await streams.record();
+    if (rounds === 0)
+      await createLateIndexes({ database, lease }).catch((error: unknown) => {
+        if (error instanceof LostLease) throw error;
+        report({ what: 'without index', detail: String(error) });
+      });
     if (rounds % ROUNDS_OF_RETENTION === 0)
       await deleteOld({ database, lease, nowMs: await earlierClock(), keepRecordsDays, keepSumsDays });
     rounds += 1;
