@@ -13,7 +13,10 @@ export function createDiscardedUsage(consumed: (usage: ConsumedUsage) => void): 
   let discarded: ConsumedUsage | null = null;
   return {
     add: (usage) => {
-      discarded = discarded === null ? usage : addConsumed(usage, discarded);
+      discarded =
+        discarded === null
+          ? usage
+          : { ...addConsumed(usage, discarded), attempts: usage.attempts + discarded.attempts };
       consumed(discarded);
     },
     with: (usage) => (discarded === null ? usage : addConsumed(usage, discarded)),
