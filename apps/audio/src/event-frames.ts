@@ -1,3 +1,5 @@
+import { eventNameOf, typedData } from '@gateway/contracts/event-stream/frame-data';
+import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { shownError } from '@gateway/service-kit/error-response';
@@ -19,3 +21,9 @@ const ERROR_EVENT = /^(?:event: ?error\b|data: ?\{"(?:type": ?"error"|error":))/
 
 /** Whether an upstream's frame is its own report that it broke. */
 export const isErrorEvent = (frame: string): boolean => frame.includes('error') && ERROR_EVENT.test(frame);
+
+/** An event whose server names it and gives its data no type, as its protocol has it; null for any other. */
+export function typedText(frame: Frame): string | null {
+  const typed = typedData(frame);
+  return typed === null ? null : `event: ${eventNameOf(frame)}\ndata: ${typed}\n\n`;
+}

@@ -93,6 +93,20 @@ test('tokens of the last event replace those that were estimated', async () => {
   ]);
 });
 
+test('tokens in the names of chat, in an event with its type by its name alone, are those of speech', async () => {
+  const sse =
+    'event: speech.audio.delta\ndata: {"audio":"AAAA"}\n\n' +
+    'event: speech.audio.done\ndata: {"usage":{"prompt_tokens":3,"completion_tokens":50}}\n\n';
+  audio.simulator.script(SPEECH, { sse });
+  const events = await (await speak({ model: 'gpt-4o-mini-tts', stream_format: 'sse' })).text();
+  expect(events).toContain('data: {"type":"speech.audio.delta","audio":"AAAA"}');
+  audio.simulator.script(SPEECH, { sse });
+  const sound = await (await speak({ model: 'gpt-4o-mini-tts' })).arrayBuffer();
+  expect(sound.byteLength).toBe(3);
+  const told = { consumption: { inputTokens: 3, outputTokens: 50 }, estimated: false };
+  expect(await audio.accounted(keyId, 2)).toMatchObject([told, told]);
+});
+
 test.for([
   ['content-policy', 'failed', 0, false],
   ['overloaded', 'failed', 0, false],

@@ -22,8 +22,13 @@ export const paysTokens = (price: Price | null): boolean =>
 const CHARACTERS_PER_SECOND = 10;
 const OUTPUT_TOKENS_PER_SECOND = 25;
 
-const count = z.unknown().transform(reportedCount);
-const Done = z.object({ usage: z.object({ input_tokens: count, output_tokens: count }) });
+/** By OpenAI's names, or those of chat. */
+const Done = z.object({
+  usage: z.looseObject({}).transform((report) => ({
+    input_tokens: reportedCount(report.input_tokens) || reportedCount(report.prompt_tokens),
+    output_tokens: reportedCount(report.output_tokens) || reportedCount(report.completion_tokens),
+  })),
+});
 
 type Spoken = Pick<SpeechRequest, 'input' | 'speed'>;
 

@@ -1,3 +1,4 @@
+import { typedData } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
@@ -107,7 +108,9 @@ export class EventsAsAudio implements RelayedStream {
     return audio.length === 0 ? null : Buffer.concat(audio);
   }
 
-  #read({ data, latin1 }: Frame): Buffer | null {
+  #read(frame: Frame): Buffer | null {
+    const { latin1 } = frame;
+    const data = typedData(frame) ?? frame.data;
     if (this.#isWhole || data === null || data === END_MARK) return null;
     if (isErrorEvent(latin1)) throw broken('The upstream ended its answer with an error.');
     const event = SpeechEvent.safeParse(jsonIn(data, parseJson)).data;

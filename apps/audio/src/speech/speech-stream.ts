@@ -3,7 +3,7 @@ import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createEventStream, type EventMapper, PASS } from '@gateway/model-service/stream/event-stream';
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
-import { errorFrame, isErrorEvent, MAX_FRAME_BYTES } from '../event-frames.ts';
+import { errorFrame, isErrorEvent, MAX_FRAME_BYTES, typedText } from '../event-frames.ts';
 
 /** The last event of a complete answer. */
 const DONE = 'speech.audio.done';
@@ -34,15 +34,17 @@ class SpeechEvents implements EventMapper {
     this.#onDone = onDone;
   }
 
-  frame(frame: Frame): typeof PASS {
-    if (this.isWhole) return PASS;
+  frame(frame: Frame): typeof PASS | readonly string[] {
+    const typed = typedText(frame);
+    const shown = typed === null ? PASS : [typed];
+    if (this.isWhole) return shown;
     if (frame.includes(DONE)) {
       this.#isDone = true;
       this.#onDone(frame.data ?? '');
     } else if (isErrorEvent(frame.latin1)) {
       this.failure = broken('The upstream ended its answer with an error.');
     }
-    return PASS;
+    return shown;
   }
 
   end(): readonly string[] | GatewayError {

@@ -56,6 +56,24 @@ test.for(['gpt-4o-transcribe', 'any-whisper'])(
   },
 );
 
+test('events whose server gives their type by their name alone are those of the protocol', async () => {
+  const sse =
+    'event: transcript.text.delta\ndata: {"delta":"Good morning."}\n\n' +
+    'event: transcript.text.done\ndata: {"text":"Good morning."}\n\n';
+  audio.simulator.script(PATH, { sse });
+  const stream = await audio.openai.audio.transcriptions.create({
+    file: silence(2),
+    model: 'gpt-4o-transcribe',
+    stream: true,
+  });
+  const events = [];
+  for await (const event of stream) events.push(event);
+  expect(events).toMatchObject([
+    { type: 'transcript.text.delta', delta: 'Good morning.' },
+    { type: 'transcript.text.done', text: 'Good morning.' },
+  ]);
+});
+
 test('the events of a stream pass untouched, however long', async () => {
   const long = '😀'.repeat(50_000);
   const sse = `event: transcript.text.delta\ndata: {"type":"transcript.text.delta","delta":"${long}"}\n\ndata: {"type":"transcript.text.done","text":"${long}"}\n\n`;

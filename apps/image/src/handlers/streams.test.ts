@@ -187,6 +187,21 @@ test('what a caller does not read is stored as files, not in Redis, and arrives 
   expect(end.endsWith(tail)).toBe(true);
 });
 
+test('an image whose event has its type by its name alone is delivered', async () => {
+  const b64 = pngBytes({ width: 4, height: 4 }).toString('base64');
+  image.simulator.script('/v1/images/generations', {
+    sse: `event: image_generation.completed\ndata: {"b64_json":"${b64}","usage":{"prompt_tokens":5,"completion_tokens":7}}\n\n`,
+  });
+  const stream = await image.client.images.generate({
+    model: 'gpt-image-1.5',
+    prompt: 'a cat',
+    stream: true,
+  });
+  const events = [];
+  for await (const event of stream) events.push(event);
+  expect(events).toMatchObject([{ type: 'image_generation.completed', b64_json: b64 }]);
+});
+
 test('events without an image are passed on, by whatever name', async () => {
   const b64_json = pngBytes().toString('base64');
   const others = `${eventOf('image_generation.in_progress', { progress: 1.5, assetId: 'a-0.png' })}${eventOf('odd', {})}`;

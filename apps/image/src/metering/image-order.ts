@@ -30,8 +30,15 @@ export interface ImageOrder {
   readonly inputImages: number;
 }
 
-const count = z.unknown().transform(reportedCount);
-const tokens = z.object({ input_tokens: count, output_tokens: count }).nullish().catch(null);
+/** By OpenAI's names, or those of chat. */
+const tokens = z
+  .looseObject({})
+  .transform((report) => ({
+    input_tokens: reportedCount(report.input_tokens) || reportedCount(report.prompt_tokens),
+    output_tokens: reportedCount(report.output_tokens) || reportedCount(report.completion_tokens),
+  }))
+  .nullish()
+  .catch(null);
 
 /** A provider's report of its work: of all images together, or with each one of a stream. */
 const Made = z

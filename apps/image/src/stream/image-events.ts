@@ -1,3 +1,4 @@
+import { typedData } from '@gateway/contracts/event-stream/frame-data';
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { COMMENT_FRAME, namedFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
@@ -70,8 +71,8 @@ class ImageEvents implements EventMapper {
   }
 
   frame(frame: Frame): typeof PASS {
-    const kind = kindOf(frame.latin1);
-    const sent = frame.data ?? '';
+    const sent = typedData(frame) ?? frame.data ?? '';
+    const kind = kindOf(frame.latin1, sent);
     if (sent === END_MARK || frame.data === null) {
       this.#isMarkedEnded ||= sent === END_MARK;
       return PASS;
@@ -107,9 +108,9 @@ class ImageEvents implements EventMapper {
   }
 }
 
-function kindOf(frame: string): 'completed' | 'error' | 'other' {
+function kindOf(frame: string, data: string): 'completed' | 'error' | 'other' {
   if (ERROR_EVENT.test(frame.slice(0, HEAD_LENGTH))) return 'error';
-  const type = TYPE.exec(frame)?.[1];
+  const type = TYPE.exec(data)?.[1];
   if (type?.endsWith(COMPLETED)) return 'completed';
   return type === 'error' ? 'error' : 'other';
 }

@@ -28,7 +28,8 @@ export const isEndMark = (data: string): boolean => END_MARKS.test(data);
 /** How an event begins as its provider writes it. */
 const TYPED = '{"type"';
 /** Events whose data has their name as well. */
-const TYPED_EVENT = /^(?:id:[^\n]*\n)?event: ?((?:response\.|message_|content_block_)[\w.]+)/;
+const TYPED_EVENT =
+  /^(?:id:[^\n]*\n)?event: ?((?:response\.|message_|content_block_|image_|speech\.|transcript\.)[\w.]+)/;
 const OPENING = /^\s*\{\s*/;
 /** Some servers end every response with it; how it has ended is in the response. */
 const DONE = /^\{"type" ?: ?"response\.done"/;

@@ -1,3 +1,4 @@
+import { typedData } from '@gateway/contracts/event-stream/frame-data';
 import { createFrameReader, type Frame, FrameTooLarge } from '@gateway/contracts/event-stream/frame-reader';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { GatewayError } from '@gateway/contracts/gateway-error';
@@ -9,7 +10,7 @@ import { chunksUntilWhole } from '@gateway/model-service/stream/relayed-stream';
 import { attemptsHeader } from '@gateway/upstream/replies/attempts-header';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
-import { isErrorEvent, MAX_FRAME_BYTES } from '../../event-frames.ts';
+import { isErrorEvent, MAX_FRAME_BYTES, typedText } from '../../event-frames.ts';
 import { deltaFrames, doneFrame } from './transcript-events.ts';
 
 const DONE = 'transcript.text.done';
@@ -38,7 +39,8 @@ export async function relayDeltas(
   /** Emits frames in one piece, as far as they are no error. */
   const pass = async (frames: readonly Frame[]) => {
     const failed = frames.find(({ latin1 }) => isErrorEvent(latin1));
-    for (const { data } of frames) {
+    for (const frame of frames) {
+      const data = typedData(frame) ?? frame.data;
       if (data === null) continue;
       isMarkedEnded ||= data === END_MARK;
       if (data.includes(DELTA)) deltas.push(data);
@@ -66,7 +68,7 @@ export async function relayDeltas(
     for await (const chunk of chunksUntilWhole(reply, rest)) await pass(reader.push(chunk));
     // A last frame without its blank line counts if it can be read.
     const last = reader.end();
-    if (last !== null && isEnd(last.data ?? '', deltas)) await pass([last]);
+    if (last !== null && isEnd(typedData(last) ?? last.data ?? '', deltas)) await pass([last]);
   } catch (error) {
     if (!(error instanceof FrameTooLarge)) throw error;
     throw new UnreadableReply('The upstream sent an event that is too large to pass on.', { cause: error });
@@ -80,7 +82,8 @@ export async function relayDeltas(
   return done;
 }
 
-const textOfFrame = ({ bytes, start, end }: Frame): string => bytes.toString('utf8', start, end);
+const textOfFrame = (frame: Frame): string =>
+  typedText(frame) ?? frame.bytes.toString('utf8', frame.start, frame.end);
 
 const isEnd = (data: string, deltas: readonly string[]): boolean =>
   data === END_MARK || doneEvent(data, deltas) !== undefined;
