@@ -116,6 +116,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
   const rests = createChannelRests({ redis, now });
   const keysOf = keysOfOwner(keys);
+  const nameOf = async (keyId: string) => (await keys.getKey(keyId))?.name ?? null;
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
     redis,
@@ -156,7 +157,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, now, readBalances }),
-    ...usageRoutes({ usage, now, keysOf }),
+    ...usageRoutes({ usage, now, keysOf, nameOf }),
     ...requestRoutes({
       usage,
       now,

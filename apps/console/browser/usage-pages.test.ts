@@ -89,6 +89,15 @@ test('usage is grouped as chart and table, a row narrows it, and the view is exp
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
   expect(lines.length).toBeGreaterThan(0);
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ endpoint: 'messages' });
+
+  await page.goto('/console/usage?groupBy=keyId&show=requests');
+  await page.getByRole('row').filter({ hasText: 'search' }).waitFor();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const table = page.waitForEvent('download');
+  await page.getByRole('menuitem', { name: 'Table as CSV' }).click();
+  const [head, ...rows] = (await readFile(await (await table).path(), 'utf8')).trim().split('\r\n');
+  expect(head).toMatch(/^Key,Key ID,Requests,Errors,/);
+  expect(rows.some((row) => /^search,key_/.test(row))).toBe(true);
 });
 
 test("times and days are those of the person's machine until another zone is chosen, and the zone is named", async () => {
@@ -128,4 +137,102 @@ test('the overview says what needs a person, and leads to the page where it is p
   const item = page.getByRole('listitem').filter({ hasText: 'new graphics cards are being fitted' });
   await item.getByRole('link', { name: 'Channels' }).click();
   await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor();
+});
+
+test('each number of a card, a chart, a row and a badge leads to the requests behind it', async () => {
+  const { page } = person;
+  const requests = page.getByRole('table', { name: 'Requests' }).getByRole('row');
+  await page.goto('/console/overview?range=1h');
+  await page.getByRole('link', { name: /^Errors: .* View requests$/ }).click();
+  await page.waitForURL(/failed=true/);
+  await requests.filter({ hasText: 'failed' }).first().waitFor();
+  expect(await requests.filter({ hasText: /\bok\b/ }).count()).toBe(0);
+
+  await page.goto('/console/overview?range=15m&by=all');
+  const chart = page.getByRole('figure', { name: /^Requests\. By minute: / });
+  await chart.waitFor();
+  const surface = chart.getByRole('application');
+  await surface.focus();
+  for (let times = 0; times < 15; times += 1) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/requests\?.*from=.*to=/);
+
+  await page.goto('/console/usage?groupBy=outcome');
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'failed' })
+    .getByRole('link', { name: /^View \d+ errors$/ })
+    .click();
+  await page.waitForURL(/requests\?.*outcome=failed/);
+
+  await page.goto('/console/channels');
+  await page
+    .getByRole('link', { name: /^rate-limited \d+$/ })
+    .first()
+    .click();
+  await page.waitForURL(/attemptOutcome=rate-limited/);
+  await requests.filter({ hasText: 'gpt-5.2' }).first().waitFor();
+  await page.getByRole('button', { name: 'Remove: an attempt was rate-limited' }).click();
+  await page.waitForURL((url) => !url.search.includes('attemptOutcome'));
+});
+
+test('a part of a chart that is dragged over is shown by itself, and its range is in the address', async () => {
+  const { page } = person;
+  await page.goto('/console/usage?range=6h&show=requests');
+  const chart = page.getByRole('figure', { name: /^Requests\. By five minutes: / });
+  await chart.waitFor();
+  const box = await chart.boundingBox();
+  if (box === null) throw new Error('the chart has no place');
+  const y = box.y + 60;
+  await page.mouse.move(box.x + box.width * 0.4, y);
+  await page.mouse.down();
+  for (const share of [0.5, 0.6, 0.7]) await page.mouse.move(box.x + box.width * share, y);
+  await page.mouse.up();
+  await page.waitForURL(/usage\?.*from=.*to=/);
+});
+
+test('requests are found by what their callers named them, and their details lead to others of the same name', async () => {
+  const { page } = person;
+  await fetch(`${running.stack.edgeUrl}/v1/responses`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${running.stack.key}`,
+      ...{ 'content-type': 'application/json', 'x-gateway-label': 'nightly-import' },
+    },
+    body: JSON.stringify({
+      model: 'gpt-5.2',
+      input: 'Hi.',
+      safety_identifier: 'user-4711',
+      conversation: null,
+    }),
+  }).then((response) => response.arrayBuffer());
+  await page.goto('/console/requests');
+  await page.getByRole('button', { name: 'More filters' }).click();
+  await page.getByRole('textbox', { name: 'Label' }).fill('nightly-import');
+  await page.waitForURL(/label=nightly-import/);
+  const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row');
+  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
+  await rows.last().getByRole('button').click();
+  await page.getByRole('dialog').getByRole('link', { name: 'user-4711' }).click();
+  await page.waitForURL(/endUser=user-4711/);
+});
+
+test('a view is saved under a name, opened again and deleted', async () => {
+  const { page } = person;
+  await page.goto('/console/requests?failed=true&range=24h');
+  const views = page.getByRole('button', { name: 'Views' });
+  await views.click();
+  await page.getByRole('menuitem', { name: 'Save this view' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Failures of today');
+  await page.keyboard.press('Enter');
+  await page.goto('/console/requests');
+  await views.click();
+  await page.getByRole('menuitem', { name: 'Failures of today', exact: true }).click();
+  await page.waitForURL(/failed=true.*range=24h|range=24h.*failed=true/);
+  await views.click();
+  await page.getByRole('menuitem', { name: 'Delete Failures of today' }).click();
+  await page.reload();
+  await views.click();
+  await page.getByRole('menuitem', { name: 'Save this view' }).waitFor();
+  expect(await page.getByRole('menuitem', { name: 'Failures of today' }).count()).toBe(0);
 });

@@ -8,6 +8,7 @@ interface SearchInputProps {
   readonly label: string;
   readonly placeholder: string;
   readonly value: string | undefined;
+  readonly size?: 'xs' | 'sm';
   /** Called after a pause in typing; undefined: nothing is searched. */
   readonly onSearch: (text: string | undefined) => void;
 }
@@ -15,7 +16,7 @@ interface SearchInputProps {
 const PAUSE_MS = 250;
 
 /** A field for a search that the admin service does. */
-export function SearchInput({ label, placeholder, value, onSearch }: SearchInputProps) {
+export function SearchInput({ label, placeholder, value, size = 'sm', onSearch }: SearchInputProps) {
   const [text, setText] = useState(value ?? '');
   const search = useDebouncedCallback((typed: string) => onSearch(typed.trim() || undefined), PAUSE_MS);
   const type = (typed: string): void => {
@@ -24,10 +25,11 @@ export function SearchInput({ label, placeholder, value, onSearch }: SearchInput
   };
   return (
     <TextInput
-      flex="1 1 180px"
+      flex={size === 'xs' ? '1 1 130px' : '1 1 180px'}
+      size={size}
       aria-label={label}
       placeholder={placeholder}
-      leftSection={<IconSearch size={16} aria-hidden />}
+      leftSection={<IconSearch size={size === 'xs' ? 14 : 16} aria-hidden />}
       rightSection={
         text !== '' && (
           <CloseButton size="sm" aria-label={`Clear: ${label.toLowerCase()}`} onClick={() => type('')} />

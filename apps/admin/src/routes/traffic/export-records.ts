@@ -10,10 +10,11 @@ export const EXPORT_FORMATS = {
 type Value = string | number | boolean | null | ToolCalls;
 
 /** The columns of both formats, in their order. A record that lacks a count has none of it. */
-const COLUMNS: Readonly<Record<string, (record: UsageRecord) => Value>> = {
+const COLUMNS: Readonly<Record<string, (record: UsageRecord, keyName: string | null) => Value>> = {
   id: ({ id }) => id,
   startedAt: ({ startedAtMs }) => new Date(startedAtMs).toISOString(),
   keyId: ({ keyId }) => keyId,
+  keyName: (_, keyName) => keyName,
   team: ({ team }) => team,
   endpoint: ({ endpoint }) => endpoint,
   model: ({ model }) => model,
@@ -41,10 +42,8 @@ function countColumns(): Record<string, (record: UsageRecord) => Value> {
   return Object.fromEntries(names.map((name) => [name, ({ consumption }) => consumption[name] ?? 0]));
 }
 
-const valuesOf = (record: UsageRecord): Value[] => Object.values(COLUMNS).map((read) => read(record));
-
-const rowOf = (record: UsageRecord): Record<string, Value> =>
-  Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(record)]));
+const rowOf = (record: UsageRecord, keyName: string | null): Record<string, Value> =>
+  Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(record, keyName)]));
 
 /** Texts that a spreadsheet would run as a formula; model names come from callers. */
 const FORMULA = /^[=+\-@\t\r\n]/;
@@ -68,16 +67,28 @@ const callsText = (calls: ToolCalls): string =>
 
 const line = (values: readonly Value[]): string => `${values.map(cell).join(',')}\r\n`;
 
+interface ExportOptions {
+  readonly isWanted: (record: UsageRecord) => boolean;
+  readonly format: Format;
+  /** A key's name; null: there is no such key. */
+  readonly nameOf: (keyId: string) => Promise<string | null>;
+}
+
 /** The records that are wanted, as text, a record at a time; in CSV under a line of names. */
 export async function* exportRecords(
   records: AsyncIterable<UsageRecord>,
-  isWanted: (record: UsageRecord) => boolean,
-  format: Format,
+  { isWanted, format, nameOf }: ExportOptions,
 ): AsyncGenerator<string> {
+  const names = new Map<string, string | null>();
   let head = format === 'csv' ? line(NAMES) : '';
   for await (const record of records) {
     if (!isWanted(record)) continue;
-    yield head + (format === 'csv' ? line(valuesOf(record)) : `${JSON.stringify(rowOf(record))}\n`);
+    const { keyId } = record;
+    const known = names.get(keyId);
+    const keyName = known === undefined ? await nameOf(keyId) : known;
+    names.set(keyId, keyName);
+    const row = rowOf(record, keyName);
+    yield head + (format === 'csv' ? line(Object.values(row)) : `${JSON.stringify(row)}\n`);
     head = '';
   }
   if (head !== '') yield head;

@@ -41,10 +41,12 @@ interface UsageRoutesOptions {
   readonly usage: Pick<UsageStore, 'sums' | 'all'>;
   readonly now: () => number;
   readonly keysOf: KeysOfOwner;
+  /** A key's name; null: there is no such key. */
+  readonly nameOf: (keyId: string) => Promise<string | null>;
 }
 
 /** What was used: sums by group, and every single record. */
-export function usageRoutes({ usage, now, keysOf }: UsageRoutesOptions): AdminRoute[] {
+export function usageRoutes({ usage, now, keysOf, nameOf }: UsageRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
@@ -78,11 +80,11 @@ export function usageRoutes({ usage, now, keysOf }: UsageRoutesOptions): AdminRo
         const wanted = await requestFilterOf(filters, scope, keysOf);
         return {
           contentType: EXPORT_FORMATS[format].contentType,
-          stream: exportRecords(
-            usage.all(rangeOf({ from, to, timeZone }, now())),
-            (record) => isWantedRequest(record, wanted),
+          stream: exportRecords(usage.all(rangeOf({ from, to, timeZone }, now())), {
+            isWanted: (record) => isWantedRequest(record, wanted),
             format,
-          ),
+            nameOf,
+          }),
         };
       },
     }),

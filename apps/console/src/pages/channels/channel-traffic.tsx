@@ -2,6 +2,8 @@ import { Badge, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Channel, UsageRow } from '../../api/types.ts';
 import { milliseconds, percent, wholeNumber } from '../../parts/numbers.ts';
+import { PageLink } from '../../parts/page/page-link.tsx';
+import type { Preset } from '../traffic/time-range.ts';
 
 type Counts = Channel['attempts']['lastHour'];
 
@@ -13,16 +15,23 @@ export type ChannelUsage = 'loading' | 'unreadable' | { readonly row: UsageRow |
 
 /** How a channel did: failures by kind, and how long its requests took. */
 export const trafficFacts = (
-  { attempts }: Channel,
+  { name, attempts }: Channel,
   usage: ChannelUsage,
 ): (readonly [string, ReactNode])[] => [
-  ['Last hour', <Ends key="hour" of={attempts.lastHour} />],
-  ['Last day', <Ends key="day" of={attempts.lastDay} />],
+  ['Last hour', <Ends key="hour" of={attempts.lastHour} at={name} range="1h" />],
+  ['Last day', <Ends key="day" of={attempts.lastDay} at={name} range="24h" />],
   ['First output', percentiles(usage, 'firstOutputMs')],
   ['Total time', percentiles(usage, 'totalMs')],
 ];
 
-function Ends({ of: counts }: { of: Counts }) {
+interface EndsProps {
+  readonly of: Counts;
+  /** The channel. */
+  readonly at: string;
+  readonly range: Preset;
+}
+
+function Ends({ of: counts, at: attemptChannel, range }: EndsProps) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const failures = Object.entries(counts)
     .filter(([kind]) => !NO_FAILURES.includes(kind))
@@ -32,12 +41,16 @@ function Ends({ of: counts }: { of: Counts }) {
   return (
     <Group gap={6}>
       <Text size="sm" span>
-        {wholeNumber(all)} {all === 1 ? 'attempt' : 'attempts'},{' '}
-        {failed === 0 ? 'none failed' : `${percent(failed / all)} failed`}
+        <PageLink to="/requests" search={{ attemptChannel, range }} size="inherit">
+          {wholeNumber(all)} {all === 1 ? 'attempt' : 'attempts'}
+        </PageLink>
+        , {failed === 0 ? 'none failed' : `${percent(failed / all)} failed`}
       </Text>
       {failures.map(([kind, count]) => (
         <Badge key={kind} variant="dot" color="red" size="sm">
-          {kind} {wholeNumber(count)}
+          <PageLink to="/requests" search={{ attemptChannel, attemptOutcome: kind, range }} size="inherit">
+            {kind} {wholeNumber(count)}
+          </PageLink>
         </Badge>
       ))}
     </Group>

@@ -17,7 +17,7 @@ import { Figures } from '../overview/figures.tsx';
 import { COLUMNS } from '../requests/columns.tsx';
 import { requestsQuery } from '../requests/requests-query.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
-import { RANGE_MEMBERS } from '../traffic/time-range.ts';
+import { RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
 import { usageQuery } from '../traffic/usage-query.ts';
 
 const Search = z.object(RANGE_MEMBERS);
@@ -48,7 +48,12 @@ export default function MyKeyPage() {
         </Group>
       </PageHeader>
       {key.error && <PageFailed error={key.error} reset={() => void key.refetch()} />}
-      <Figures now={now.data?.rows[0]} before={before.data?.rows[0]} isKnown={now.data !== undefined} />
+      <Figures
+        now={now.data?.rows[0]}
+        before={before.data?.rows[0]}
+        isKnown={now.data !== undefined}
+        view={rangeSearch(search, FALLBACK)}
+      />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Part title="Remaining">
           {key.data && <BalanceMeters of={key.data} balance={balance.data} />}

@@ -2,7 +2,10 @@ import { Group, Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { IconArrowDownRight, IconArrowUpRight, IconEqual } from '@tabler/icons-react';
 import type { UsageRow } from '../../api/types.ts';
 import { milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
-import { MEASURES } from '../traffic/measures.ts';
+import { PageLink } from '../../parts/page/page-link.tsx';
+import { MEASURES, type Measure } from '../traffic/measures.ts';
+import type { Range } from '../traffic/time-range.ts';
+import type { Filter } from '../traffic/usage-query.ts';
 
 interface FiguresProps {
   /** Undefined: there was nothing in this time. */
@@ -10,14 +13,18 @@ interface FiguresProps {
   readonly before: UsageRow | undefined;
   /** Whether `now` is known yet. */
   readonly isKnown: boolean;
+  /** The range and filters that they are of, as an address says them. */
+  readonly view: Filter & Range;
 }
 
 interface Figure {
   readonly label: string;
   readonly shown: (row: UsageRow) => string;
   readonly beside: (row: UsageRow) => string;
-  /** What is compared. */
-  readonly of: (row: UsageRow) => number | null;
+  /** What is compared; the requests behind it are those of this measure. */
+  readonly measure: Measure;
+  /** What is compared, if it is another value. */
+  readonly of?: (row: UsageRow) => number | null;
   /** Whether more of it is bad, good, or neither. */
   readonly more: 'bad' | 'neither';
 }
@@ -31,13 +38,14 @@ const FIGURES: readonly Figure[] = [
     // Refusals are counted by the hour.
     beside: ({ refused }) =>
       refused === null ? '' : refused > 0 ? `${shortNumber(refused)} refused` : 'none refused',
-    of: MEASURES.requests.of,
+    measure: MEASURES.requests,
     more: 'neither',
   },
   {
     label: 'Errors',
     shown: ({ failed, requests }) => percent(requests === 0 ? 0 : failed / requests),
     beside: ({ failed }) => `${wholeNumber(failed)} in total`,
+    measure: MEASURES.errors,
     of: ({ failed, requests }) => (requests === 0 ? null : failed / requests),
     more: 'bad',
   },
@@ -48,7 +56,7 @@ const FIGURES: readonly Figure[] = [
       unpricedRequests > 0
         ? `${shortNumber(unpricedRequests)} requests without a price`
         : 'all requests priced',
-    of: MEASURES.spend.of,
+    measure: MEASURES.spend,
     more: 'neither',
   },
   {
@@ -56,21 +64,21 @@ const FIGURES: readonly Figure[] = [
     shown: (row) => shortNumber(MEASURES.tokens.of(row) ?? 0),
     beside: ({ inputTokens, outputTokens }) =>
       `${shortNumber(inputTokens)} in, ${shortNumber(outputTokens)} out`,
-    of: MEASURES.tokens.of,
+    measure: MEASURES.tokens,
     more: 'neither',
   },
   {
     label: 'First output, p95',
     shown: ({ firstOutputMs }) => time(firstOutputMs.p95),
     beside: ({ firstOutputMs }) => `p50 ${time(firstOutputMs.p50)}`,
-    of: MEASURES.firstOutputP95.of,
+    measure: MEASURES.firstOutputP95,
     more: 'bad',
   },
   {
     label: 'Total time, p95',
     shown: ({ totalMs }) => time(totalMs.p95),
     beside: ({ totalMs }) => `p50 ${time(totalMs.p50)}`,
-    of: MEASURES.totalP95.of,
+    measure: MEASURES.totalP95,
     more: 'bad',
   },
 ];
@@ -94,10 +102,10 @@ const NO_USAGE: UsageRow = {
 };
 
 /** The sums of a time, each compared with the time before. */
-export function Figures({ now = NO_USAGE, before = NO_USAGE, isKnown }: FiguresProps) {
+export function Figures({ now = NO_USAGE, before = NO_USAGE, isKnown, view }: FiguresProps) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, xl: 6 }} spacing="sm">
-      {FIGURES.map(({ label, shown, beside, of, more }) => (
+      {FIGURES.map(({ label, shown, beside, measure, of = measure.of, more }) => (
         <Paper key={label} withBorder p="sm" component="section" aria-label={label}>
           <Text size="xs" c="dimmed" fw={600}>
             {label}
@@ -105,7 +113,14 @@ export function Figures({ now = NO_USAGE, before = NO_USAGE, isKnown }: FiguresP
           {isKnown ? (
             <>
               <Text fz={26} fw={650} lh={1.3} truncate>
-                {shown(now)}
+                <PageLink
+                  to="/requests"
+                  search={{ ...view, ...measure.behind?.(measure.of(now) ?? 0) }}
+                  size="inherit"
+                  label={`${label}: ${shown(now)}. View requests`}
+                >
+                  {shown(now)}
+                </PageLink>
               </Text>
               <Text size="xs" c="dimmed" truncate title={beside(now)}>
                 {beside(now)}

@@ -12,7 +12,7 @@ import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { type Drawn, draw, drawTogether } from '../traffic/series.ts';
-import { isCustom, PRESETS, RANGE_MEMBERS } from '../traffic/time-range.ts';
+import { isCustom, PRESETS, RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
 import { GROUP_LABELS, type Group as GroupName, type Usage, usageQuery } from '../traffic/usage-query.ts';
 import { Attention } from './attention.tsx';
 import { Figures } from './figures.tsx';
@@ -44,7 +44,10 @@ export default function OverviewPage() {
 
   return (
     <Stack gap="md">
-      <PageHeader title="Overview" about={`Compared with the previous ${length}.`}>
+      <PageHeader
+        title="Overview"
+        about={`Compared with the previous ${length}. Click a chart for its requests, or drag to zoom in.`}
+      >
         <Group gap="xs">
           <RangePicker of={search} fallback={FALLBACK} change={change} />
           <Select
@@ -86,8 +89,13 @@ export default function OverviewPage() {
         <PageFailed error={now.error} reset={() => void now.refetch()} />
       ) : (
         <>
-          <Figures now={now.data?.rows[0]} before={before.data?.rows[0]} isKnown={now.data !== undefined} />
-          <Charts of={overTime.data} share={share} />
+          <Figures
+            now={now.data?.rows[0]}
+            before={before.data?.rows[0]}
+            isKnown={now.data !== undefined}
+            view={rangeSearch(search, FALLBACK)}
+          />
+          <Charts of={overTime.data} share={share} zoom={change} />
         </>
       )}
     </Stack>
@@ -103,7 +111,13 @@ const LATENCIES = {
 /** Names that are read for charts, which show six. */
 const MAX_NAMED = 50;
 
-function Charts({ of: usage, share }: { of: Usage | undefined; share: (typeof SHARES)[number] }) {
+interface ChartsProps {
+  readonly of: Usage | undefined;
+  readonly share: (typeof SHARES)[number];
+  readonly zoom: (range: { from: string; to: string; range: undefined }) => void;
+}
+
+function Charts({ of: usage, share, zoom }: ChartsProps) {
   const [group] = usage?.groupBy ?? [];
   const ids = group === 'keyId' ? new Set(usage?.rows.map(({ keyId }) => keyId ?? '')) : [];
   const keys = useKeyNames([...ids].slice(0, MAX_NAMED));
@@ -139,7 +153,7 @@ function Charts({ of: usage, share }: { of: Usage | undefined; share: (typeof SH
           <Title order={2} size="h5" mb="xs">
             {title}
           </Title>
-          <Chart of={drawn} title={title} group="overview" />
+          <Chart of={drawn} title={title} syncGroup="overview" behind={{ group, zoom }} />
         </Paper>
       ))}
     </SimpleGrid>

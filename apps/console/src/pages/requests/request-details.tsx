@@ -44,6 +44,13 @@ export function RequestDetails({ id, known, onClose }: RequestDetailsProps) {
   );
 }
 
+/** What its caller named it; each leads to all requests of that name. */
+const CALLER_FACTS = [
+  ['End user', 'endUser'],
+  ['Session', 'session'],
+  ['Label', 'label'],
+] as const;
+
 function Shown({ of: request }: { of: ShownRequest }) {
   const { keyId, team, channel, requestId, outcome, status, errorCode } = request;
   return (
@@ -55,7 +62,10 @@ function Shown({ of: request }: { of: ShownRequest }) {
             {errorCode !== null && (
               <>
                 {' '}
-                Its caller got <code>{[status, errorCode].filter((part) => part !== null).join(' ')}</code>.
+                Its caller got <code>{[status, errorCode].filter((part) => part !== null).join(' ')}</code>.{' '}
+                <PageLink to="/requests" search={{ errorCode }}>
+                  View requests with this error
+                </PageLink>
               </>
             )}
           </Text>
@@ -82,6 +92,16 @@ function Shown({ of: request }: { of: ShownRequest }) {
           ],
           ['Model', `${request.model} → ${channel ?? 'no channel'}`],
           ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
+          ...CALLER_FACTS.flatMap(([label, name]) => {
+            const value = request[name];
+            if (value === null) return [];
+            const link = (
+              <PageLink key={name} to="/requests" search={{ [name]: value }}>
+                {value}
+              </PageLink>
+            );
+            return [[label, link] as const];
+          }),
           ['Started', exact(new Date(request.startedAt))],
           ...(requestId === null || requestId === request.id
             ? []

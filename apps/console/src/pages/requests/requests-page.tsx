@@ -6,8 +6,11 @@ import * as z from 'zod/mini';
 import type { ShownRequest } from '../../api/types.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
+import { SavedViews } from '../../parts/page/saved-views.tsx';
+import { ExportMenu } from '../traffic/export-menu.tsx';
 import { FILTER_MEMBERS, Filters, isFiltered } from '../traffic/filters.tsx';
 import { RangePicker } from '../traffic/range-picker.tsx';
+import { REQUEST_MEMBERS } from '../traffic/request-filter.ts';
 import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
 import { COLUMNS } from './columns.tsx';
 import { RequestDetails } from './request-details.tsx';
@@ -17,6 +20,7 @@ import { type RequestTail, useRequestTail } from './use-request-tail.ts';
 const Search = z.object({
   ...RANGE_MEMBERS,
   ...FILTER_MEMBERS,
+  ...REQUEST_MEMBERS,
   /** A part of a request id. */
   id: z.catch(z.optional(z.string()), undefined),
   /** Whether requests are shown as they end. */
@@ -49,17 +53,21 @@ export default function RequestsPage() {
       title="Requests"
       about="What happened to each request, without its content."
       action={
-        <Switch
-          label="Live"
-          checked={isLive}
-          onChange={(event) =>
-            change(
-              event.currentTarget.checked
-                ? { live: true, range: undefined, from: undefined, to: undefined }
-                : { live: undefined },
-            )
-          }
-        />
+        <Group gap="xs">
+          <SavedViews page="/requests" without={['request']} />
+          <ExportMenu of={search} />
+          <Switch
+            label="Live"
+            checked={isLive}
+            onChange={(event) =>
+              change(
+                event.currentTarget.checked
+                  ? { live: true, range: undefined, from: undefined, to: undefined }
+                  : { live: undefined },
+              )
+            }
+          />
+        </Group>
       }
       filters={
         <>

@@ -2,10 +2,11 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import { PAGED_LIST } from '../../api/paged-list.ts';
 import { timeZone } from '../../parts/time-zone.ts';
+import type { RequestFilter } from '../traffic/request-filter.ts';
 import { isCustom, type Range, spanOf } from '../traffic/time-range.ts';
-import { type Filter, filterOf, instant } from '../traffic/usage-query.ts';
+import { filterOf, instant } from '../traffic/usage-query.ts';
 
-export interface RequestFilter extends Filter, Range {
+export interface ListFilter extends RequestFilter, Range {
   /** A part of a request id or of a record's id. */
   readonly id?: string | undefined;
 }
@@ -16,14 +17,19 @@ const REQUESTS_AT_ONCE = 100;
 const MIN_ID_LENGTH = 4;
 const ID = /^[A-Za-z0-9._:-]+$/;
 
+const OF_REQUESTS = ['minTotalMs', 'minFirstOutputMs', 'attemptChannel', 'attemptOutcome'] as const;
+
 /** The filter as the admin API takes it, without its range; an id that it would refuse is left out. */
-export const requestFilterOf = ({ id, ...only }: RequestFilter): Record<string, string> => ({
+export const requestFilterOf = ({ id, ...only }: ListFilter): Record<string, string> => ({
   ...filterOf(only),
+  ...Object.fromEntries(
+    OF_REQUESTS.flatMap((name) => (only[name] === undefined ? [] : [[name, String(only[name])]])),
+  ),
   ...(id !== undefined && id.length >= MIN_ID_LENGTH && ID.test(id) && { id }),
 });
 
 /** The requests that a filter selects, the newest first, a page at a time. */
-export function requestsQuery(filter: RequestFilter) {
+export function requestsQuery(filter: ListFilter) {
   const { range, from, to } = filter;
   const only = requestFilterOf(filter);
   const zone = timeZone();

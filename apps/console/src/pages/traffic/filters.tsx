@@ -1,24 +1,38 @@
-import { Group as Row, Select } from '@mantine/core';
+import { Button, Collapse, Pill, Group as Row, Select, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import * as z from 'zod/mini';
+import { milliseconds } from '../../parts/numbers.ts';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { KeySelect } from './key-select.tsx';
-import { type Filter, GROUP_LABELS, GROUPS, type Group, valuesQuery } from './usage-query.ts';
+import type { REQUEST_MEMBERS, RequestFilter } from './request-filter.ts';
+import { CALLERS, type CallerFilter, GROUP_LABELS, GROUPS, type Group, valuesQuery } from './usage-query.ts';
 
-const text = z.catch(z.optional(z.string()), undefined);
+/** Texts that look like numbers are numbers in an address. */
+const text = z.catch(
+  z.optional(
+    z.pipe(
+      z.union([z.string(), z.number()]),
+      z.transform((value) => String(value)),
+    ),
+  ),
+  undefined,
+);
 
 /** What an address says of filters. The empty text stands for none: no team, no channel. */
 export const FILTER_MEMBERS = {
-  model: text,
-  team: text,
-  keyId: text,
-  channel: text,
-  endpoint: text,
-  outcome: text,
-} satisfies Record<Group, typeof text>;
+  ...{ model: text, team: text, keyId: text, channel: text, endpoint: text, outcome: text },
+  ...{ errorCode: text, status: text },
+  ...{ endUser: text, session: text, label: text, owner: text },
+  failed: z.catch(z.optional(z.boolean()), undefined),
+} satisfies Record<Group | CallerFilter, typeof text> & { failed: unknown };
+
+type Name = Group | CallerFilter | 'failed' | keyof typeof REQUEST_MEMBERS;
+type Filtered = { readonly [Key in Name]?: RequestFilter[Key] | undefined };
 
 interface FiltersProps {
-  readonly of: Filter;
-  readonly change: (change: Filter) => void;
+  readonly of: Filtered;
+  readonly change: (change: Filtered) => void;
 }
 
 const PLURALS: Readonly<Record<Group, string>> = {
@@ -28,62 +42,141 @@ const PLURALS: Readonly<Record<Group, string>> = {
   channel: 'All channels',
   endpoint: 'All endpoints',
   outcome: 'All outcomes',
+  errorCode: 'All error codes',
+  status: 'All HTTP statuses',
 };
 const NO_VALUE = ' none ';
+const FAILED = ' failed ';
+/** Those that are shown at once. */
+const FIRST: readonly Group[] = ['model', 'team', 'keyId', 'channel', 'endpoint', 'outcome'];
+const FURTHER: readonly Exclude<Group, 'keyId'>[] = ['errorCode', 'status'];
+const CALLER_LABELS: Readonly<Record<CallerFilter, string>> = {
+  endUser: 'End user',
+  session: 'Session',
+  label: 'Label',
+  owner: 'Key owner',
+};
 
 /** The name of a value for people: the empty one is none. */
 export const valueLabel = (group: Group, value: string): string =>
   value === '' ? `no ${GROUP_LABELS[group].toLowerCase()}` : value;
 
-export const isFiltered = (only: Filter): boolean => GROUPS.some((name) => only[name] !== undefined);
+export const isFiltered = (only: Filtered): boolean =>
+  [...GROUPS, ...CALLERS, 'failed' as const, ...PILLS.map(({ name }) => name)].some(
+    (name) => only[name] !== undefined,
+  );
+
+/** What is set by links alone, and can be removed. */
+const PILLS: readonly { name: keyof typeof REQUEST_MEMBERS; say: (value: string | number) => string }[] = [
+  { name: 'minTotalMs', say: (ms) => `total time at least ${milliseconds(Number(ms))}` },
+  { name: 'minFirstOutputMs', say: (ms) => `first output after ${milliseconds(Number(ms))} or more` },
+  { name: 'attemptChannel', say: (channel) => `attempted at ${channel}` },
+  { name: 'attemptOutcome', say: (outcome) => `an attempt was ${outcome}` },
+];
 
 /** Exact values of what requests are filtered by. */
-export const Filters = ({ of, change }: FiltersProps) => (
-  <Row gap="xs" flex="1 1 auto">
-    {GROUPS.map((group) =>
-      group === 'keyId' ? (
-        <KeySelect
-          {...COMMON}
-          key={group}
-          aria-label={GROUP_LABELS.keyId}
-          placeholder={PLURALS.keyId}
-          chosenId={of.keyId}
-          onChoose={(keyId) => change({ keyId })}
-        />
-      ) : (
-        <ValueFilter
-          key={group}
-          group={group}
-          value={of[group]}
-          onChange={(value) => change({ [group]: value })}
-        />
-      ),
-    )}
-  </Row>
-);
+export function Filters({ of, change }: FiltersProps) {
+  const isSet = [...FURTHER, ...CALLERS].some((name) => of[name] !== undefined);
+  const [isOpened, setOpened] = useState(isSet);
+  const pills = PILLS.flatMap(({ name, say }) => {
+    const value = of[name];
+    return value === undefined ? [] : [{ name, text: say(value) }];
+  });
+  return (
+    <Stack gap="xs" flex="1 1 auto">
+      <Row gap="xs">
+        {FIRST.map((group) =>
+          group === 'keyId' ? (
+            <KeySelect
+              {...COMMON}
+              key={group}
+              aria-label={GROUP_LABELS.keyId}
+              placeholder={PLURALS.keyId}
+              chosenId={of.keyId}
+              onChoose={(keyId) => change({ keyId })}
+            />
+          ) : (
+            <ValueFilter key={group} group={group} of={of} change={change} />
+          ),
+        )}
+        <Button
+          size="xs"
+          variant="default"
+          aria-expanded={isOpened}
+          aria-controls="further-filters"
+          onClick={() => setOpened(!isOpened)}
+        >
+          {isOpened ? 'Fewer filters' : 'More filters'}
+        </Button>
+      </Row>
+      <Collapse expanded={isOpened} id="further-filters" transitionDuration={0}>
+        <Row gap="xs">
+          {isOpened &&
+            FURTHER.map((group) => <ValueFilter key={group} group={group} of={of} change={change} />)}
+          {isOpened &&
+            CALLERS.map((name) => (
+              <SearchInput
+                key={name}
+                size="xs"
+                label={CALLER_LABELS[name]}
+                placeholder={CALLER_LABELS[name]}
+                value={of[name]}
+                onSearch={(value) => change({ [name]: value })}
+              />
+            ))}
+        </Row>
+      </Collapse>
+      {pills.length > 0 && (
+        <Row gap="xs">
+          {pills.map(({ name, text: said }) => (
+            <Pill
+              key={name}
+              withRemoveButton
+              removeButtonProps={{ 'aria-label': `Remove: ${said}`, 'aria-hidden': false, tabIndex: 0 }}
+              onRemove={() => change({ [name]: undefined })}
+            >
+              {said}
+            </Pill>
+          ))}
+        </Row>
+      )}
+    </Stack>
+  );
+}
 
-interface ValueFilterProps {
-  readonly value: string | undefined;
-  readonly onChange: (value: string | undefined) => void;
+interface ValueFilterProps extends FiltersProps {
+  readonly group: Exclude<Group, 'keyId'>;
 }
 
 const COMMON = { flex: '1 1 120px', miw: 120, size: 'xs', searchable: true, clearable: true } as const;
 
-function ValueFilter({ group, value, onChange }: ValueFilterProps & { group: Exclude<Group, 'keyId'> }) {
+function ValueFilter({ group, of, change }: ValueFilterProps) {
   const { data } = useQuery(valuesQuery(group));
+  const value = of[group];
   const values = new Set(data?.rows.map((row) => row[group] ?? ''));
   if (value !== undefined) values.add(value);
+  const failed = group === 'outcome' ? [{ value: FAILED, label: 'any failure' }] : [];
+  const chosen = group === 'outcome' && of.failed === true ? FAILED : value;
+  const choose = (one: string | null): void => {
+    const exact = one === NO_VALUE ? '' : (one ?? undefined);
+    if (group !== 'outcome') change({ [group]: exact });
+    else if (one === FAILED) change({ outcome: undefined, failed: true });
+    else change({ outcome: exact, failed: undefined });
+  };
   return (
     <Select
       {...COMMON}
       aria-label={GROUP_LABELS[group]}
       placeholder={PLURALS[group]}
       nothingFoundMessage="No matches in the last 30 days"
-      data={[...values]
-        .toSorted()
-        .map((one) => ({ value: one === '' ? NO_VALUE : one, label: valueLabel(group, one) }))}
-      value={value === '' ? NO_VALUE : (value ?? null)}
-      onChange={(chosen) => onChange(chosen === NO_VALUE ? '' : (chosen ?? undefined))}
+      data={[
+        ...failed,
+        ...[...values]
+          .toSorted()
+          .map((one) => ({ value: one === '' ? NO_VALUE : one, label: valueLabel(group, one) })),
+      ]}
+      value={chosen === '' ? NO_VALUE : (chosen ?? null)}
+      onChange={choose}
     />
   );
 }

@@ -1,6 +1,7 @@
 import type { UsageRow } from '../../api/types.ts';
 import { duration, milliseconds, price, shortNumber, usd, wholeNumber } from '../../parts/numbers.ts';
 import type { AxisUnit } from './axis.ts';
+import type { RequestFilter } from './request-filter.ts';
 
 export interface Measure {
   readonly label: string;
@@ -10,20 +11,22 @@ export interface Measure {
   readonly unit: AxisUnit;
   /** Whether values of several rows can be added up; percentiles cannot. */
   readonly isSum: boolean;
+  /** The requests behind a value, among those of its time and group. Null: they have no records. */
+  readonly behind: ((value: number) => RequestFilter) | null;
 }
+
+const ALL_REQUESTS = (): RequestFilter => ({});
 
 const sum = (
   label: string,
   of: (row: UsageRow) => number,
-  { format, unit }: Pick<Measure, 'format' | 'unit'> = { format: shortNumber, unit: 'count' },
-): Measure => ({ label, of, format, unit, isSum: true });
+  { format = shortNumber, unit = 'count', behind = ALL_REQUESTS }: Partial<Measure> = {},
+): Measure => ({ label, of, format, unit, isSum: true, behind });
 
-const latency = (label: string, of: Measure['of']): Measure => ({
-  label,
-  of,
-  format: milliseconds,
-  unit: 'ms',
-  isSum: false,
+/** Behind a percentile are the requests that took longer. */
+const latency = (label: string, of: Measure['of'], by: 'minTotalMs' | 'minFirstOutputMs'): Measure => ({
+  ...{ label, of, format: milliseconds, unit: 'ms', isSum: false },
+  behind: (value) => ({ [by]: Math.floor(value), outcome: 'ok' }),
 });
 
 const exact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 3 });
@@ -44,15 +47,15 @@ export const AXIS_TEXT: Readonly<Record<AxisUnit, (value: number) => string>> = 
 export const MEASURES = {
   spend: sum('Spend', ({ costMicroUsd }) => costMicroUsd / 1e6, { format: usd, unit: 'usd' }),
   requests: sum('Requests', ({ requests }) => requests),
-  errors: sum('Errors', ({ failed }) => failed),
-  refused: sum('Refused', ({ refused }) => refused ?? 0),
+  errors: sum('Errors', ({ failed }) => failed, { behind: () => ({ failed: true }) }),
+  refused: sum('Refused', ({ refused }) => refused ?? 0, { behind: null }),
   tokens: sum('Tokens', ({ inputTokens, outputTokens }) => inputTokens + outputTokens),
   images: sum('Images', ({ images }) => images),
   characters: sum('Characters spoken', ({ characters }) => characters),
   audio: sum('Seconds of audio', ({ audioSeconds }) => audioSeconds, { format: wholeNumber, unit: 'count' }),
-  firstOutputP50: latency('First output, p50', ({ firstOutputMs }) => firstOutputMs.p50),
-  firstOutputP95: latency('First output, p95', ({ firstOutputMs }) => firstOutputMs.p95),
-  totalP50: latency('Total time, p50', ({ totalMs }) => totalMs.p50),
-  totalP95: latency('Total time, p95', ({ totalMs }) => totalMs.p95),
+  firstOutputP50: latency('First output, p50', ({ firstOutputMs }) => firstOutputMs.p50, 'minFirstOutputMs'),
+  firstOutputP95: latency('First output, p95', ({ firstOutputMs }) => firstOutputMs.p95, 'minFirstOutputMs'),
+  totalP50: latency('Total time, p50', ({ totalMs }) => totalMs.p50, 'minTotalMs'),
+  totalP95: latency('Total time, p95', ({ totalMs }) => totalMs.p95, 'minTotalMs'),
 } as const satisfies Record<string, Measure>;
 export type MeasureName = keyof typeof MEASURES;

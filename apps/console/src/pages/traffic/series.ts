@@ -2,13 +2,15 @@ import type { UsageRow } from '../../api/types.ts';
 import { timeZone, wallTime } from '../../parts/time-zone.ts';
 import { COLORS, colorsOf } from './colors.ts';
 import type { Measure } from './measures.ts';
-import { bucketsOf, type Span } from './time-range.ts';
+import { type Bucket, bucketsOf, type Span } from './time-range.ts';
 
 export interface Series {
   /** The member of each point that holds its values: names of models have dots, which charts take for paths. */
   readonly id: string;
   readonly label: string;
   readonly color: string;
+  /** Of what is grouped by; absent: it stands for several, or for everything. */
+  readonly value?: string;
 }
 
 /** Values of each series at one hour or day; null: nothing was measured. */
@@ -56,6 +58,7 @@ export function draw({ span, rows, measure, group, labelOf, rankOf }: DrawOption
     id,
     label: group === null ? measure.label : labelOf(value),
     color: colors[at] ?? OTHERS.color,
+    ...(group !== null && { value }),
   }));
   if (measure.isSum && ranked.length > shown.size) series.push({ id: 'others', ...OTHERS });
 
@@ -101,6 +104,13 @@ export function drawTogether(
   return { span, measure: measures[0], series: drawn.map(({ measure: _, ...series }) => series), points };
 }
 
+const BUCKET_NAMES: Readonly<Record<Bucket, string>> = {
+  minute: 'minute',
+  fiveMinutes: 'five minutes',
+  hour: 'hour',
+  day: 'day',
+};
+
 /** What a chart shows, in a sentence. */
 export function summaryOf({ span, measure, series, points }: Drawn): string {
   const at = (point: Point): number =>
@@ -110,10 +120,11 @@ export function summaryOf({ span, measure, series, points }: Drawn): string {
     undefined,
   );
   if (highest === undefined || at(highest) === 0) return 'No data in this period.';
-  if (!measure.isSum) return `By ${span.bucket}, for ${series.map(({ label }) => label).join(', ')}.`;
+  if (!measure.isSum)
+    return `By ${BUCKET_NAMES[span.bucket]}, for ${series.map(({ label }) => label).join(', ')}.`;
   const all = points.reduce((sum, point) => sum + at(point), 0);
   const most = `peak ${measure.format(at(highest))} at ${timeLabel(highest.at)}`;
-  return `By ${span.bucket}: ${measure.format(all)} in total, ${most}.`;
+  return `By ${BUCKET_NAMES[span.bucket]}: ${measure.format(all)} in total, ${most}.`;
 }
 
 const DATE_LENGTH = 'YYYY-MM-DD'.length;

@@ -1,27 +1,44 @@
 import * as z from 'zod/mini';
 import { dateIn, dayStartMs, laterDate } from '../../parts/time-zone.ts';
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const HOURS_PER_DAY = 24;
 const DAY_MS = HOURS_PER_DAY * HOUR_MS;
 
-/** Lengths of a range that ends now, in whole hours, since usage is summed up by the hour, or in whole days of the zone shown. */
+/** By what usage is drawn, in milliseconds; days have the length that they have in a zone. */
+const BUCKET_MS = { minute: MINUTE_MS, fiveMinutes: 5 * MINUTE_MS, hour: HOUR_MS } as const;
+export type Bucket = keyof typeof BUCKET_MS | 'day';
+
+/** Lengths of a range that ends now, in whole minutes or hours, or in whole days of the zone shown. */
 export const PRESETS = {
+  '15m': { label: '15 minutes', bucket: 'minute', count: 15 },
+  '1h': { label: 'hour', bucket: 'minute', count: 60 },
+  '6h': { label: '6 hours', bucket: 'fiveMinutes', count: 72 },
   '24h': { label: '24 hours', bucket: 'hour', count: 24 },
   '7d': { label: '7 days', bucket: 'hour', count: 7 * 24 },
   '30d': { label: '30 days', bucket: 'day', count: 30 },
   '90d': { label: '90 days', bucket: 'day', count: 90 },
-} as const;
+} as const satisfies Record<string, { label: string; bucket: Bucket; count: number }>;
 export type Preset = keyof typeof PRESETS;
-const PRESET_NAMES = ['24h', '7d', '30d', '90d'] as const satisfies readonly Preset[];
+const PRESET_NAMES = ['15m', '1h', '6h', '24h', '7d', '30d', '90d'] as const satisfies readonly Preset[];
 
-const day = z.catch(z.optional(z.string().check(z.regex(/^\d{4}-\d{2}-\d{2}$/))), undefined);
+const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/;
+const moment = z.catch(
+  z.optional(
+    z.string().check(
+      z.regex(MOMENT),
+      z.refine((text) => !Number.isNaN(Date.parse(text))),
+    ),
+  ),
+  undefined,
+);
 
-/** What an address says of a range: one that ends now, or two days of which both count. */
+/** What an address says of a range: one that ends now, two days of which both count, or two moments (UTC). */
 export const RANGE_MEMBERS = {
   range: z.catch(z.optional(z.enum(PRESET_NAMES)), undefined),
-  from: day,
-  to: day,
+  from: moment,
+  to: moment,
 };
 
 export interface Range {
@@ -35,14 +52,19 @@ export interface Span {
   /** Exclusive; never in the future. */
   readonly toMs: number;
   /** By what it is drawn. */
-  readonly bucket: 'hour' | 'day';
-  /** From its beginning to the beginning of the span that follows it: hours or days. */
+  readonly bucket: Bucket;
+  /** From its beginning to the beginning of the span that follows it: so many buckets. */
   readonly count: number;
   /** Of its days. */
   readonly zone: string;
 }
 
-/** The longest span that is drawn by the hour, in days. */
+/** The longest spans that are drawn by the minute, by five, and by the hour. */
+const FINE_BUCKETS = [
+  ['minute', 2 * HOUR_MS],
+  ['fiveMinutes', 12 * HOUR_MS],
+  ['hour', 7 * DAY_MS],
+] as const;
 const MAX_HOURLY_DAYS = 7;
 const DAYS_OF_CUSTOM = 30;
 
@@ -56,11 +78,34 @@ export function spanOf(range: Range, fallback: Preset, nowMs: number, zone: stri
     const from = laterDate(dateIn(nowMs, zone), 1 - count);
     return { fromMs: dayStartMs(from, zone), toMs: nowMs, bucket, count, zone };
   }
-  const endMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS + HOUR_MS;
-  return { fromMs: endMs - count * HOUR_MS, toMs: nowMs, bucket, count, zone };
+  const lengthMs = BUCKET_MS[bucket];
+  const endMs = Math.floor(nowMs / lengthMs) * lengthMs + lengthMs;
+  return { fromMs: endMs - count * lengthMs, toMs: nowMs, bucket, count, zone };
+}
+
+/** Whether sums by the hour do not tell a span: it is read from single requests. */
+export const isFine = ({ bucket }: Pick<Span, 'bucket'>): boolean =>
+  bucket === 'minute' || bucket === 'fiveMinutes';
+
+const isDay = (text: string): boolean => !text.includes('T');
+/** A moment of an address: of a day its beginning, or the end of the whole day. */
+const startOf = (text: string, zone: string): number =>
+  isDay(text) ? dayStartMs(text, zone) : Date.parse(text);
+const endOf = (text: string, zone: string): number => startOf(isDay(text) ? laterDate(text, 1) : text, zone);
+
+/** Two moments, drawn as finely as they are near to each other. */
+function momentsSpan(fromMs: number, endMs: number, nowMs: number, zone: string): Span {
+  const [bucket = 'day'] = FINE_BUCKETS.find(([, mostMs]) => endMs - fromMs <= mostMs) ?? [];
+  const lengthMs = bucket === 'day' ? DAY_MS : BUCKET_MS[bucket];
+  const count = Math.max(1, Math.ceil((endMs - fromMs) / lengthMs));
+  return { fromMs, toMs: Math.max(Math.min(endMs, nowMs), fromMs + MINUTE_MS), bucket, count, zone };
 }
 
 function customSpan({ from, to }: Range, nowMs: number, zone: string): Span {
+  if ([from, to].some((text) => text !== undefined && !isDay(text))) {
+    const endMs = to === undefined ? nowMs : endOf(to, zone);
+    return momentsSpan(from === undefined ? endMs - DAY_MS : startOf(from, zone), endMs, nowMs, zone);
+  }
   const end = laterDate(to ?? dateIn(nowMs, zone), 1);
   const first = from ?? laterDate(end, -DAYS_OF_CUSTOM);
   const days = Math.round((Date.parse(end) - Date.parse(first)) / DAY_MS);
@@ -78,17 +123,37 @@ function customSpan({ from, to }: Range, nowMs: number, zone: string): Span {
 export function spanBefore(span: Span): Span {
   const { fromMs, toMs, bucket, count, zone } = span;
   const beforeMs =
-    bucket === 'hour' ? fromMs - count * HOUR_MS : dayStartMs(laterDate(dateIn(fromMs, zone), -count), zone);
+    bucket === 'day'
+      ? dayStartMs(laterDate(dateIn(fromMs, zone), -count), zone)
+      : fromMs - count * BUCKET_MS[bucket];
   return { ...span, fromMs: beforeMs, toMs: beforeMs + (toMs - fromMs) };
 }
 
-/** The hours or days of a span, as usage names them. */
+/** A moment as addresses and usage have it. */
+const momentText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+
+/** From the beginning of one bucket of a span to the end of another, as an address says it. */
+export const rangeFrom = (
+  { bucket }: Pick<Span, 'bucket'>,
+  first: string,
+  last: string,
+): { from: string; to: string } =>
+  bucket === 'day'
+    ? { from: first, to: last }
+    : { from: momentText(Date.parse(first)), to: momentText(Date.parse(last) + BUCKET_MS[bucket]) };
+
+/** A range as another page needs it, which falls back to another one. */
+export const rangeSearch = ({ range, from, to }: Range, fallback: Preset): Range =>
+  isCustom({ from, to }) ? { from, to } : { range: range ?? fallback };
+
+/** The minutes, hours or days of a span, as usage names them. */
 export function bucketsOf({ fromMs, toMs, bucket, zone }: Span): string[] {
   const names: string[] = [];
-  if (bucket === 'hour') {
+  if (bucket !== 'day') {
     // Usage is summed up by whole hours (UTC), also where a day begins between them.
-    for (let at = Math.floor(fromMs / HOUR_MS) * HOUR_MS; at < toMs; at += HOUR_MS)
-      names.push(`${new Date(at).toISOString().slice(0, 13)}:00:00Z`);
+    const lengthMs = BUCKET_MS[bucket];
+    for (let at = Math.floor(fromMs / lengthMs) * lengthMs; at < toMs; at += lengthMs)
+      names.push(momentText(at));
     return names;
   }
   for (let date = dateIn(fromMs, zone); dayStartMs(date, zone) < toMs; date = laterDate(date, 1))

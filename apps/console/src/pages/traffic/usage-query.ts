@@ -2,12 +2,21 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { UsageRow } from '../../api/types.ts';
 import { timeZone } from '../../parts/time-zone.ts';
-import { type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
+import { isFine, type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
 
 /** What usage is grouped and filtered by. */
-export const GROUPS = ['model', 'team', 'keyId', 'channel', 'endpoint', 'outcome'] as const;
+export const GROUPS = [
+  ...(['model', 'team', 'keyId', 'channel', 'endpoint', 'outcome'] as const),
+  ...(['errorCode', 'status'] as const),
+] as const;
 export type Group = (typeof GROUPS)[number];
-export type Filter = { readonly [Name in Group]?: string | undefined };
+/** What callers name their requests by, and whose keys they used. */
+export const CALLERS = ['endUser', 'session', 'label', 'owner'] as const;
+export type CallerFilter = (typeof CALLERS)[number];
+export type Filter = { readonly [Name in Group | CallerFilter]?: string | undefined } & {
+  /** Only requests that did not end well. */
+  readonly failed?: boolean | undefined;
+};
 
 export const GROUP_LABELS: Readonly<Record<Group, string>> = {
   model: 'Model',
@@ -16,6 +25,8 @@ export const GROUP_LABELS: Readonly<Record<Group, string>> = {
   channel: 'Channel',
   endpoint: 'Endpoint',
   outcome: 'Outcome',
+  errorCode: 'Error code',
+  status: 'HTTP status',
 };
 
 interface UsageQuery {
@@ -36,17 +47,29 @@ export interface Usage {
 }
 
 const REFRESH_MS = 60_000;
+/** What is drawn by the minute is old sooner. */
+const FINE_REFRESH_MS = 15_000;
 
 export const instant = (atMs: number): string => new Date(atMs).toISOString();
 
 /** The members that are set. */
-export const filterOf = (only: Filter): Partial<Record<Group, string>> =>
-  Object.fromEntries(
-    GROUPS.flatMap((name) => {
+export const filterOf = (
+  only: Filter,
+): Partial<Record<Group | CallerFilter, string>> & { failed?: 'true' } => ({
+  ...Object.fromEntries(
+    [...GROUPS, ...CALLERS].flatMap((name) => {
       const value = only[name];
       return value === undefined ? [] : [[name, value]];
     }),
-  );
+  ),
+  ...(only.failed === true && { failed: 'true' as const }),
+});
+
+/** The members of an address that are filters. */
+export const filterSearch = (of: Filter): Filter => ({
+  ...filterOf(of),
+  ...{ failed: of.failed === true ? true : undefined },
+});
 
 /** Sums of a span that ends now, or did when they were asked for. */
 export const usageQuery = ({
@@ -72,12 +95,14 @@ export const usageQuery = ({
         to: instant(span.toMs),
         groupBy: names.join(','),
         timeZone: zone,
+        ...(isFine(span) && { exact: 'true' as const }),
         ...filterOf(only),
       };
       const { data } = await bodyOf(api.GET('/admin/v1/usage', { params: { query } }));
       return { span, groupBy, rows: data };
     },
-    refetchInterval: REFRESH_MS,
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && isFine(data.span) ? FINE_REFRESH_MS : REFRESH_MS,
     placeholderData: keepPreviousData,
   });
 };

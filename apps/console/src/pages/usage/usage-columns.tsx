@@ -2,9 +2,12 @@ import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageRow } from '../../api/types.ts';
 import { cost, milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { valueLabel } from '../traffic/filters.tsx';
 import { KeyName } from '../traffic/key-name.tsx';
+import type { RequestFilter } from '../traffic/request-filter.ts';
+import type { Range } from '../traffic/time-range.ts';
 import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
 
 const Two = ({ first, second }: { first: ReactNode; second: ReactNode }) => (
@@ -27,26 +30,47 @@ const otherUnits = ({ images, characters, audioSeconds }: UsageRow): string =>
     .filter(Boolean)
     .join(', ');
 
-const FIGURES: readonly Column<UsageRow>[] = [
+/** The requests of a row, by an address. */
+type SearchOf = (row: UsageRow, further?: RequestFilter) => object;
+
+const figuresWith = (searchOf: SearchOf): readonly Column<UsageRow>[] => [
   {
     id: 'requests',
     header: 'Requests',
     width: '84px',
     onNarrow: true,
-    cell: ({ requests, refused }) => (
-      <Two
-        first={wholeNumber(requests)}
-        second={refused !== null && refused > 0 && `${shortNumber(refused)} refused`}
-      />
-    ),
+    cell: (row) => {
+      const { requests, refused } = row;
+      const link = (
+        <PageLink to="/requests" search={searchOf(row)} label={`View ${requests} requests`} size="inherit">
+          {wholeNumber(requests)}
+        </PageLink>
+      );
+      const isRefused = refused !== null && refused > 0;
+      return (
+        <Two first={requests === 0 ? '0' : link} second={isRefused && `${shortNumber(refused)} refused`} />
+      );
+    },
   },
   {
     id: 'errors',
     header: 'Errors',
     width: '62px',
-    cell: ({ requests, failed }) => (
-      <Two first={wholeNumber(failed)} second={failed > 0 && percent(failed / requests)} />
-    ),
+    cell: (row) => {
+      const { requests, failed } = row;
+      if (failed === 0) return <Two first="0" second="" />;
+      const link = (
+        <PageLink
+          to="/requests"
+          search={searchOf(row, { failed: true })}
+          label={`View ${failed} errors`}
+          size="inherit"
+        >
+          {wholeNumber(failed)}
+        </PageLink>
+      );
+      return <Two first={link} second={percent(failed / requests)} />;
+    },
   },
   {
     id: 'used',
@@ -85,7 +109,10 @@ const FIGURES: readonly Column<UsageRow>[] = [
 ];
 
 /** A column for each group, then the figures. */
-export const usageColumns = (groupBy: readonly Group[]): readonly Column<UsageRow>[] => [
+export const usageColumns = (
+  groupBy: readonly Group[],
+  view: RequestFilter & Range,
+): readonly Column<UsageRow>[] => [
   ...groupBy.map((group, at) => ({
     id: group,
     header: GROUP_LABELS[group],
@@ -100,5 +127,9 @@ export const usageColumns = (groupBy: readonly Group[]): readonly Column<UsageRo
       );
     },
   })),
-  ...FIGURES,
+  ...figuresWith((row, further) => ({
+    ...view,
+    ...Object.fromEntries(groupBy.map((name) => [name, row[name] ?? ''])),
+    ...further,
+  })),
 ];

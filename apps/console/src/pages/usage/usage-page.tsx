@@ -1,34 +1,35 @@
-import { Button, Group, Menu, MultiSelect, Paper, Select, Stack, Text, Title } from '@mantine/core';
-import { IconChartBar, IconDownload } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { Group, MultiSelect, Paper, Select, Stack, Text, Title } from '@mantine/core';
+import { IconChartBar } from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import * as z from 'zod/mini';
-import { BASE_PATH } from '../../api/base-path.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { cost, wholeNumber } from '../../parts/numbers.ts';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
+import { SavedViews } from '../../parts/page/saved-views.tsx';
+import { download } from '../../parts/table/csv.ts';
 import { VirtualTable } from '../../parts/table/virtual-table.tsx';
-import { timeZone } from '../../parts/time-zone.ts';
 import { Chart } from '../traffic/chart.tsx';
+import { ExportMenu } from '../traffic/export-menu.tsx';
 import { FILTER_MEMBERS, Filters, valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES, type MeasureName } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { draw } from '../traffic/series.ts';
-import { RANGE_MEMBERS, type Range, spanOf } from '../traffic/time-range.ts';
+import { RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
 import {
   type Filter,
-  filterOf,
+  filterSearch,
   GROUP_LABELS,
   GROUPS,
   type Group as GroupName,
-  instant,
   type Usage,
   usageQuery,
 } from '../traffic/usage-query.ts';
 import { usageColumns } from './usage-columns.tsx';
+import { usageCsv } from './usage-csv.ts';
 import classes from './usage-page.module.css';
 
 const MEASURE_NAMES = Object.keys(MEASURES).filter((name): name is MeasureName => name in MEASURES);
@@ -58,7 +59,10 @@ export default function UsagePage() {
   );
   const measure = MEASURES[show];
   const rows = (table.data?.rows ?? []).toSorted((a, b) => (measure.of(b) ?? -1) - (measure.of(a) ?? -1));
-  const narrow = (row: Filter): void =>
+  const queries = useQueryClient();
+  const exportTable = (): void =>
+    void usageCsv(queries, table.data?.groupBy ?? [], rows).then((text) => download('usage-table.csv', text));
+  const narrow = (row: { readonly [Name in GroupName]?: string }): void =>
     change(
       Object.fromEntries(
         (table.data?.groupBy ?? []).flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
@@ -67,15 +71,16 @@ export default function UsagePage() {
 
   return (
     <Stack gap="sm">
-      <PageHeader title="Usage" about="Who used what.">
+      <PageHeader
+        title="Usage"
+        about="Who used what. A row narrows the view; its numbers lead to the requests, and so does the chart."
+      >
         <Group gap="xs">
-          <PageLink
-            to="/requests"
-            search={{ ...pick(search, GROUPS), ...pick(search, ['range', 'from', 'to']) }}
-          >
+          <PageLink to="/requests" search={{ ...filterSearch(search), ...rangeSearch(search, '30d') }}>
             View requests
           </PageLink>
-          <ExportMenu of={exportLinks(search)} />
+          <SavedViews page="/usage" without={[]} />
+          <ExportMenu of={search} onTable={exportTable} />
         </Group>
       </PageHeader>
       <Group gap="xs" align="flex-end">
@@ -114,13 +119,16 @@ export default function UsagePage() {
               {measure.label}
               {first !== undefined && ` by ${GROUP_LABELS[first].toLowerCase()}`}
             </Title>
-            <UsageChart of={overTime.data} measure={show} />
+            <UsageChart of={overTime.data} measure={show} only={search} zoom={change} />
           </Paper>
           <div className={classes.table}>
             <Totals of={view} />
             <VirtualTable
               label="Usage"
-              columns={usageColumns(table.data?.groupBy ?? groupBy)}
+              columns={usageColumns(table.data?.groupBy ?? groupBy, {
+                ...filterSearch(search),
+                ...rangeSearch(search, '30d'),
+              })}
               rows={rows}
               idOf={(row) => GROUPS.map((name) => row[name] ?? '').join(' ')}
               {...(groupBy.length > 0 && { onOpen: narrow })}
@@ -133,12 +141,14 @@ export default function UsagePage() {
   );
 }
 
-const pick = <Name extends string>(
-  from: { readonly [Key in Name]?: unknown },
-  names: readonly Name[],
-): Record<string, unknown> => Object.fromEntries(names.map((name) => [name, from[name]]));
+interface UsageChartProps {
+  readonly of: Usage | undefined;
+  readonly measure: MeasureName;
+  readonly only: Filter;
+  readonly zoom: (range: { from: string; to: string; range: undefined }) => void;
+}
 
-function UsageChart({ of: usage, measure }: { of: Usage | undefined; measure: MeasureName }) {
+function UsageChart({ of: usage, measure, only, zoom }: UsageChartProps) {
   const [group] = usage?.groupBy ?? [];
   const keys = useKeyNames(
     group === 'keyId' ? [...new Set(usage?.rows.map(({ keyId }) => keyId ?? ''))].slice(0, MAX_NAMED) : [],
@@ -152,7 +162,15 @@ function UsageChart({ of: usage, measure }: { of: Usage | undefined; measure: Me
       group: group === undefined ? null : (row) => row[group] ?? '',
       labelOf: (value) => keys.get(value) ?? (group === undefined ? value : valueLabel(group, value)),
     });
-  return <Chart of={drawn} title={MEASURES[measure].label} height={320} group="usage" />;
+  return (
+    <Chart
+      of={drawn}
+      title={MEASURES[measure].label}
+      height={320}
+      syncGroup="usage"
+      behind={{ only, group, zoom }}
+    />
+  );
 }
 
 /** Names that are read for a chart, which shows six. */
@@ -174,33 +192,4 @@ function Totals({ of: view }: { of: Omit<Parameters<typeof usageQuery>[0], 'grou
       )}
     </Text>
   );
-}
-
-const ExportMenu = ({ of: { csv, ndjson } }: { of: ReturnType<typeof exportLinks> }) => (
-  <Menu position="bottom-end" withinPortal>
-    <Menu.Target>
-      <Button variant="default" size="xs" leftSection={<IconDownload size={14} aria-hidden />}>
-        Export
-      </Button>
-    </Menu.Target>
-    <Menu.Dropdown>
-      <Menu.Label>Every request in this view, one per line</Menu.Label>
-      <Menu.Item component="a" href={csv} download="usage.csv">
-        CSV
-      </Menu.Item>
-      <Menu.Item component="a" href={ndjson} download="usage.ndjson">
-        NDJSON
-      </Menu.Item>
-    </Menu.Dropdown>
-  </Menu>
-);
-
-const FORMATS = ['csv', 'ndjson'] as const;
-
-/** Where the records of a view can be fetched from. */
-function exportLinks(view: Filter & Range): Record<(typeof FORMATS)[number], string> {
-  const { fromMs, toMs } = spanOf(view, '30d', Date.now(), timeZone());
-  const link = (format: string): string =>
-    `${BASE_PATH}/admin/v1/usage/records?${new URLSearchParams({ format, from: instant(fromMs), to: instant(toMs), ...filterOf(view) })}`;
-  return { csv: link('csv'), ndjson: link('ndjson') };
 }

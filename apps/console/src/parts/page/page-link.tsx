@@ -10,24 +10,34 @@ interface PageLinkProps {
   readonly to: string;
   /** The view of it. */
   readonly search?: object;
-  readonly size?: 'xs' | 'sm';
+  readonly size?: 'xs' | 'sm' | 'inherit';
+  /** What it says to those who cannot see what stands around it. */
+  readonly label?: string;
   readonly children: ReactNode;
 }
 
+/** The address of a view of a page, below `/console`. */
+export const hrefOf = (to: string, search: object): string => `${to}${defaultStringifySearch(search)}`;
+
 /** A link to a view of a page; only its text where the page is not for the person's role. */
-export function PageLink({ to, search = {}, size = 'sm', children }: PageLinkProps) {
+export function PageLink({ to, search = {}, size = 'sm', label, children }: PageLinkProps) {
   const router = useRouter();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const page = PAGES.find(({ path }) => path === to);
   if (page !== undefined && !isFor(session, page)) return children;
-  const href = `${to}${defaultStringifySearch(search)}`;
+  const href = hrefOf(to, search);
   const open = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     void router.navigate({ href });
   };
   return (
-    <Anchor href={`${router.basepath}${href}`} onClick={open} size={size}>
+    <Anchor
+      href={`${router.basepath}${href}`}
+      onClick={open}
+      {...(size === 'inherit' ? { inherit: true } : { size })}
+      aria-label={label}
+    >
       {children}
     </Anchor>
   );

@@ -1,0 +1,52 @@
+import type { QueryClient } from '@tanstack/react-query';
+import type { UsageRow } from '../../api/types.ts';
+import { type CsvValue, csvOf } from '../../parts/table/csv.ts';
+import { keyQuery } from '../keys/keys-query.ts';
+import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
+
+const FIGURES: Readonly<Record<string, (row: UsageRow) => CsvValue>> = {
+  Requests: ({ requests }) => requests,
+  Errors: ({ failed }) => failed,
+  Refused: ({ refused }) => refused,
+  'Input tokens': ({ inputTokens }) => inputTokens,
+  'Cached input tokens': ({ cachedInputTokens }) => cachedInputTokens,
+  'Output tokens': ({ outputTokens }) => outputTokens,
+  Images: ({ images }) => images,
+  Characters: ({ characters }) => characters,
+  'Seconds of audio': ({ audioSeconds }) => audioSeconds,
+  'Spend in USD': ({ costMicroUsd }) => costMicroUsd / 1e6,
+  'Requests without a price': ({ unpricedRequests }) => unpricedRequests,
+  'Total time p50 in ms': ({ totalMs }) => totalMs.p50,
+  'Total time p95 in ms': ({ totalMs }) => totalMs.p95,
+};
+
+/** Names are read one by one: of more keys the ids have to do. */
+const MAX_NAMED = 500;
+const AT_ONCE = 20;
+
+/** The table of a usage view; keys by their names, beside their ids. */
+export async function usageCsv(
+  queries: QueryClient,
+  groupBy: readonly Group[],
+  rows: readonly UsageRow[],
+): Promise<string> {
+  const ids = groupBy.includes('keyId') ? [...new Set(rows.map(({ keyId }) => keyId ?? ''))] : [];
+  const names = new Map<string, string>();
+  for (let at = 0; at < Math.min(ids.length, MAX_NAMED); at += AT_ONCE)
+    await Promise.all(
+      ids.slice(at, at + AT_ONCE).map(async (id) => {
+        const key = await queries.ensureQueryData(keyQuery(id)).catch(() => undefined);
+        if (key !== undefined) names.set(id, key.name);
+      }),
+    );
+  const headers = groupBy.flatMap((name) => (name === 'keyId' ? ['Key', 'Key ID'] : [GROUP_LABELS[name]]));
+  const groupsOf = (row: UsageRow): string[] =>
+    groupBy.flatMap((name) => {
+      const value = row[name] ?? '';
+      return name === 'keyId' ? [names.get(value) ?? value, value] : [value];
+    });
+  return csvOf(
+    [...headers, ...Object.keys(FIGURES)],
+    rows.map((row) => [...groupsOf(row), ...Object.values(FIGURES).map((of) => of(row))]),
+  );
+}
