@@ -64,7 +64,7 @@ export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
     const atMs = beganMs - hour * HOUR_MS;
     const busy =
       Math.sin(((new Date(atMs).getUTCHours() - 8) / 24) * 2 * Math.PI) + 1.3 + 0.2 * Math.sin(hour);
-    const entries = TRAFFIC.flatMap(({ ms, most, microUsd, channel, ...subject }, kind) =>
+    const records = TRAFFIC.flatMap(({ ms, most, microUsd, channel, ...subject }, kind) =>
       Array.from({ length: Math.round((busy / MAX_BUSY) * most) }, (_, at) => {
         const isOutage = channel === 'claude' && hour > 40 && hour < 46;
         const durationMs = Math.round(ms * (1 + 0.4 * Math.sin(hour / 5 + at)));
@@ -81,13 +81,14 @@ export async function seedPast(redisUrl: string, keyId: string): Promise<void> {
           consumption: { ...NOTHING_CONSUMED, inputTokens: 18_000 + 900 * at, outputTokens: 1_420 },
           estimated: false,
           costMicroUsd: microUsd + 400 * at,
+          ...(isOutage && { detail: { status: 503, errorCode: 'upstream_overloaded' } }),
         };
-        const entryId = `${atMs}-${kind * 100 + at + 1}`;
-        return { entryId, record };
+        return record;
       }),
     );
-    for (const { entryId, record } of entries)
-      await redis.xadd(redisNames.records(dayOf(atMs)), entryId, 'record', JSON.stringify(record));
+    // A request that is recorded late stands at its end.
+    for (const record of records)
+      await redis.xadd(redisNames.records(dayOf(beganMs)), '*', 'record', JSON.stringify(record));
   }
   await redis.quit();
 }

@@ -48,7 +48,12 @@ function Ends({ of: counts, at: attemptChannel, range }: EndsProps) {
       </Text>
       {failures.map(([kind, count]) => (
         <Badge key={kind} variant="dot" color="red" size="sm">
-          <PageLink to="/requests" search={{ attemptChannel, attemptOutcome: kind, range }} size="inherit">
+          <PageLink
+            to="/requests"
+            search={{ attemptChannel, attemptOutcome: kind, range }}
+            size="inherit"
+            isQuiet
+          >
             {kind} {wholeNumber(count)}
           </PageLink>
         </Badge>

@@ -13,6 +13,8 @@ interface PageLinkProps {
   readonly size?: 'xs' | 'sm' | 'inherit';
   /** What it says to those who cannot see what stands around it. */
   readonly label?: string;
+  /** In the colour of the text around it, as within a badge. */
+  readonly isQuiet?: boolean;
   readonly children: ReactNode;
 }
 
@@ -20,10 +22,10 @@ interface PageLinkProps {
 export const hrefOf = (to: string, search: object): string => `${to}${defaultStringifySearch(search)}`;
 
 /** A link to a view of a page; only its text where the page is not for the person's role. */
-export function PageLink({ to, search = {}, size = 'sm', label, children }: PageLinkProps) {
+export function PageLink({ to, search = {}, size = 'sm', label, isQuiet = false, children }: PageLinkProps) {
   const router = useRouter();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const page = PAGES.find(({ path }) => path === to);
+  const page = PAGES.find(({ path }) => to === path || to.startsWith(`${path}/`));
   if (page !== undefined && !isFor(session, page)) return children;
   const href = hrefOf(to, search);
   const open = (event: MouseEvent): void => {
@@ -37,6 +39,7 @@ export function PageLink({ to, search = {}, size = 'sm', label, children }: Page
       onClick={open}
       {...(size === 'inherit' ? { inherit: true } : { size })}
       aria-label={label}
+      {...(isQuiet && { c: 'inherit', underline: 'always' as const })}
     >
       {children}
     </Anchor>
