@@ -36,6 +36,8 @@ interface Section {
   /** Which, in SQL. */
   readonly starts: string;
   readonly values: readonly number[];
+  /** Whether they are told apart: else all of them are added up. */
+  readonly isByStart: boolean;
   /** The days of the query's time zone in which one of them counts; of weeks nobody asks for days. */
   readonly sharesOf: (start: number) => readonly Share[];
 }
@@ -49,23 +51,32 @@ const DAYS_PER_WEEK = HOURS_IN.week / HOURS_IN.day;
 function sectionsOf(query: UsageQuery, weeksSince: number | null): Section[] {
   const dayOf = daysIn(query);
   const utcDay = (day: number): string => daysIn({})(day * HOURS_IN.day);
-  const section = (unit: Unit, first: number, end: number): Section[] => {
-    const dayOfStart = unit === 'hour' ? dayOf : utcDay;
-    return first >= end
+  const isByHour = query.groupBy.includes('hour');
+  const isByDay = query.groupBy.includes('day');
+  const section = (unit: Unit, first: number, end: number, day?: string): Section[] =>
+    first >= end
       ? []
       : [
           {
             ...{ unit, starts: 's.start >= $1 and s.start < $2', values: [first, end] },
-            sharesOf: (start) => [{ day: dayOfStart(start), factor: 1 }],
+            isByStart: day === undefined && (isByHour || isByDay),
+            sharesOf: (start) => [{ day: day ?? (unit === 'hour' ? dayOf : utcDay)(start), factor: 1 }],
           },
         ];
+  /** Hours of the same day are not told apart. */
+  const hours = (first: number, end: number): Section[] => {
+    if (!isByDay || isByHour) return section('hour', first, end);
+    const all = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
+    return [...Map.groupBy(all, dayOf)].flatMap(([day, [start = first, ...others]]) =>
+      section('hour', start, start + others.length + 1, day),
+    );
   };
   const [from, to] = hoursOf(query);
   const [firstDay, endDay] = [Math.ceil(from / HOURS_IN.day), Math.floor(to / HOURS_IN.day)];
-  if (query.groupBy.includes('hour') || firstDay >= endDay) return section('hour', from, to);
+  if (isByHour || firstDay >= endDay) return hours(from, to);
   const [first, end] = [firstDay * HOURS_IN.day, endDay * HOURS_IN.day];
-  const edges = [...section('hour', from, first), ...section('hour', end, to)];
-  if (!query.groupBy.includes('day')) {
+  const edges = [...hours(from, first), ...hours(end, to)];
+  if (!isByDay) {
     const firstWeek = Math.max(Math.ceil(firstDay / DAYS_PER_WEEK), weeksSince ?? Number.POSITIVE_INFINITY);
     const endWeek = Math.floor(endDay / DAYS_PER_WEEK);
     return firstWeek < endWeek
@@ -85,9 +96,9 @@ function sectionsOf(query: UsageQuery, weeksSince: number | null): Section[] {
     ...edges,
     ...section('day', firstDay, endDay),
     ...Array.from({ length: Math.ceil(moved.length / HOURS_AT_ONCE) }, (_, at): Section => {
-      const hours = moved.slice(at * HOURS_AT_ONCE, (at + 1) * HOURS_AT_ONCE);
+      const some = moved.slice(at * HOURS_AT_ONCE, (at + 1) * HOURS_AT_ONCE);
       return {
-        ...{ unit: 'hour', starts: `s.start in (${hours.join(', ')})`, values: [] },
+        ...{ unit: 'hour', starts: `s.start in (${some.join(', ')})`, values: [], isByStart: true },
         sharesOf: (hour) => [
           { day: dayOf(hour), factor: 1 },
           { day: utcDayOf(hour), factor: -1 },
@@ -117,11 +128,15 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
   const isByGroup = !groupBy.every(isTime);
   const join = isByGroup ? ' join usage_groups g on g.id = t.group_id' : '';
-  const names = groupBy.map((by, at) => `${columnFor(by)} as by_${at}`);
-  /** Rows are added up by the ids of their groups first, which are short; some groups have the same names. */
-  const ownColumns = [...(groupBy.some(isTime) ? ['start'] : []), ...(isByGroup ? ['group_id'] : [])];
-  for (const { unit, starts, values, sharesOf } of sectionsOf(wanted, grains.week?.since ?? null)) {
+  for (const { unit, starts, values, isByStart, sharesOf } of sectionsOf(
+    wanted,
+    grains.week?.since ?? null,
+  )) {
     const where = `where s.grain = ${grainOf(grains, unit)} and ${starts}${filter}`;
+    /** Rows are added up by the ids of their groups first, which are short; some groups have the same names. */
+    const ownColumns = [...(isByStart ? ['start'] : []), ...(isByGroup ? ['group_id'] : [])];
+    const names = groupBy.map((by, at) => `${isTime(by) && !isByStart ? 0 : columnFor(by)} as by_${at}`);
+    const byColumns = groupBy.filter((by) => isByStart || !isTime(by)).map(columnFor);
     const selectOf = (
       table: string,
       { by, added }: { readonly by: readonly string[]; readonly added: Readonly<Record<string, string>> },
@@ -131,7 +146,7 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
       const byId = `select ${[...columns, ...sums].join(', ')} from ${table} s ${where}${groupedBy(columns)}`;
       const outer = by.map((name) => `t.${name}`);
       const totals = Object.keys(added).map((name) => `sum(t.${name}) as ${name}`);
-      return `select ${[...names, ...outer, ...totals].join(', ')} from (${byId}) as t${join}${groupedBy([...groupBy.map(columnFor), ...outer])}`;
+      return `select ${[...names, ...outer, ...totals].join(', ')} from (${byId}) as t${join}${groupedBy([...byColumns, ...outer])}`;
     };
     /** One row for all buckets of a group: as rows of their own they would be some hundred thousand. */
     const latencies = () => {
