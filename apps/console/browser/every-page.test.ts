@@ -43,11 +43,13 @@ const PAGES = [
 let running: RunningConsole;
 /** The pages with something open beside their list. */
 let opened: string[];
+let keyPage: string;
 let person: OpenPage;
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
   const { keyId, requestId, jobId } = await seed(running);
+  keyPage = `/console/keys/${keyId}`;
   opened = [`keys?key=${keyId}`, `requests?request=${requestId}`, `jobs?job=${jobId}`].map(
     (path) => `/console/${path}`,
   );
@@ -70,7 +72,7 @@ test('axe finds nothing serious on any page, light or dark, and each fits a scre
   const { page } = person;
   const found: unknown[] = [];
   const width = () => page.evaluate('document.documentElement.scrollWidth');
-  for (const path of [...PAGES, ...opened]) {
+  for (const path of [...PAGES, keyPage, ...opened]) {
     await page.setViewportSize(DESKTOP);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();

@@ -43,6 +43,9 @@ try {
   const pictures = {
     ...PICTURES,
     key: `/console/keys?key=${keyId}`,
+    'key-page': `/console/keys/${keyId}`,
+    'short-range': '/console/overview?range=1h',
+    filtered: '/console/requests?failed=true&owner=ann',
     request: `/console/requests?request=${requestId}`,
     job: `/console/jobs?job=${jobId}`,
   };

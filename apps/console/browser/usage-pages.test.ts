@@ -236,3 +236,29 @@ test('a view is saved under a name, opened again and deleted', async () => {
   await page.getByRole('menuitem', { name: 'Save this view' }).waitFor();
   expect(await page.getByRole('menuitem', { name: 'Failures of today' }).count()).toBe(0);
 });
+
+test('a request leads to the page of its key: its causes of errors, its latest requests, its changes', async () => {
+  const { page } = person;
+  await page.goto('/console/requests?failed=true');
+  await page.getByRole('table', { name: 'Requests' }).getByRole('row').last().getByRole('button').click();
+  await page.getByRole('dialog').getByRole('link', { name: 'search' }).click();
+  await page.getByRole('heading', { level: 1, name: 'search' }).waitFor();
+  await page.getByText('Last used').waitFor();
+  await page.getByRole('region', { name: 'Changes' }).getByText('Key created by').waitFor();
+  await page
+    .getByRole('region', { name: 'Settings and limits' })
+    .getByRole('button', { name: 'Edit' })
+    .waitFor();
+  await page
+    .getByRole('region', { name: 'Errors by cause' })
+    .getByRole('link', { name: /^\d+ requests?$/ })
+    .first()
+    .click();
+  await page.waitForURL(/errorCode=.*keyId=|keyId=.*errorCode=/);
+  await page
+    .getByRole('table', { name: 'Requests' })
+    .getByRole('row')
+    .filter({ hasText: 'failed' })
+    .first()
+    .waitFor();
+});

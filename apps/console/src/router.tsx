@@ -94,10 +94,21 @@ const pageRoutes = PAGES.map((page) =>
   }),
 );
 
+/** One key. It is for those who see the list of keys. */
+const keyRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/keys/$id',
+  component: lazyRouteComponent(() => import('./pages/keys/key-page.tsx')),
+  beforeLoad: async ({ context: { queries } }) => {
+    const session = await queries.ensureQueryData(sessionQuery);
+    if (!PAGES.some((page) => page.path === '/keys' && isFor(session, page))) throw notFound();
+  },
+});
+
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute,
-  shellRoute.addChildren([firstRoute, ...pageRoutes]),
+  shellRoute.addChildren([firstRoute, ...pageRoutes, keyRoute]),
 ]);
 
 export const createConsoleRouter = (queries: QueryClient) =>

@@ -76,7 +76,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
         of={[
           [
             'Key',
-            <PageLink key="key" to="/keys" search={{ key: keyId }}>
+            <PageLink key="key" to={`/keys/${keyId}`}>
               <KeyName id={keyId} />
             </PageLink>,
           ],
