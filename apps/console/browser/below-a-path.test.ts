@@ -65,7 +65,7 @@ test('below a path that the proxy takes off people sign in, go from page to page
   await heading(page, 'Usage');
   await page.getByRole('button', { name: 'Export' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('menuitem', { name: 'CSV' }).click();
+  await page.getByRole('menuitem', { name: 'CSV', exact: true }).click();
   expect(await readFile(await (await download).path(), 'utf8')).toMatch(/^[a-z_A-Z]+,/);
   expect(problems()).toEqual([]);
   await page.context().close();

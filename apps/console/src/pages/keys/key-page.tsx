@@ -68,12 +68,6 @@ export default function KeyPage() {
           <Part title="Errors by cause">
             <Causes range={search} only={only} address={address} />
           </Part>
-          <Part title="Latest requests">
-            <Latest of={requests} error={latest.error} retry={() => void latest.refetch()} />
-            <PageLink to="/requests" search={address}>
-              All requests of this key
-            </PageLink>
-          </Part>
         </Stack>
         <Stack gap="md">
           {key.data && (
@@ -93,6 +87,12 @@ export default function KeyPage() {
           <Changes of={id} />
         </Stack>
       </SimpleGrid>
+      <Part title="Latest requests">
+        <Latest of={requests} error={latest.error} retry={() => void latest.refetch()} />
+        <PageLink to="/requests" search={address}>
+          All requests of this key
+        </PageLink>
+      </Part>
       {secret && <SecretDialog shown={secret} onClose={() => setSecret(undefined)} />}
     </Stack>
   );
@@ -173,13 +173,13 @@ function Causes({ range, only, address }: ViewProps & { address: object }) {
   return (
     <Facts
       of={rows.map(({ errorCode = '', channel = '', failed }) => [
-        `${errorCode || 'no error code'} · ${channel || 'no channel'}`,
+        `${wholeNumber(failed)} ${failed === 1 ? 'request' : 'requests'}`,
         <PageLink
           key={`${errorCode} ${channel}`}
           to="/requests"
           search={{ ...address, errorCode, channel, failed: true }}
         >
-          {wholeNumber(failed)} {failed === 1 ? 'request' : 'requests'}
+          {errorCode || 'no error code'} · {channel || 'no channel'}
         </PageLink>,
       ])}
     />

@@ -34,6 +34,8 @@ function ActiveLabel({ of: active }: { of: RefObject<string | undefined> }) {
 }
 
 const MAX_HOURS_WITH_CLOCK = 24;
+/** Of a point without neighbours a line shows nothing. */
+const MAX_DOTS = 48;
 const FIRST_HOUR = / 00:\d\d$/;
 
 const sumOf = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
@@ -147,7 +149,7 @@ export default function DrawnChart({ of: drawn, title, height, group, onOpen, on
       aria-label={label}
       curveType="linear"
       connectNulls={false}
-      withDots={points.length <= MAX_HOURS_WITH_CLOCK * 2}
+      withDots={heights.filter((values) => values.some((value) => value > 0)).length <= MAX_DOTS}
       dotProps={{ r: 2 }}
       lineChartProps={described}
     >
