@@ -54,7 +54,7 @@ const REAL_LOSS = /annotations$|citations$|logprobs$|reasoning|its own provider 
 
 /** Replies in which there is an answer. */
 const ANSWERS = readdirSync(FOLDER).filter(
-  (file) => !/-(error|nonsense|failed|malformed|broken-arguments)\b/.test(file),
+  (file) => !/-(error|nonsense|nothing|failed|malformed|broken-arguments)\b/.test(file),
 );
 
 const CASES = ANSWERS.flatMap((file) => {

@@ -132,7 +132,6 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   405: 'misconfigured',
   407: 'misconfigured',
   408: 'failed',
-  424: 'failed',
   425: 'failed',
   429: 'rate-limited',
   503: 'overloaded',
