@@ -108,9 +108,9 @@ export const ModelReply = z.strictObject({
       weight: z.number(),
       /** By which the channel can be asked for it. */
       protocols: z.array(z.enum(PROTOCOLS)),
-      /** Null: any. */
       /** What the route charges, as a multiple of the model's price. */
       priceFactor: z.number(),
+      /** Null: any. */
       builtInTools: z.array(z.string()).nullable(),
     }),
   ),
