@@ -116,7 +116,6 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
   const rests = createChannelRests({ redis, now });
   const keysOf = keysOfOwner(keys);
-  const nameOf = async (keyId: string) => (await keys.getKey(keyId))?.name ?? null;
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
     redis,
@@ -157,7 +156,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, now, readBalances }),
-    ...usageRoutes({ usage, now, keysOf, nameOf }),
+    ...usageRoutes({ usage, now, keysOf, keys }),
     ...requestRoutes({
       usage,
       now,

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CallerNames } from '@gateway/contracts/usage/caller-names';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, type JobStage, openJobStage } from '@gateway/jobs/fixtures/job-stage';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
@@ -95,10 +96,13 @@ const RESULT: UsageResult = {
 };
 
 /** A request that leaves little of the budgets of its key and its team. */
-async function spend({ team, keyId, requestId }: Pick<Property, 'team' | 'keyId' | 'requestId'>) {
+async function spend(
+  { team, keyId, requestId }: Pick<Property, 'team' | 'keyId' | 'requestId'>,
+  names: CallerNames = {},
+) {
   const id = `record-${requestId}`;
   const named = { endpoint: 'responses', model: `${team}-model`, startedAtMs: Date.now() };
-  const subject = { id, keyId, team, requestId, ...named };
+  const subject = { id, keyId, team, requestId, ...named, ...names };
   const charges = [keyId, `team:${team}`].map((owner) => ({
     ...({ kind: 'budget', dimension: 'microUsd', period: 'total' } as const),
     ...{ owner, timeZone: 'UTC', limit: 1e9 },
@@ -328,6 +332,32 @@ test('the tail shows the requests of its own team as they end', async () => {
   const { value } = await events.next();
   expect(value).toMatchObject({ event: 'request', json: { requestId: 'req-red-2', team: 'red' } });
   stop.abort();
+});
+
+test("no filter and no export shows a team lead another team's requests, or the name of a key that has left the team", async () => {
+  const names = { endUser: 'user-7', session: 'session-7', label: 'label-7' };
+  const { record } = await keys.createKey({ name: 'a key that moves', team: 'red', owner: 'ann' }, BY);
+  await spend({ team: 'red', keyId: record.id, requestId: 'req-red-7' }, names);
+  await spend({ ...blue, requestId: 'req-blue-7' }, names);
+  await keys.updateKey(record.id, () => ({ name: 'blue secret plan', team: 'blue', owner: 'ann' }), BY);
+  const cookie = await cookieOf(redis, personOf('team-lead'));
+  const filters = [
+    ...['endUser=user-7', 'session=session-7', 'label=label-7', 'owner=ann', 'owner=blue owner'],
+    ...['errorCode=', 'status=', 'attemptChannel=one', 'minTotalMs=1', 'id=req-'],
+  ];
+  const from = `from=${new Date(Date.now() - 3_600_000).toISOString()}`;
+  const calls = [
+    ...filters.flatMap((filter) => [`requests?${filter}`, `usage/records?format=csv&${filter}`]),
+    ...['minute', 'fiveMinutes', 'hour', 'errorCode'].map((by) => `usage?${from}&groupBy=keyId,team,${by}`),
+    ...filters.slice(0, 5).map((filter) => `usage?${from}&groupBy=keyId,team,minute&exact=true&${filter}`),
+  ];
+  for (const call of calls) {
+    const reply = await send(`GET /admin/v1/${call}`, cookie);
+    const text = await reply.text();
+    expect([call, reply.status], text).toEqual([call, 200]);
+    for (const foreign of ['blue', blue.keyId]) expect(text, call).not.toContain(foreign);
+    if (!call.includes('blue')) expect(text, call).toContain('red');
+  }
 });
 
 test('a team lead makes, changes, rotates, disables and revokes keys of the own team', async () => {

@@ -70,7 +70,7 @@ const line = (values: readonly Value[]): string => `${values.map(cell).join(',')
 interface ExportOptions {
   readonly isWanted: (record: UsageRecord) => boolean;
   readonly format: Format;
-  /** A key's name; null: there is no such key. */
+  /** A key's name; null: there is no such key, or the person does not see it. */
   readonly nameOf: (keyId: string) => Promise<string | null>;
 }
 

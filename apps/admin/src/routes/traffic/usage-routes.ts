@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Histogram } from '@gateway/metering/usage/latency';
 import { isWantedRequest } from '@gateway/metering/usage/request-filter';
 import {
@@ -20,6 +21,7 @@ import {
   UsagePage,
   usageFilters,
 } from '../../api/schemas/traffic.ts';
+import { seesKey } from '../../sessions/scope.ts';
 import { EXPORT_FORMATS, exportRecords } from './export-records.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
@@ -41,12 +43,11 @@ interface UsageRoutesOptions {
   readonly usage: Pick<UsageStore, 'sums' | 'all'>;
   readonly now: () => number;
   readonly keysOf: KeysOfOwner;
-  /** A key's name; null: there is no such key. */
-  readonly nameOf: (keyId: string) => Promise<string | null>;
+  readonly keys: Pick<KeyStore, 'getKey'>;
 }
 
 /** What was used: sums by group, and every single record. */
-export function usageRoutes({ usage, now, keysOf, nameOf }: UsageRoutesOptions): AdminRoute[] {
+export function usageRoutes({ usage, now, keysOf, keys }: UsageRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
@@ -83,7 +84,10 @@ export function usageRoutes({ usage, now, keysOf, nameOf }: UsageRoutesOptions):
           stream: exportRecords(usage.all(rangeOf({ from, to, timeZone }, now())), {
             isWanted: (record) => isWantedRequest(record, wanted),
             format,
-            nameOf,
+            nameOf: async (keyId) => {
+              const key = await keys.getKey(keyId);
+              return key !== undefined && seesKey(scope)(key) ? key.name : null;
+            },
           }),
         };
       },
