@@ -19,20 +19,21 @@ export interface RequestFilter extends GroupFilter {
 
 /** Whether a record is among those that a filter wants. */
 export function isWantedRequest(record: UsageRecord, filter: RequestFilter): boolean {
-  const { idPart, minTotalMs = 0, minFirstOutputMs = 0, attempt } = filter;
+  const { idPart, minTotalMs = 0, minFirstOutputMs, attempt } = filter;
   return (
     isWanted(groupsOf(record), filter) &&
     hasNames(record, filter.names) &&
     (idPart === undefined || record.id.includes(idPart) || (record.requestId?.includes(idPart) ?? false)) &&
     record.durationMs >= minTotalMs &&
-    (record.firstByteMs ?? 0) >= minFirstOutputMs &&
+    (minFirstOutputMs === undefined || (record.firstByteMs ?? -1) >= minFirstOutputMs) &&
     (attempt === undefined || isAttempted(record, attempt))
   );
 }
 
-/** A record that lists no attempts was answered by its first one. */
+/** A record that lists no attempts was answered by its first one, whatever became of the answer. */
 function isAttempted({ detail, channel, outcome }: UsageRecord, attempt: AttemptFilter): boolean {
   if (detail?.attempts !== undefined) return hasAttempt(detail.attempts, attempt);
-  if (attempt.channel !== undefined && attempt.channel !== channel) return false;
-  return channel !== null && (attempt.outcome ?? SUCCEEDED) === SUCCEEDED && outcome === SUCCEEDED;
+  if (channel === null || (attempt.channel ?? channel) !== channel) return false;
+  const isAnswered = outcome === SUCCEEDED || detail?.upstreamMs !== undefined;
+  return isAnswered && (attempt.outcome ?? SUCCEEDED) === SUCCEEDED;
 }
