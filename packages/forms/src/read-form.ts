@@ -64,7 +64,7 @@ export async function readForm(
   request.headers['content-type'] = quotedType(request.headers['content-type'] ?? '');
   const fields: FormField[] = [];
   const files = new Map<string, ReceivedFile>();
-  const begun: { uploadId: string; part: FilePart }[] = [];
+  const begun: { uploadId: string; part: FilePart; written: Promise<number> }[] = [];
   // multer reports an error only when the whole request has been read, which may never happen.
   const refused = Promise.withResolvers<never>();
   const refuse = (refusal: FormRefusal): GatewayError => {
@@ -79,9 +79,11 @@ export async function readForm(
       const part = partOf(rules, file.fieldname);
       if (part === undefined) return callback(refusalError(unknownPart(file.fieldname, rules)));
       const uploadId = uploads.newId();
-      begun.push({ uploadId, part });
       const tooLarge = () => refuse(part.tooLarge);
-      storeFile(file.stream, { path: uploads.pathOf(uploadId), maxBytes: part.maxBytes, tooLarge }).then(
+      const path = uploads.pathOf(uploadId);
+      const written = storeFile(file.stream, { path, maxBytes: part.maxBytes, tooLarge });
+      begun.push({ uploadId, part, written });
+      written.then(
         (size) => {
           files.set(uploadId, {
             part: part.name,
@@ -140,8 +142,8 @@ export async function readForm(
     if (!request.readableEnded) discardRest(request);
     const deleteAll = () => uploads.delete(...begun.map(({ uploadId }) => uploadId));
     await deleteAll();
-    // A file whose writing had just begun may appear only now.
-    void read.then(deleteAll, deleteAll);
+    // A file whose writing had just begun may appear only now: for a caller who leaves, multer does not wait for it.
+    void Promise.allSettled(begun.map(({ written }) => written)).then(deleteAll);
     throw error;
   }
   return { fields, files: begun.flatMap(({ uploadId }) => files.get(uploadId) ?? []) };
