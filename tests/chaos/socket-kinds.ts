@@ -77,7 +77,8 @@ function overSocket(model: string): RequestKind {
         const ask = (turn: number, more: object = {}) =>
           opened.ask({ type: 'response.create', model, input: trip.mark(turn), store: false, ...more });
         const answers = await lanes(ask).finally(() => opened.close());
-        if (answers.every(mayComeBack) && connection < CONNECTIONS_AT_MOST) continue;
+        // What the connection remembered of the turns before is gone with it.
+        if (answers.some(mayComeBack) && connection < CONNECTIONS_AT_MOST) continue;
         const readings = answers.map((answer, index) => compared(read(answer), trip.answer(index + 1)));
         return {
           text: null,
