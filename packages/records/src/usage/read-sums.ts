@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import {
   addLatency,
-  daysIn,
   type GroupBy,
   hourName,
   hoursOf,
@@ -13,7 +12,8 @@ import {
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
-import { type Grains, grainsFor, HOURS_IN, type Unit } from './rollups.ts';
+import { type Grains, grainsFor, type Unit } from './rollups.ts';
+import { sectionsOf } from './sections.ts';
 import { idsOfWanted, neededGroups } from './usage-groups.ts';
 
 /** Such as `f13:5 t17:5`; null where no request of a total was measured. */
@@ -21,93 +21,6 @@ const Packed = z.object({ buckets: z.string().nullable() });
 const COLUMNS = MEASURES.map((measure) => ({ measure, column: columnOf(measure) }));
 /** Rows that are added up in one turn of the event loop. */
 const AT_ONCE = 500;
-/** Hours that one query names. */
-const HOURS_AT_ONCE = 500;
-
-/** A row's share in a day: it is added to it, or taken away from it. */
-interface Share {
-  readonly day: string;
-  readonly factor: 1 | -1;
-}
-
-/** Hours, days or weeks (UTC) that are read together. */
-interface Section {
-  readonly unit: Unit;
-  /** Which, in SQL. */
-  readonly starts: string;
-  readonly values: readonly number[];
-  /** Whether they are told apart: else all of them are added up. */
-  readonly isByStart: boolean;
-  /** The days of the query's time zone in which one of them counts; of weeks nobody asks for days. */
-  readonly sharesOf: (start: number) => readonly Share[];
-}
-
-const DAYS_PER_WEEK = HOURS_IN.week / HOURS_IN.day;
-
-/**
- * A long time is read by its whole weeks where there are some, its whole days (UTC), and by the hours before and after them. By days of
- * another time zone, the hours that belong to another day there are moved to it.
- */
-function sectionsOf(query: UsageQuery, weeksSince: number | null): Section[] {
-  const dayOf = daysIn(query);
-  const utcDay = (day: number): string => daysIn({})(day * HOURS_IN.day);
-  const isByHour = query.groupBy.includes('hour');
-  const isByDay = query.groupBy.includes('day');
-  const section = (unit: Unit, first: number, end: number, day?: string): Section[] =>
-    first >= end
-      ? []
-      : [
-          {
-            ...{ unit, starts: 's.start >= $1 and s.start < $2', values: [first, end] },
-            isByStart: day === undefined && (isByHour || isByDay),
-            sharesOf: (start) => [{ day: day ?? (unit === 'hour' ? dayOf : utcDay)(start), factor: 1 }],
-          },
-        ];
-  /** Hours of the same day are not told apart. */
-  const hours = (first: number, end: number): Section[] => {
-    if (!isByDay || isByHour) return section('hour', first, end);
-    const all = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
-    return [...Map.groupBy(all, dayOf)].flatMap(([day, [start = first, ...others]]) =>
-      section('hour', start, start + others.length + 1, day),
-    );
-  };
-  const [from, to] = hoursOf(query);
-  const [firstDay, endDay] = [Math.ceil(from / HOURS_IN.day), Math.floor(to / HOURS_IN.day)];
-  if (isByHour || firstDay >= endDay) return hours(from, to);
-  const [first, end] = [firstDay * HOURS_IN.day, endDay * HOURS_IN.day];
-  const edges = [...hours(from, first), ...hours(end, to)];
-  if (!isByDay) {
-    const firstWeek = Math.max(Math.ceil(firstDay / DAYS_PER_WEEK), weeksSince ?? Number.POSITIVE_INFINITY);
-    const endWeek = Math.floor(endDay / DAYS_PER_WEEK);
-    return firstWeek < endWeek
-      ? [
-          ...edges,
-          ...section('day', firstDay, firstWeek * DAYS_PER_WEEK),
-          ...section('week', firstWeek, endWeek),
-          ...section('day', endWeek * DAYS_PER_WEEK, endDay),
-        ]
-      : [...edges, ...section('day', firstDay, endDay)];
-  }
-  const utcDayOf = (hour: number): string => utcDay(Math.floor(hour / HOURS_IN.day));
-  const moved = Array.from({ length: end - first }, (_, at) => first + at).filter(
-    (hour) => dayOf(hour) !== utcDayOf(hour),
-  );
-  return [
-    ...edges,
-    ...section('day', firstDay, endDay),
-    ...Array.from({ length: Math.ceil(moved.length / HOURS_AT_ONCE) }, (_, at): Section => {
-      const some = moved.slice(at * HOURS_AT_ONCE, (at + 1) * HOURS_AT_ONCE);
-      return {
-        ...{ unit: 'hour', starts: `s.start in (${some.join(', ')})`, values: [], isByStart: true },
-        sharesOf: (hour) => [
-          { day: dayOf(hour), factor: 1 },
-          { day: utcDayOf(hour), factor: -1 },
-        ],
-      };
-    }),
-  ];
-}
-
 const isTime = (by: GroupBy): boolean => by === 'hour' || by === 'day';
 
 /** What a section's rows are grouped by, in SQL. */
