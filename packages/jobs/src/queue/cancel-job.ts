@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { ConsumedUsage, UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { JOBS } from '../catalog.ts';
@@ -47,14 +47,18 @@ export async function cancelJob(options: CancelOptions): Promise<Cancelled> {
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return 'stopping';
-  const { keyId, uploads, metering, share } = parseEnvelope(kind, job.data);
+  const { keyId, uploads, metering, consumedBefore, share } = parseEnvelope(kind, job.data);
   if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
   await files.uploads.delete(...uploads);
-  if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled()));
+  if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled(), consumedBefore));
   await announceEnd(options, kind, job);
   return 'ended';
 }
 
-/** The accounting of a job whose work never began. */
-export const unstarted = (metering: JobMetering, error: GatewayError): UsageResult =>
-  settlementOf({ metering, hasRun: false, consumed: undefined, error, nowMs: Date.now() });
+/** The accounting of a job whose work never began, or not again after what earlier attempts have used. */
+export const unstarted = (
+  metering: JobMetering,
+  error: GatewayError,
+  consumedBefore?: ConsumedUsage,
+): UsageResult =>
+  settlementOf({ metering, hasRun: false, consumed: undefined, consumedBefore, error, nowMs: Date.now() });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 import type { JobMetering } from '../job-metering.ts';
 import { newJobId } from '../redis/job-keys.ts';
+import type { JobContext } from '../worker/job-processor.ts';
 import { createJobList, type JobList } from './job-list.ts';
 
 let stage: JobStage;
@@ -47,8 +48,11 @@ const reserve = async ({ subject, estimate: same }: JobMetering, _kind: string, 
   estimate: same,
 });
 
-const openWorker = (run: () => Promise<typeof images>) =>
-  stage.openWorker({ 'image.generation': { run }, 'image.edit': { run } });
+const openWorker = (run: (context: JobContext) => Promise<typeof images>) =>
+  stage.openWorker({
+    'image.generation': { run: (_, context) => run(context) },
+    'image.edit': { run: (_, context) => run(context) },
+  });
 const failWith = (error: GatewayError) => openWorker(() => Promise.reject(error));
 const busy = new GatewayError('upstream_overloaded', { message: 'busy', retryAfterSeconds: 60 });
 
@@ -84,6 +88,51 @@ test('a job that failed without having been done is listed, queued again, done, 
     [id, 'failed'],
     [`${id}.1`, 'ok'],
   ]);
+});
+
+const costing = (costMicroUsd: number) => ({
+  ...{ channel: 'openai', attempts: 1, estimated: false, costMicroUsd },
+  consumption: NOTHING_CONSUMED,
+});
+
+test('what a job has used is charged although it is cancelled while it waits to be tried again', async () => {
+  const queue = await stage.openQueue();
+  await openWorker(async ({ consumed }) => {
+    consumed(costing(2));
+    throw new GatewayError('upstream_overloaded', { message: 'busy', retryAfterSeconds: 5 });
+  });
+  const metering = meteringOf(newJobId());
+  const handle = await queue.enqueue('image.generation', generation, { ...owner, metering });
+  await waitFor(async () => (await list.counts()).some(({ delayed }) => delayed > 0));
+  await handle.cancel();
+  await waitFor(() => stage.settled.length > 0);
+  expect(stage.settled.map(({ result }) => [result.outcome, result.costMicroUsd])).toEqual([
+    ['cancelled', 2],
+  ]);
+});
+
+test('what a job has used before it failed is not charged again with what it uses when it is queued again', async () => {
+  const queue = await stage.openQueue();
+  const worker = await openWorker(async ({ attempt, consumed }) => {
+    consumed(costing(attempt === 1 ? 1 : 2));
+    throw new GatewayError('upstream_overloaded', { message: 'busy' });
+  });
+  const metering = meteringOf(newJobId());
+  const handle = await queue.enqueue('image.generation', generation, {
+    ...owner,
+    metering,
+    isDetached: true,
+  });
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'upstream_overloaded' });
+  await waitFor(async () => (await list.list({ status: 'failed', limit: 1 })).jobs.length > 0);
+  await worker.close({ drainTimeoutMs: 0 });
+  await list.requeue(handle.id, reserve);
+  await openWorker(async ({ consumed }) => {
+    consumed(costing(5));
+    return images;
+  });
+  await waitFor(async () => (await queue.find(handle.id, owner.keyId))?.status === 'completed');
+  expect(stage.settled.map(({ result }) => result.costMicroUsd)).toEqual([3, 5]);
 });
 
 test('a job that may have been done, whose caller was wrong, or whose files are gone is not queued again', async () => {

@@ -169,8 +169,8 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
     throw notRequeued(
       'may have been done and paid for, failed because of its request, or its input has been deleted',
     );
-  const envelope: JobEnvelope = JobEnvelopeSchema.parse(job.data);
-  // Usage is put down once for each id, and this one's attempt has been.
+  // Usage is put down once for each id, and what this one's attempts have used has been.
+  const { consumedBefore: _, ...envelope }: JobEnvelope = JobEnvelopeSchema.parse(job.data);
   const requeues = (envelope.requeues ?? 0) + 1;
   const { metering } = envelope;
   const again = metering && (await reserve(metering, JobKind.parse(job.name), `${job.id}.${requeues}`));
