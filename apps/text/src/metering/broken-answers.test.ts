@@ -99,17 +99,28 @@ test('a paused answer without a budget goes on, and one that a budget covers giv
   expect(await settled()).toEqual({ reserved: '0', spent: '19000' });
 });
 
-test('what a paused answer has cost before a time limit ends it is charged', async () => {
-  stack.first.script(whole([SEARCH, FOUND], 'pause_turn'));
-  stack.first.script({ ...streamed([], 'end_turn'), stallAfter: 1 });
-  expect((await search([budget(1e9)], false)).status).toBe(504);
-  expect(Number((await settled()).spent)).toBeGreaterThanOrEqual(9500);
-});
+/** What is read and written in the thread. */
+const LONG = { type: 'text', text: 'word '.repeat(120_000) };
+const large = (content: object[], stop_reason: string) => whole([...content, LONG], stop_reason);
+
+test.for([
+  ['whole', whole],
+  ['whole and large', large],
+] as const)(
+  'what a paused answer (%s) has cost before a time limit ends it is charged',
+  async ([, reply]) => {
+    stack.first.script(reply([SEARCH, FOUND], 'pause_turn'));
+    stack.first.script({ ...streamed([], 'end_turn'), stallAfter: 1 });
+    expect((await search([budget(1e9)], false)).status).toBe(504);
+    expect(Number((await settled()).spent)).toBeGreaterThanOrEqual(9500);
+  },
+);
 
 const REFUSED = { status: 500, json: { type: 'error', error: { type: 'api_error', message: 'No.' } } };
 
 test.for([
   ['whole', whole],
+  ['whole and large', large],
   ['collected', streamed],
 ] as const)(
   'what a paused answer (%s) has cost before its provider refuses to go on is charged',
@@ -137,10 +148,11 @@ test.for([
 );
 
 test.for([
-  ['whole', false],
-  ['as a stream', true],
-] as const)('each unreadable reply is charged what it reports: %s', async ([, stream]) => {
-  const unreadable = { json: { ...whole([], 'end_turn').json, content: [{ type: 'text', text: 7 }] } };
+  ['whole', false, whole],
+  ['as a stream', true, whole],
+  ['whole and large', false, large],
+] as const)('each unreadable reply is charged what it reports: %s', async ([, stream, reply]) => {
+  const unreadable = reply([{ type: 'text', text: 7 }], 'end_turn');
   stack.first.script(unreadable);
   stack.first.script(unreadable);
   const usage = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 };

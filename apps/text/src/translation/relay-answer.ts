@@ -5,7 +5,7 @@ import { chunksUntilWhole, type Output } from '@gateway/model-service/stream/rel
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
-import { consumedByPart, isBilled, type Part } from '../call/accounting/broken-answer.ts';
+import { consumedByLost, consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
 import { estimatesFor } from '../call/accounting/metered-call.ts';
 import {
@@ -38,7 +38,7 @@ import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
-import { addUsage, atTier, type Usage } from '../wire/usage.ts';
+import { addUsage, atTier } from '../wire/usage.ts';
 import type { translatedHead } from './headers.ts';
 import { type LargeAnswer, relayLargeAnswer } from './relay-large-answer.ts';
 
@@ -225,26 +225,17 @@ function understood<Understood>(
 }
 
 /** What whole replies have used that their caller does not get. */
-function consumedByReplies(answer: ReadableAnswer, bodies: readonly unknown[], error: unknown): Consumed {
-  const { readUsage } = UPSTREAMS[answer.plan.target.protocol];
+function consumedByReplies(
+  { call, reply, plan }: ReadableAnswer,
+  bodies: readonly unknown[],
+  error: unknown,
+): Consumed {
+  const { readUsage } = UPSTREAMS[plan.target.protocol];
   const replies = bodies.map(objectOf);
   const usages = replies.flatMap((one) => readUsage(one) ?? []);
   const usage = usages.length === 0 ? null : usages.reduce(addUsage);
-  if (usage?.reported && !isBilled(error)) return consumedAsReported(answer, usage);
   const outputLength = replies.reduce((sum, one) => sum + answerLength(one), 0);
-  return consumedSoFar(answer, { usage, outputLength }, error);
-}
-
-/** What replies have used that their caller does not get, where nothing came after them. */
-function consumedAsReported({ call, reply }: ReadableAnswer, usage: Usage): Consumed {
-  const consumed = consumedOf({ usage, estimated: false });
-  logConsumed(call, reply, consumed);
-  return consumed;
-}
-
-/** What has come of an answer that its caller does not get. */
-function consumedSoFar({ call, reply }: ReadableAnswer, part: Part, error: unknown): Consumed {
-  const consumed = consumedByPart(call, part, error);
+  const consumed = consumedByLost(call, { usage, outputLength }, error);
   logConsumed(call, reply, consumed);
   return consumed;
 }
@@ -280,12 +271,9 @@ async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<
     }
     return collector.end();
   } catch (error) {
-    const { usage } = collector;
-    onConsumed(
-      isPaused && usage.reported && !isBilled(error)
-        ? consumedAsReported(answer, usage)
-        : consumedSoFar(answer, collector, error),
-    );
+    const consumed = (isPaused ? consumedByLost : consumedByPart)(answer.call, collector, error);
+    logConsumed(answer.call, answer.reply, consumed);
+    onConsumed(consumed);
     throw error;
   }
 }

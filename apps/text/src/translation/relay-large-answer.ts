@@ -1,6 +1,5 @@
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
-import type { Reply } from '@gateway/upstream/replies/reply';
-import { consumedByPart } from '../call/accounting/broken-answer.ts';
+import { consumedByLost, type Part } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
 import { estimatesFor } from '../call/accounting/metered-call.ts';
 import { consumedOf, type ReplyOutcome } from '../call/accounting/outcome.ts';
@@ -56,29 +55,28 @@ async function readWhole(
 ): Promise<LargeReply> {
   const { call, plan, goOn } = answer;
   const mayPause = plan.mayPause && earlier.length < MAX_PAUSES;
-  const refuse = (result: Extract<LargeResult, { kind: 'refused' }>): never => {
-    const consumed = consumedByPart(call, result.part, result.error);
+  const count = (part: Part, error: unknown) => {
+    const consumed = consumedByLost(call, part, error);
     logConsumed(call, answer.reply, consumed);
     onConsumed(consumed);
+  };
+  const refuse = (result: Extract<LargeResult, { kind: 'refused' }>): never => {
+    count(result.part, result.error);
     throw result.error;
   };
   const result = await read(answer, { bytes, earlier }, mayPause);
   if (result.kind === 'read') return result;
   if (result.kind === 'refused') return refuse(result);
-  let next: Reply | null;
+  let next: Buffer | null;
   try {
-    next = await goOn(result.content);
+    const rest = await goOn(result.content);
+    next = rest && (await rest.bytes(MAX_REPLY_BYTES));
   } catch (error) {
     const cut = await read(answer, { bytes, earlier }, false);
-    if (cut.kind === 'read') onConsumed(consumedByLarge(answer, cut));
+    if (cut.kind !== 'paused') count(cut.kind === 'read' ? cut : cut.part, error);
     throw error;
   }
-  if (next !== null)
-    return readWhole(
-      answer,
-      { bytes: await next.bytes(MAX_REPLY_BYTES), earlier: [...earlier, bytes] },
-      onConsumed,
-    );
+  if (next !== null) return readWhole(answer, { bytes: next, earlier: [...earlier, bytes] }, onConsumed);
   const cut = await read(answer, { bytes, earlier }, false);
   if (cut.kind === 'paused') throw new Error('an answer that was not to pause');
   return cut.kind === 'read' ? cut : refuse(cut);

@@ -30,6 +30,12 @@ export function consumedByPart(call: TextCall, { usage, outputLength }: Part, er
   );
 }
 
+/** The same for whole replies, which report all that they have used; an upstream that went on after them may bill more. */
+export const consumedByLost = (call: TextCall, part: Part, error: unknown): Consumed =>
+  part.usage?.reported && !isBilled(error)
+    ? consumedOf({ usage: part.usage, estimated: false })
+    : consumedByPart(call, part, error);
+
 /** A report of zeros beside nothing is true. */
 const isSome = ({ reported, inputTokens, outputTokens, audioMs = 0 }: Usage): boolean =>
   reported && inputTokens + outputTokens + audioMs > 0;
