@@ -19,7 +19,9 @@ channels:
   again: { provider: simulator, baseUrl: "${first}", speaks: [messages], timeouts: { idleMs: 300 } }
   chat: { provider: simulator, baseUrl: "${first}", speaks: [chat], timeouts: { idleMs: 300 } }
   responses: { provider: simulator, baseUrl: "${first}", speaks: [responses], timeouts: { idleMs: 300 } }
+  enveloped: { provider: simulator, baseUrl: "${first}", speaks: [messages], quirks: { envelope: { version: "v1" } } }
 models:
+  to-enveloped: ${model('enveloped')}
   to-responses: ${model('responses')}
   to-searches: { kind: text, maxOutputTokens: 1000, contextWindow: 10000, builtInTools: [web_search], routes: [{ channel: messages }], price: { inputPerMTok: 1, outputPerMTok: 1, perThousandToolCalls: { web_search: 10 } } }
   to-messages: ${model('messages')}
@@ -115,6 +117,13 @@ test.for([
     expect(Number((await settled()).spent)).toBeGreaterThanOrEqual(9500);
   },
 );
+
+test('what goes on with a paused answer has the envelope of its platform', async () => {
+  stack.first.script(whole([SEARCH, FOUND], 'pause_turn'));
+  stack.first.script(whole([{ type: 'text', text: 'Whales.' }], 'end_turn'));
+  expect(await (await search([], false, 'to-enveloped')).text()).toContain('Whales.');
+  expect(stack.first.requests.map((one) => Object(one.json()).anthropic_version)).toEqual(['v1', 'v1']);
+});
 
 const REFUSED = { status: 500, json: { type: 'error', error: { type: 'api_error', message: 'No.' } } };
 

@@ -5,6 +5,7 @@ import { reportDropped } from '../call/accounting/call-log.ts';
 import { type FurtherRequests, furtherRequests } from '../call/accounting/further-requests.ts';
 import type { ReplyOutcome } from '../call/accounting/outcome.ts';
 import { consumedByDiscarded } from '../call/attempts/discarded-reply.ts';
+import { enveloped } from '../call/attempts/envelope.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { send } from '../call/attempts/send.ts';
@@ -153,7 +154,7 @@ function continuing(call: TextCall, candidate: Candidate, first: FirstRequest): 
     body = next;
     return send(context, services.upstream, {
       candidates: [candidate],
-      request: () => upstreamRequest(call, candidate, next),
+      request: () => enveloped(upstreamRequest(call, candidate, next), candidate),
       dialect: endpoint.dialect,
       streamed: request.streamed,
       checkOutput: checkWholeReply,
