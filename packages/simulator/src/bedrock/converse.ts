@@ -4,6 +4,7 @@ import { REDACTED_THINKING_PREFIX, seal, signThinking } from '../answer/signatur
 import { readJson } from '../checks/read-json.ts';
 import { asList, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
 import { tokenLedgerEntry } from '../ledger.ts';
+import { lastUserText } from '../messages/read-prompt.ts';
 import { isKnownModel } from '../models/list-models.ts';
 import { ProviderError } from '../replies/provider-error.ts';
 import { EVENT_STREAM, jsonReply, streamReply } from '../replies/reply.ts';
@@ -11,7 +12,7 @@ import type { Call, Handler } from '../requests/call.ts';
 import { splitWords } from '../tokens.ts';
 import { checkConverseRequest, invalidConverse } from './check-request.ts';
 import { eventOf, exceptionOf } from './event-message.ts';
-import { lastUserText, readConversePrompt } from './read-prompt.ts';
+import { readConversePrompt } from './read-prompt.ts';
 
 const STOP_REASONS: Readonly<Record<Finish, string>> = {
   stop: 'end_turn',

@@ -1,15 +1,7 @@
 import type { Prompt, ToolChoice } from '../answer/prompt.ts';
 import { asList, asNumber, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
+import { lastUserText } from '../messages/read-prompt.ts';
 import { contentText, countInputTokens } from '../tokens.ts';
-
-/** Text of the last user message that has any. */
-export const lastUserText = (messages: unknown): string => {
-  const last = asList(messages).findLast((message) => {
-    const { role, content } = asObject(message);
-    return role === 'user' && contentText(content) !== '';
-  });
-  return contentText(asObject(last).content);
-};
 
 const toolResultsOf = (messages: readonly unknown[]): string[] =>
   asList(asObject(messages.at(-1)).content)
