@@ -183,8 +183,8 @@ const CODE_KINDS: Readonly<Record<string, FailureKind>> = {
   ResourceNotFoundException: 'misconfigured',
 };
 
-/** Anthropic reports an account without credit as an ordinary 400; only its message shows it. */
-const NO_CREDIT = /credit balance is too low/i;
+/** Anthropic reports an account without credit as an ordinary 400; only its message shows it. Later in a message a caller may be quoted. */
+const NO_CREDIT = /^your credit balance is too low/i;
 
 /** Bedrock's 403 to cache points of a model that takes none: without them it answers. */
 const NO_CACHING = /\bdid not allow prompt caching\b/i;

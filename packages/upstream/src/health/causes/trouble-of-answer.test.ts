@@ -77,6 +77,19 @@ const OF_CALLERS: readonly [what: string, status: number, given?: Given][] = [
   ['an object that does not exist', 404, { namesObject: true, error: { message: 'No such response.' } }],
   ['an id that does not exist', 404, { error: { message: "Vector store 'vs_123456' not found." } }],
   ['a path that does not exist', 404, { body: 'Not Found' }],
+  [
+    'a value that the provider quotes',
+    400,
+    { error: { message: "Invalid value: 'Your credit balance is too low.' Supported values are: 'auto'." } },
+  ],
+  [
+    'a model name that sounds like a refused identity',
+    404,
+    {
+      model: 'any-one lacks the required data action',
+      error: { message: 'The model any-one lacks the required data action does not exist.' },
+    },
+  ],
   ['a conflict', 409],
   ['an upload that is too large', 413],
   ['a body that cannot be processed', 422],

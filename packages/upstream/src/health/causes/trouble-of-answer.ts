@@ -65,8 +65,9 @@ const CREDENTIAL_CODES: Readonly<Record<string, true>> = {
   SignatureDoesNotMatch: true,
   UnrecognizedClientException: true,
 };
-/** Azure, of an identity without the role. A new role takes minutes. */
-const NO_ROLE = /\black(?:s|ing) the required data action\b/i;
+/** Azure, of an identity without the role. A new role takes minutes. The words alone may be quoted from a caller. */
+const isWithoutRole = ({ code, message }: ProviderError): boolean =>
+  code === 'PermissionDenied' && /\black(?:s|ing) the required data action\b/i.test(message);
 const MODEL_CODES: Readonly<Record<string, true>> = { model_not_found: true, DeploymentNotFound: true };
 
 /**
@@ -74,7 +75,7 @@ const MODEL_CODES: Readonly<Record<string, true>> = { model_not_found: true, Dep
  * names, and a model that is not found may be one that a caller named: in the body, or by a route that passes names on.
  */
 const misconfigured: CauseOf = ({ status, error, candidate: { model, route } }) => {
-  if (lookUp(CREDENTIAL_CODES, error.code) || NO_ROLE.test(error.message)) return 'credentials';
+  if (lookUp(CREDENTIAL_CODES, error.code) || isWithoutRole(error)) return 'credentials';
   if (status === 401) return error.param === null ? 'credentials' : null;
   const isOwnModel = route.model !== null && error.message.includes(model);
   const isAboutModel = error.param === null || error.param === 'model';
