@@ -150,6 +150,16 @@ test.for(LEAKS)('of "%s" neither caller nor log gets %s', ([message, secret]) =>
   expect(relayed.options.relay?.body).not.toContain(KEY);
 });
 
+test("an ARN in an error of Anthropic's shape does not reach a Messages caller", () => {
+  const message = 'prompt is too long at arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x.y';
+  const body = { type: 'error', error: { type: 'invalid_request_error', message } };
+  const { relay } = errorFor(body, { protocol: 'messages', dialect: 'anthropic' }).options;
+  expect(JSON.parse(relay?.body ?? '')).toEqual({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'prompt is too long at [removed]' },
+  });
+});
+
 test("the channel's key is taken out of every member", () => {
   const error = errorFor({ error: { message: 'no', type: KEY, code: `${KEY}!`, param: KEY } });
   expect(`${JSON.stringify(error.serialize())}${error.options.cause}`).not.toContain(KEY);

@@ -46,12 +46,13 @@ const AnthropicBody = z.object({ type: z.literal('error'), error: z.object({ mes
 
 /**
  * The body that a caller of the provider's own dialect gets. Anthropic's is relayed byte for byte, because its clients
- * recover by its wording; other servers with its protocol may have another shape. OpenAI's keeps type, param and
- * code around a cleaned message.
+ * recover by its wording, unless it names an ARN or a key; other servers with its protocol may have another shape. OpenAI's
+ * keeps type, param and code around a cleaned message.
  */
 const relayBody = (answer: ErrorAnswer, error: ProviderError, message: string, context: Context): string => {
   if (context.dialect === 'anthropic') {
-    if (AnthropicBody.safeParse(jsonIn(answer.body)).success)
+    const isHarmless = withoutSecrets(error.message, context.candidate) === error.message;
+    if (isHarmless && AnthropicBody.safeParse(jsonIn(answer.body)).success)
       return withoutOwnSecrets(answer.body, context.candidate);
     const type = ANTHROPIC_TYPES[answer.status] ?? 'invalid_request_error';
     return JSON.stringify({ type: 'error', error: { type, message } });
