@@ -38,6 +38,7 @@ test.for([
   ['a;b?c#d e%', 'a%3Bb%3Fc%23d%20e%25'],
   ["$& it's (one)*!", '%24%26%20it%27s%20%28one%29%2A%21'],
   ['{model}', '%7Bmodel%7D'],
+  ['half \ud83d', 'half%20%EF%BF%BD'],
 ] as const)('the model %s is one segment of the path', ([model, segment]) => {
   expect(pathFor(CONVERSE, model)).toBe(`/base/model/${segment}/converse`);
   expect(pathFor('/m/{model}:rawPredict', model)).toBe(`/base/m/${segment}:rawPredict`);

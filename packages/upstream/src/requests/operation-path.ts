@@ -37,9 +37,10 @@ const completed = ({ whole, streamed }: RequestPath, model: string, isStreamed: 
   (isStreamed ? streamed : whole).replace(MODEL, () => modelSegment(model));
 
 /**
- * One segment of a path. Clouds expect `:` and `/` of an ARN percent-encoded; `@` before a version is written as it is.
+ * One segment of a path. Clouds expect `:` and `/` of an ARN percent-encoded; `@` before a version is written as it is. Half of a
+ * surrogate pair, which a caller may send where names are passed on, cannot be encoded: the provider gets U+FFFD, and knows no such model.
  */
 const modelSegment = (model: string): string =>
-  encodeURIComponent(model)
+  encodeURIComponent(model.toWellFormed())
     .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%40', '@');
