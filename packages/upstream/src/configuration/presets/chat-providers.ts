@@ -25,7 +25,6 @@ export const CHAT_PROVIDERS = {
         'verbosity',
         'logprobs',
         'top_logprobs',
-        'prompt_cache_key',
         'prompt_cache_retention',
       ],
     },

@@ -50,6 +50,11 @@ test.for(names)("%s: its channels' protocols have paths, and its quirks exist", 
   expect(Quirks.parse(quirks)).toEqual(quirks);
 });
 
+test('the key of a prompt cache reaches Mistral, which bills what is cached at a tenth', () => {
+  const { quirks } = buildChannel('one', { provider: 'mistral', apiKey: 'a-key-of-mine' }, {});
+  expect(quirks.refusedMembers).not.toContain('prompt_cache_key');
+});
+
 test('a variable moves a server of one’s own', () => {
   const channel = buildChannel(
     'one',
