@@ -260,6 +260,12 @@ test.for([
     "a resource's name, without what follows its first dot",
   ],
   [
+    `{ provider: azure-openai, resource: ours, speaks: [messages, gemini], ${KEYED} }`,
+    null,
+    'channels.one.speaks[1]',
+    'one of responses, messages, chat, images, speech, transcriptions, which is what a provider of the kind azure-openai can speak',
+  ],
+  [
     BEDROCK,
     `{ channel: one, model: "${ARN}" }`,
     'models.claude.routes[0].speaks',

@@ -10,13 +10,12 @@ import { beginsAsKey } from './shown-name.ts';
 import { listed } from './suggest.ts';
 
 /** The protocols that a preset has paths for. */
-export const possibleProtocols = (preset: Preset): readonly Protocol[] =>
-  PROTOCOLS.filter((protocol) =>
-    Object.entries(OPERATIONS).some(
-      ([operation, of]) =>
-        (of === protocol && operation in preset.paths) || operation in (preset.rootPaths ?? {}),
-    ),
+export const possibleProtocols = ({ paths, rootPaths }: Preset): readonly Protocol[] => {
+  const all = { ...paths, ...rootPaths };
+  return PROTOCOLS.filter((protocol) =>
+    Object.entries(OPERATIONS).some(([operation, of]) => of === protocol && operation in all),
   );
+};
 
 const checkBaseUrl = (text: string, preset: Preset): string | null => {
   const url = URL.canParse(text) ? new URL(text) : null;

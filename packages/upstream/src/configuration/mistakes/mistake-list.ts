@@ -68,7 +68,8 @@ export class MistakeList {
     const isSecret = path.some((part) => SECRET_NAMES.has(part));
     const literal = valueAt(this.#document.literal, path);
     const words = known.filter(isShownName);
-    const hint = typeof literal === 'string' && !isSecret ? nearest(literal, words) : '';
+    const mayBeMisspelt = typeof literal === 'string' && !isSecret && !words.includes(literal);
+    const hint = mayBeMisspelt ? nearest(literal, words) : '';
     return {
       ...this.#document.position(path, 'value'),
       path: shownPath(path),
