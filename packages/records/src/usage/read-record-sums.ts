@@ -10,6 +10,7 @@ import {
 } from '@gateway/metering/usage/usage-rows';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
+import { inTurns } from './in-turns.ts';
 import { groupCondition, namedBy, placing } from './record-conditions.ts';
 import { idsOfWanted } from './usage-groups.ts';
 
@@ -72,7 +73,7 @@ export async function readRecordSums(queries: Queries, wanted: UsageQuery, rows:
   };
   const measures = MEASURES.filter((name) => name !== 'refused');
   const sums = measures.map((name) => `${AMOUNTS[name]} as ${columnOf(name)}`);
-  for (const row of await select(sums, [])) {
+  for await (const row of inTurns(await select(sums, []))) {
     if (Number(row.requests) === 0) continue;
     const { sums: all } = rowOf(row);
     for (const name of measures) all[name] += Number(row[columnOf(name)]);
@@ -81,7 +82,8 @@ export async function readRecordSums(queries: Queries, wanted: UsageQuery, rows:
     const column = COLUMNS[latency];
     const bucket = bucketIn(column);
     const ended = ` and g.outcome = '${SUCCEEDED}' and ${column} is not null`;
-    for (const row of await select([`${bucket} as bucket`, 'count(*) as count'], [bucket], ended))
+    const counted = await select([`${bucket} as bucket`, 'count(*) as count'], [bucket], ended);
+    for await (const row of inTurns(counted))
       addLatency(rowOf(row), `${LATENCIES[latency]}${row.bucket}`, Number(row.count));
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { MEASURES } from '@gateway/metering/usage/sums';
 import {
   addLatency,
@@ -12,6 +11,7 @@ import {
 import { z } from 'zod';
 import type { Queries, Row } from '../database/database.ts';
 import { columnOf } from '../database/migrations.ts';
+import { inTurns } from './in-turns.ts';
 import { type Grains, grainsFor, type Unit } from './rollups.ts';
 import { sectionsOf } from './sections.ts';
 import { idsOfWanted, neededGroups } from './usage-groups.ts';
@@ -19,8 +19,6 @@ import { idsOfWanted, neededGroups } from './usage-groups.ts';
 /** Such as `f13:5 t17:5`; null where no request of a total was measured. */
 const Packed = z.object({ buckets: z.string().nullable() });
 const COLUMNS = MEASURES.map((measure) => ({ measure, column: columnOf(measure) }));
-/** Rows that are added up in one turn of the event loop. */
-const AT_ONCE = 500;
 const isTime = (by: GroupBy): boolean => by === 'hour' || by === 'day';
 
 /** What a section's rows are grouped by, in SQL. */
@@ -90,15 +88,13 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
       by: [],
       added: { rows_added: 'count(*)', ...Object.fromEntries(measures) },
     });
-    for (const [at, row] of (await queries.query(sums, values)).entries()) {
-      if (at % AT_ONCE === AT_ONCE - 1) await setImmediate();
+    for await (const row of inTurns(await queries.query(sums, values))) {
       // A sum without groups has a row where there is nothing to add up.
       if (Number(row.rows_added) === 0) continue;
       for (const { target, factor } of targetsOf(row))
         for (const { measure, column } of COLUMNS) target.sums[measure] += factor * Number(row[column]);
     }
-    for (const [at, row] of (await latencies()).entries()) {
-      if (at % AT_ONCE === AT_ONCE - 1) await setImmediate();
+    for await (const row of inTurns(await latencies())) {
       const targets = targetsOf(row);
       for (const counted of Packed.parse(row).buckets?.split(' ') ?? []) {
         const [bucket = '', count] = counted.split(':');
