@@ -267,3 +267,17 @@ test.for([
     expect(text).toContain(caller !== 'messages' ? `"arguments":"{\\"id\\":${ID}}"` : `"input":{"id":${ID}}`);
   },
 );
+
+/** What pads an answer so that it is read whole here, in part, or in the thread. */
+const PADDINGS = { small: 0, 'in part': 20_000, large: 600_000 } as const;
+
+test.for(Object.entries(PADDINGS))(
+  'a message whose content is a text has a block of it: %s',
+  async ([, padding]) => {
+    const text = WORDS + 'a'.repeat(padding);
+    stack.first.script({ json: { ...MESSAGE, content: text } });
+    const body = requestOf('messages', 'over-messages', 'hi');
+    const answer = Object(await (await stack.text.fetch(PATHS.messages, { body })).json());
+    expect(answer.content).toMatchObject([{ type: 'text', text }]);
+  },
+);
