@@ -272,6 +272,63 @@ test.for([
 const PADDINGS = { small: 0, 'in part': 20_000, large: 600_000 } as const;
 
 test.for(Object.entries(PADDINGS))(
+  'a message whose input is a text, and whose call has an id that has come before, has both right: %s',
+  async ([, padding]) => {
+    const use = { type: 'tool_use', id: 'call_0', name: 'f', input: {} };
+    stack.first.script({
+      json: {
+        ...MESSAGE,
+        content: [
+          { type: 'text', text: 'a'.repeat(padding) },
+          { ...use, input: '{"a":1}' },
+        ],
+        stop_reason: 'tool_use',
+      },
+    });
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0', content: 'done' }] },
+    ];
+    const body = requestOf('messages', 'over-messages', 'hi', { messages });
+    const answer = Object(await (await stack.text.fetch(PATHS.messages, { body })).json());
+    expect(answer.content[1]).toEqual({ ...use, id: expect.stringMatching(/^toolu_/), input: { a: 1 } });
+  },
+);
+
+test.for(Object.entries(PADDINGS))(
+  'a completion whose arguments are an object, and whose call has an id that has come before, has both right: %s',
+  async ([, padding]) => {
+    const call = { id: 'call_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+    const odd = { ...call, function: { ...call.function, arguments: { a: 1 } } };
+    const said = { role: 'assistant', content: 'a'.repeat(padding), tool_calls: [odd] };
+    const ended = { ...choice, finish_reason: 'tool_calls' };
+    stack.first.script({ json: { ...completion, choices: [{ ...ended, message: said }], usage } });
+    const delta = { ...said, tool_calls: [{ ...odd, index: 0 }] };
+    stack.first.script({
+      sse: `${sse([{ ...completion, choices: [{ ...ended, delta }], usage }])}data: [DONE]\n\n`,
+    });
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'done' },
+    ];
+    for (const [stream, member] of [
+      [false, 'message'],
+      [true, 'delta'],
+    ] as const) {
+      const body = requestOf('chat', 'over-chat', 'hi', { messages, stream });
+      const reply = await stack.text.fetch(PATHS.chat, { body });
+      const answer = stream ? (await collectSse(reply))[0]?.json : await reply.json();
+      expect(at(answer, 'choices', 0, member, 'tool_calls', 0)).toMatchObject({
+        ...call,
+        id: expect.stringMatching(/^call_.{8}/),
+      });
+    }
+  },
+);
+
+test.for(Object.entries(PADDINGS))(
   'a message whose content is a text has a block of it: %s',
   async ([, padding]) => {
     const text = WORDS + 'a'.repeat(padding);

@@ -9,7 +9,7 @@ import { endpointOf } from '../call/request/text-endpoint.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import type { AnswerPlan } from '../neutral/target.ts';
 import { GivenIds } from '../passthrough/given-ids.ts';
-import { missingInWhole, ownMembers } from '../passthrough/own-members.ts';
+import { missingInWhole, shownMembers } from '../passthrough/own-members.ts';
 import { RepeatedCallIds } from '../passthrough/repeated-call-ids.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { pausedContent } from '../protocols/messages/reply/paused-turn.ts';
@@ -175,11 +175,9 @@ async function passed(
     }
   } else if (operation === 'messages' || operation === 'chat') {
     const ids = new RepeatedCallIds(protocol, bufferOf(sent), quirks);
-    const own = ownMembers(protocol, body, () => body);
     Object.assign(
       members,
-      own,
-      ids.reply(body, () => body),
+      shownMembers(protocol, ids, body, () => body),
     );
   }
   const isChanged = Object.keys(members).length > 0;

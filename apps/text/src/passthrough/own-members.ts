@@ -7,6 +7,7 @@ import { newItemId } from '../stored/stored-conversations.ts';
 import { isObject, type JsonObject, objectOf, textAt } from '../wire/json-object.ts';
 import { parseArguments } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { RepeatedCallIds } from './repeated-call-ids.ts';
 
 /** The members that a whole response lacks: without an output it may have its text elsewhere; without a status it has ended. */
 export function missingInWhole(whole: JsonObject, parsed: () => JsonObject): JsonObject | null {
@@ -47,13 +48,21 @@ const hasTextInput = (block: unknown): block is JsonObject & { readonly input: s
   isObject(block) && typeof block.input === 'string';
 
 /** The members of a whole reply as its protocol has them, where its server writes its text in another form; null for none. */
-export function ownMembers(
-  protocol: TextProtocol,
-  whole: JsonObject,
-  parsed: () => JsonObject,
-): JsonObject | null {
+function ownMembers(protocol: TextProtocol, whole: JsonObject, parsed: () => JsonObject): JsonObject | null {
   if (protocol === 'messages') return ownContent(parsed, whole.content);
   if (withOwnChoices(whole, 'message') === whole) return null;
   const { choices } = withOwnChoices(parsed(), 'message');
   return { choices };
+}
+
+/** The same with ids for its calls that its conversation does not have yet. */
+export function shownMembers(
+  protocol: TextProtocol,
+  ids: Pick<RepeatedCallIds, 'reply'>,
+  whole: JsonObject,
+  parsed: () => JsonObject,
+): JsonObject | null {
+  const own = ownMembers(protocol, whole, parsed);
+  if (own === null) return ids.reply(whole, parsed);
+  return { ...own, ...ids.reply({ ...whole, ...own }, () => ({ ...parsed(), ...own })) };
 }

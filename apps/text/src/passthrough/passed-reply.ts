@@ -32,7 +32,7 @@ import { type JsonObject, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
 import { GivenIds, type StoredIds } from './given-ids.ts';
-import { missingInWhole, ownMembers, withIds } from './own-members.ts';
+import { missingInWhole, shownMembers, withIds } from './own-members.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
 
@@ -132,13 +132,13 @@ function storeMessage(
   remembering: Promise<boolean> | undefined,
 ): Promise<Amendment> | undefined {
   const { candidate } = reply;
-  const protocols = isGenerated(call.endpoint) ? ownMembers(call.endpoint.protocol, whole, parsed) : null;
-  const ids = isGenerated(call.endpoint) ? repeatedIds(call, reply).reply(whole, parsed) : null;
-  const renamed = protocols === null ? ids : { ...protocols, ...ids };
-  const message = () => recordedMessage({ ...parsed(), ...renamed });
+  const shown = isGenerated(call.endpoint)
+    ? shownMembers(call.endpoint.protocol, repeatedIds(call, reply), whole, parsed)
+    : null;
+  const message = () => recordedMessage({ ...parsed(), ...shown });
   const storing = turnIn(call.history)?.store(message(), { request: call.request, candidate });
-  if (renamed === null && remembering === undefined && storing === undefined) return undefined;
-  return Promise.all([remembering, storing]).then(() => renamed);
+  if (shown === null && remembering === undefined && storing === undefined) return undefined;
+  return Promise.all([remembering, storing]).then(() => shown);
 }
 
 export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
@@ -209,7 +209,10 @@ export function storeEvent(
   if (!isStorable(endpoint)) {
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
-    return ids.frame(frame) ?? (protocol === 'chat' ? chunkFrame(frame, reader) : null);
+    const chunk = protocol === 'chat' ? ownChunk(frame, reader) : null;
+    if (chunk === null) return ids.frame(frame);
+    const data = JSON.stringify(chunk);
+    return ids.frame({ data, latin1: data }) ?? dataFrame(chunk);
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
@@ -239,12 +242,12 @@ export function storeEvent(
 const ODD_DELTA = /"arguments" ?: ?\{|"content" ?: ?[[{]/;
 
 /** A chunk as clients read it, where its server writes it in another form; null for any other. */
-function chunkFrame(frame: Frame, { asDeltas }: Pick<StreamReader, 'asDeltas'>): string | null {
+function ownChunk(frame: Frame, { asDeltas }: Pick<StreamReader, 'asDeltas'>): JsonObject | null {
   const isBare = !frame.includes('"delta"') && (frame.includes('"text"') || frame.includes('"message"'));
   if (!isBare && !ODD_DELTA.test(frame.latin1)) return null;
   const chunk = eventIn(frame);
   const spoken = chunk && withOwnChoices(asDeltas?.(chunk) ?? chunk, 'delta');
-  return spoken === chunk || spoken === null ? null : dataFrame(spoken);
+  return spoken === chunk ? null : spoken;
 }
 
 const ITEM_DONE = '"response.output_item.done"';

@@ -72,7 +72,7 @@ export class RepeatedCallIds {
   }
 
   /** The frame that the caller gets instead; null: the frame itself. */
-  frame({ latin1, data }: Frame): string | null {
+  frame({ latin1, data }: Pick<Frame, 'latin1' | 'data'>): string | null {
     const places = this.#places;
     if (places === undefined || data === null || !this.#mayRepeat(latin1, data, places)) return null;
     for (const earlier of this.#unread.splice(0)) this.#renamed(earlier, places);
