@@ -33,7 +33,7 @@ const CONSOLE_FOLDER = join(import.meta.dirname, '../../console/dist');
 /** For a whole request to arrive. As long as the edge's default, whose uploads come through here from the playground. */
 const REQUEST_TIMEOUT_MS = 600_000;
 
-/** Opens the admin service, and listens. */
+/** Opens the admin service. @returns what listens */
 export async function openAdmin({
   config,
   env,
@@ -41,7 +41,7 @@ export async function openAdmin({
   logger,
   metrics,
   page,
-}: Started<AdminConfig>): Promise<void> {
+}: Started<AdminConfig>): Promise<() => Promise<number>> {
   const now = Date.now;
   const { readiness, deadline } = life;
   const oidc = oidcSettings(config);
@@ -144,12 +144,13 @@ export async function openAdmin({
     maxJsonDepth: config.MAX_JSON_DEPTH,
     instanceKey: config.ADMIN_INSTANCE_KEY,
   });
-  await life.listen(app, {
-    port: config.ADMIN_PORT,
-    host: config.HOST,
-    portSetting: 'ADMIN_PORT',
-    options: { requestTimeout: REQUEST_TIMEOUT_MS },
-  });
+  return () =>
+    life.listen(app, {
+      port: config.ADMIN_PORT,
+      host: config.HOST,
+      portSetting: 'ADMIN_PORT',
+      options: { requestTimeout: REQUEST_TIMEOUT_MS },
+    });
 }
 
 const BEARER = /^bearer +(\S+) *$/i;

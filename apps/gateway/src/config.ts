@@ -16,6 +16,7 @@ export const GatewayConfig = z.object({
   /** The address that admin listens on. `HOST` is the edge's, which other machines may reach. */
   ADMIN_HOST: z.string().default('127.0.0.1'),
 });
+export type GatewayConfig = z.infer<typeof GatewayConfig>;
 
 /** The settings of the workers in one process. */
 export const WorkersConfig = TextWorkerSettings.extend({

@@ -2,11 +2,21 @@ import { openAdmin } from '@gateway/admin/open-admin';
 import { openAudioService } from '@gateway/audio/open-service';
 import { openMountedEdge } from '@gateway/edge/open-mounted-edge';
 import { openImageService } from '@gateway/image/open-service';
-import { startParts } from '@gateway/service-kit/start-service';
+import { type StartedProcess, startParts } from '@gateway/service-kit/start-service';
 import { openTextService } from '@gateway/text/open-service';
 import { GatewayConfig } from './config.ts';
 
-await startParts({ service: 'gateway', settings: GatewayConfig, process }, async ({ part }) => {
+await startParts({ service: 'gateway', settings: GatewayConfig, process }, async (started) => {
+  const admin = started.part('admin');
+  // The thread of the database starts while the services are opened.
+  const [listenAdmin] = await Promise.all([
+    openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } }),
+    openCallersSide(started),
+  ]);
+  await listenAdmin();
+});
+
+async function openCallersSide({ part }: StartedProcess<GatewayConfig>): Promise<void> {
   const [text, image, audio] = await Promise.all([
     openTextService(part('text')),
     openImageService(part('image')),
@@ -15,6 +25,4 @@ await startParts({ service: 'gateway', settings: GatewayConfig, process }, async
   // The first to listen: the process reports its port.
   const services = { text: text.dispatch, image: image.dispatch, audio: audio.dispatch };
   await openMountedEdge({ services, acceptSocket: text.acceptSocket }, part('edge'));
-  const admin = part('admin');
-  await openAdmin({ ...admin, config: { ...admin.config, HOST: admin.config.ADMIN_HOST } });
-});
+}

@@ -17,15 +17,15 @@ export interface CheckTask {
 /** A text from a browser is checked without any variable's value, so that no answer depends on one. */
 const NO_VARIABLES = {};
 
-serveTasks(({ text, path }: CheckTask) => {
-  const found = checked(() => build(text, path));
+serveTasks(async ({ text, path }: CheckTask) => {
+  const found = await checked(() => build(text, path));
   return { result: shownCheck({ unknownVariables: variablesIn(text), ...found }) };
 });
 
 /** @throws {GatewayError} `invalid_value` for a text that is refused before it is read */
-function build(text: string, path: string): Configuration {
+async function build(text: string, path: string): Promise<Configuration> {
   try {
-    return configurationFromText(text, { path, env: NO_VARIABLES, placeholder: PLACEHOLDER });
+    return await configurationFromText(text, { path, env: NO_VARIABLES, placeholder: PLACEHOLDER });
   } catch (error) {
     if (!(error instanceof UnboundedConfiguration)) throw error;
     const [mistake] = error.mistakes;

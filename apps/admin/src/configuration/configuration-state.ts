@@ -7,7 +7,6 @@ import {
   configurationFromText,
   readConfigurationText,
 } from '@gateway/upstream/configuration/load-configuration';
-import { maskedConfiguration } from '@gateway/upstream/configuration/masked-configuration';
 import {
   ConfigurationError,
   type Mistake,
@@ -61,25 +60,31 @@ export function createConfigurationState({ path, env }: ConfigurationStateOption
       };
     }
     if (text === null) {
-      const found = checked(() => configurationFromText(null, { path, env }));
+      const found = await checked(() => configurationFromText(null, { path, env }));
       const source = found.configuration?.source ?? 'environment';
       return { source, path, text: null, changedAtMs: null, unknownVariables: [], ...found };
     }
     const found = {
       unknownVariables: variablesIn(text).filter((name) => !lookUp(env, name)),
-      ...checked(() => configurationFromText(text, { path, env, placeholder: PLACEHOLDER })),
+      ...(await checked(() => configurationFromText(text, { path, env, placeholder: PLACEHOLDER }))),
     };
-    const shown = found.configuration === null ? null : maskedConfiguration(text);
+    const shown = found.configuration === null ? null : await masked(text);
     return { source: 'file', path, text: shown, changedAtMs, ...found };
   };
 }
 
+/** What reads YAML is loaded only where there is a file. */
+async function masked(text: string): Promise<string> {
+  const { maskedConfiguration } = await import('@gateway/upstream/configuration/masked-configuration');
+  return maskedConfiguration(text);
+}
+
 /** What building a configuration comes to. */
-export function checked(
-  build: () => Configuration,
-): Pick<CheckedConfiguration, 'configuration' | 'mistakes'> {
+export async function checked(
+  build: () => Promise<Configuration>,
+): Promise<Pick<CheckedConfiguration, 'configuration' | 'mistakes'>> {
   try {
-    return { configuration: build(), mistakes: [] };
+    return { configuration: await build(), mistakes: [] };
   } catch (error) {
     return { configuration: null, mistakes: mistakesOf(error) };
   }

@@ -36,7 +36,7 @@ export function createConfigurationReader({
   return async () => {
     try {
       const source = { path, env, placeholder: PLACEHOLDER };
-      const configuration = configurationFromText(await readConfigurationText(source), source);
+      const configuration = await configurationFromText(await readConfigurationText(source), source);
       return configuration.source === 'simulator' && !env.SIMULATOR_URL ? undefined : configuration;
     } catch (error) {
       if (error instanceof ConfigurationError) return undefined;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PROCESSES } from './process-table.ts';
 
 const root = join(import.meta.dirname, '../../../..');
-const reporting = join(import.meta.dirname, '../../fixtures/report-fetch.ts');
+const reporting = join(import.meta.dirname, '../../fixtures/report-modules.ts');
 
 /** The edge in a process of its own is excepted: http-proxy-middleware imports `node:http`. */
 const entries = [...PROCESSES.each, ...PROCESSES.one]
@@ -18,6 +18,14 @@ const output = (entry: string): Promise<string> =>
     execFile(process.execPath, args, { cwd: import.meta.dirname, env: {} }, (_error, out) => resolve(out));
   });
 
-test.concurrent.each(entries)('%s does not load what only Node’s own fetch needs', async (entry) => {
-  expect(await output(entry)).toMatch(/\nfetch not loaded\n$/);
-});
+/** Packages of what has to be configured: clouds, PostgreSQL, S3, an identity provider, and a configuration file. */
+const OF_CONFIGURATION = /^(yaml|pg|openid-client|google-auth-library|@azure\/|@aws-sdk\/|@smithy\/)/;
+
+test.concurrent.each(entries)(
+  '%s loads neither what only Node’s own fetch needs nor a package of what is not configured',
+  async (entry) => {
+    const loaded = /\nloaded: (.*)\n$/.exec(await output(entry))?.[1]?.split(' ') ?? [];
+    expect(loaded).toContain('zod');
+    expect(loaded.filter((name) => name === 'fetch' || OF_CONFIGURATION.test(name))).toEqual([]);
+  },
+);

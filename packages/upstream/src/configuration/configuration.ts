@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Price } from '@gateway/contracts/models/price';
 import type { Quirks, QuirksInput } from '@gateway/contracts/quirks';
 import type { Network } from '../connecting/network.ts';
@@ -158,3 +159,7 @@ export interface Configuration {
   /** The way to everything that is no channel's. */
   readonly network: Network;
 }
+
+/** A short name for a configuration's text. */
+export const revisionOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 16);

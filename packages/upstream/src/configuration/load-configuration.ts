@@ -6,7 +6,6 @@ import type { Configuration } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
 import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
 import { shownPath } from './mistakes/mistake-list.ts';
-import { parseConfiguration } from './parse-configuration.ts';
 
 export interface ConfigurationSource {
   /** Where the file is looked for. */
@@ -49,17 +48,22 @@ export const readConfigurationText = async (source: ConfigurationSource): Promis
   }
 };
 
-export const configurationFromText = (text: string | null, source: ConfigurationSource): Configuration =>
-  text === null
-    ? environmentConfiguration(source.env)
-    : parseConfiguration(text, source.path, source.env, source.placeholder);
+/** Without a file neither the schemas of one nor what reads YAML is loaded. */
+export async function configurationFromText(
+  text: string | null,
+  source: ConfigurationSource,
+): Promise<Configuration> {
+  if (text === null) return environmentConfiguration(source.env);
+  const { parseConfiguration } = await import('./parse-configuration.ts');
+  return parseConfiguration(text, source.path, source.env, source.placeholder);
+}
 
 /**
  * The configuration: from the file, else from provider keys in the environment, else the simulator; see `source`.
  * Throws a `ConfigurationError` that names every mistake.
  */
 export const loadConfiguration = async (source: ConfigurationSource): Promise<Configuration> =>
-  withCertificates(configurationFromText(await readConfigurationText(source), source), source);
+  withCertificates(await configurationFromText(await readConfigurationText(source), source), source);
 
 /**
  * Reads the certificates that a configuration's channels name.

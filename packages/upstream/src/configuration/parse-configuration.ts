@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Environment } from '@gateway/contracts/environment';
 import { environmentNetwork } from '../connecting/network.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
-import type { Channel, Configuration, Model } from './configuration.ts';
+import { type Channel, type Configuration, type Model, revisionOf } from './configuration.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
 import { checkChannel, possibleProtocols } from './mistakes/check-channel.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
@@ -13,10 +12,6 @@ import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { MistakeList } from './mistakes/mistake-list.ts';
 import { presetFor } from './presets/presets.ts';
 import { readYaml } from './yaml-document.ts';
-
-/** A short name for a configuration's text. */
-export const revisionOf = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /**
  * Checks a configuration file whole. Throws a `ConfigurationError` with every mistake in the order of the file.

@@ -1,5 +1,5 @@
 import { unwatchFile, watchFile } from 'node:fs';
-import type { Configuration } from './configuration.ts';
+import { type Configuration, revisionOf } from './configuration.ts';
 import {
   type ConfigurationSource,
   configurationFromText,
@@ -7,7 +7,6 @@ import {
   readConfigurationText,
   withCertificates,
 } from './load-configuration.ts';
-import { revisionOf } from './parse-configuration.ts';
 
 export interface WatchOptions extends ConfigurationSource {
   /** The current configuration, from `loadConfiguration`. */
@@ -57,7 +56,7 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
       hadFile ||= text !== null;
       revision = text === null ? '' : revisionOf(text);
       if (revision === seen) return;
-      const configuration = await withCertificates(configurationFromText(text, options), options);
+      const configuration = await withCertificates(await configurationFromText(text, options), options);
       if (closed) return;
       seen = revision;
       options.onChange(configuration);
