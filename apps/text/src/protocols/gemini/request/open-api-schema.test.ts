@@ -76,8 +76,45 @@ const CASES = {
     },
     [],
   ],
+  'a reference to itself within all of several schemas ends too': [
+    {
+      allOf: [{ $ref: '#/$defs/node' }],
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { next: { allOf: [{ $ref: '#/$defs/node' }], description: 'Next' } },
+        },
+        loop: { allOf: [{ $ref: '#/$defs/loop' }] },
+      },
+      properties: { other: { $ref: '#/$defs/node' }, loop: { $ref: '#/$defs/loop' } },
+    },
+    {
+      type: 'object',
+      properties: {
+        next: { type: 'object', description: 'Next' },
+        other: { type: 'object', properties: { next: { type: 'object', description: 'Next' } } },
+        loop: { type: 'object' },
+      },
+    },
+    ['$ref'],
+  ],
+  'a reference that is no address is left out and named': [{ $ref: '#/%' }, { type: 'object' }, ['$ref']],
 } as const;
 
 test.for(Object.entries(CASES))('%s', ([, [given, schema, lost]]) => {
   expect(openApiSchema(given)).toEqual({ schema, lost });
+});
+
+const numbered = (count: number, make: (index: number) => object): Record<string, object> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, make(index)]));
+const to = (index: number) => ({ $ref: `#/$defs/d${index}` });
+
+test.for([
+  ['twice each', numbered(40, (index) => ({ properties: { a: to(index + 1), b: to(index + 1) } }))],
+  ['each the others', numbered(20, () => ({ properties: numbered(20, to) }))],
+  ['deep', numbered(20_000, (index) => ({ items: { items: to(index + 1) } }))],
+] as const)('definitions that name one another, %s, are followed up to a bound', ([, $defs]) => {
+  const { schema, lost } = openApiSchema({ ...to(0), $defs });
+  expect(lost).toEqual(['$ref']);
+  expect(JSON.stringify(schema).length).toBeLessThan(2_000_000);
 });

@@ -21,6 +21,12 @@ const SILENT: ReadonlySet<string> = new Set([
 /** Those that are known by type. */
 const FORMATS: ReadonlySet<unknown> = new Set(['enum', 'date-time', 'float', 'double', 'int32', 'int64']);
 
+/** How many characters references may add: definitions that name one another several times grow with every level. */
+const MAX_ADDED = 1_000_000;
+
+/** How deep in a schema a reference is followed. */
+const MAX_DEPTH = 100;
+
 interface Cleaned {
   readonly schema: JsonObject;
   /** Keywords that were left out and that would have meant something. */
@@ -30,33 +36,45 @@ interface Cleaned {
 /** A JSON schema in the older form: references are put in their places, and what it does not have is left out. */
 export function openApiSchema(schema: JsonObject): Cleaned {
   const cleaner = new Cleaner(schema);
-  return { schema: cleaner.clean(schema, []), lost: [...cleaner.lost] };
+  return { schema: cleaner.clean(schema, { references: [], depth: 0 }), lost: [...cleaner.lost] };
+}
+
+interface Place {
+  /** Those that led here: one that comes again would never end. */
+  readonly references: readonly string[];
+  readonly depth: number;
 }
 
 class Cleaner {
   readonly lost = new Set<string>();
   readonly #root: JsonObject;
+  /** What references may still add. */
+  #left = MAX_ADDED;
 
   constructor(root: JsonObject) {
     this.#root = root;
   }
 
-  /** @param within the references that led here: one that comes again would never end */
-  clean(schema: JsonObject, within: readonly string[]): JsonObject {
-    const { $ref: reference } = schema;
+  clean(schema: JsonObject, { references, depth }: Place): JsonObject {
+    const { $ref: reference, ...beside } = schema;
+    const within = { references, depth: depth + 1 };
     if (typeof reference === 'string') {
-      const found = this.#find(reference);
-      const { $ref: _, ...beside } = schema;
-      if (found !== null && !within.includes(reference))
-        return this.clean({ ...found, ...beside }, [...within, reference]);
+      const found = this.#follow(reference, within);
+      if (found !== null)
+        return this.clean({ ...found, ...beside }, { ...within, references: [...references, reference] });
       this.lost.add('$ref');
       return { type: 'object', ...this.clean(beside, within) };
     }
-    const keywords = Object.entries(this.#merged(schema));
-    return Object.assign({}, ...keywords.map(([keyword, value]) => this.#keyword(keyword, value, within)));
+    const { allOf, ...own } = schema;
+    if (Array.isArray(allOf)) return joined([...this.#each(allOf, within), this.clean(own, within)]);
+    return Object.fromEntries(
+      Object.entries(own).flatMap(([keyword, value]) =>
+        Object.entries(this.#keyword(keyword, value, within)),
+      ),
+    );
   }
 
-  #keyword(keyword: string, value: unknown, within: readonly string[]): JsonObject {
+  #keyword(keyword: string, value: unknown, within: Place): JsonObject {
     switch (keyword) {
       case 'type':
         return typesOf(value);
@@ -84,11 +102,11 @@ class Cleaner {
     return {};
   }
 
-  #each(list: unknown, within: readonly string[]): JsonObject[] {
+  #each(list: unknown, within: Place): JsonObject[] {
     return (Array.isArray(list) ? list : []).filter(isJsonObject).map((one) => this.clean(one, within));
   }
 
-  #properties(properties: unknown, within: readonly string[]): JsonObject {
+  #properties(properties: unknown, within: Place): JsonObject {
     if (!isJsonObject(properties)) return {};
     return Object.fromEntries(
       Object.entries(properties).map(([name, one]) => [
@@ -107,34 +125,44 @@ class Cleaner {
     return { ...this.#without('enum'), ...nullable };
   }
 
-  /** `allOf` as one schema. */
-  #merged({ allOf, ...schema }: JsonObject): JsonObject {
-    if (!Array.isArray(allOf)) return schema;
-    const parts = allOf.filter(isJsonObject).map((part) => this.#merged(this.#resolved(part)));
-    const all = [...parts, schema];
-    const properties = Object.assign({}, ...all.map((part) => part.properties ?? {}));
-    const required = all.flatMap((part) => (Array.isArray(part.required) ? part.required : []));
-    return {
-      ...Object.assign({}, ...all),
-      ...(Object.keys(properties).length > 0 && { properties }),
-      ...(required.length > 0 && { required: [...new Set(required)] }),
-    };
-  }
-
-  #resolved(schema: JsonObject): JsonObject {
-    const found = typeof schema.$ref === 'string' ? this.#find(schema.$ref) : null;
-    return found ?? schema;
+  /** What a reference stands for; null where it cannot be put in its place. */
+  #follow(reference: string, { references, depth }: Place): JsonObject | null {
+    if (this.#left < 0 || depth > MAX_DEPTH || references.includes(reference)) return null;
+    const found = this.#find(reference);
+    if (found === null) return null;
+    this.#left -= JSON.stringify(found).length;
+    return this.#left < 0 ? null : found;
   }
 
   #find(reference: string): JsonObject | null {
     if (!reference.startsWith('#/')) return null;
     let found: unknown = this.#root;
     for (const step of reference.slice(2).split('/')) {
-      const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      const name = unescaped(step);
       found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : null;
     }
     return isJsonObject(found) ? found : null;
   }
+}
+
+/** A step of a reference as the name of a member. */
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return step;
+  }
+}
+
+/** Schemas that all hold, as one. */
+function joined(parts: readonly JsonObject[]): JsonObject {
+  const properties = Object.fromEntries(parts.flatMap((part) => Object.entries(Object(part.properties))));
+  const required = parts.flatMap((part) => (Array.isArray(part.required) ? part.required : []));
+  return {
+    ...Object.fromEntries(parts.flatMap((part) => Object.entries(part))),
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required: [...new Set(required)] }),
+  };
 }
 
 /** A list of types is one type that may be null, or several forms. */
