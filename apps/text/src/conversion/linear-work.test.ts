@@ -1,4 +1,5 @@
 import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
+import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { expect, test } from 'vitest';
 import { CHAT, MESSAGES, RESPONSES } from '../call/request/text-endpoint.ts';
 import { describeRequest } from '../call/request/text-request.ts';
@@ -145,6 +146,25 @@ const SHAPES: Readonly<Record<TextProtocol, Readonly<Record<string, (n: number) 
   messages: {
     'blocks of text': (n) => ({
       messages: [{ role: 'user', content: times(n, (i) => ({ type: 'text', text: text(i) })) }],
+    }),
+    'blocks that are marked for the cache': (n) => ({
+      messages: [
+        {
+          role: 'user',
+          content: times(n, (i) => ({ type: 'text', text: text(i), cache_control: { type: 'ephemeral' } })),
+        },
+      ],
+    }),
+    'documents of one name': (n) => ({
+      messages: [
+        {
+          role: 'user',
+          content: times(n, () => ({
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'x' },
+          })),
+        },
+      ],
     }),
     'calls, then their results': (n) => ({
       messages: [
@@ -296,7 +316,7 @@ const CASES = CALLERS.flatMap((caller) =>
 );
 
 test.for(CASES)('%s, %s: linear for every upstream, passed or translated', ([caller, , shape]) => {
-  for (const upstream of CALLERS) {
+  for (const upstream of CONVERSATION_PROTOCOLS) {
     const target = testTarget(upstream, { mergeMessages: true });
     expectLinear(N, (n) => {
       const bytes = Buffer.from(JSON.stringify(bodyOf(caller, shape, n)));
@@ -355,8 +375,13 @@ const called = (i: number) => ({
   arguments: '{}',
 });
 
+const geminiFrame = (candidate: object) => ({
+  candidates: [{ finishReason: 'STOP', ...candidate }],
+  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+});
+
 /** Streams with many small events, and many parts that overlap. */
-const STREAMS: Readonly<Record<string, readonly [TextProtocol, (n: number) => string]>> = {
+const STREAMS: Readonly<Record<string, readonly [ConversationProtocol, (n: number) => string]>> = {
   'deltas of text': [
     'chat',
     (n) =>
@@ -472,6 +497,51 @@ const STREAMS: Readonly<Record<string, readonly [TextProtocol, (n: number) => st
           usage: { input_tokens: 1, output_tokens: 1 },
         },
         { type: 'message_stop' },
+      ]),
+  ],
+  'calls of one frame': [
+    'gemini',
+    (n) =>
+      sse([
+        geminiFrame({ content: { parts: times(n, (i) => ({ functionCall: { name: `f${i}`, args: {} } })) } }),
+      ]),
+  ],
+  'texts between thoughts, with the pages that they rest on': [
+    'gemini',
+    (n) =>
+      sse([
+        geminiFrame({
+          groundingMetadata: {
+            groundingChunks: [{ web: { uri: 'https://example.com', title: 'a' } }],
+            groundingSupports: times(n, (i) => ({
+              segment: { startIndex: i, endIndex: i + 1 },
+              groundingChunkIndices: [0],
+            })),
+          },
+          content: { parts: times(n, (i) => (i % 2 === 0 ? { text: 'x' } : { text: 'x', thought: true })) },
+        }),
+      ]),
+  ],
+  'token probabilities of many texts': [
+    'gemini',
+    (n) =>
+      sse([
+        geminiFrame({
+          logprobsResult: { chosenCandidates: times(n, () => ({ token: 'x', logProbability: -1 })) },
+          content: { parts: times(n, () => ({ text: 'x' })) },
+        }),
+      ]),
+  ],
+  'blocks that do not stop': [
+    'converse',
+    (n) =>
+      sse([
+        { messageStart: { role: 'assistant' } },
+        ...times(n, (contentBlockIndex) => ({
+          contentBlockDelta: { contentBlockIndex, delta: { text: text(contentBlockIndex) } },
+        })),
+        { messageStop: { stopReason: 'end_turn' } },
+        { metadata: { usage: { inputTokens: 1, outputTokens: 1 } } },
       ]),
   ],
 };

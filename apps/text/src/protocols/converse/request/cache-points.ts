@@ -14,7 +14,10 @@ const isMark = (member: Untranslatable): member is Mark => member.cacheMark !== 
 /** The caller's cache marks, each of which becomes one point after the block that it stands in. */
 export class CachePoints {
   readonly #encoder: Encoder;
-  #marks: readonly Mark[];
+  /** Those that no point stands for yet. */
+  readonly #marks: Set<Mark>;
+  /** All of them by each path that they stand in. */
+  readonly #byPlace = new Map<string, Mark[]>();
   #count = 0;
   /** What the caller's protocol has besides, and this one has not. */
   readonly others: readonly Untranslatable[];
@@ -22,16 +25,23 @@ export class CachePoints {
   constructor(encoder: Encoder) {
     this.#encoder = encoder;
     const { untranslatable } = encoder.conversation;
-    this.#marks = untranslatable.filter(isMark);
+    this.#marks = new Set(untranslatable.filter(isMark));
+    for (const mark of this.#marks)
+      for (let length = 0; length < mark.path.length; length += 1) {
+        const place = keyOf(mark.path.slice(0, length));
+        const others = this.#byPlace.get(place);
+        if (others === undefined) this.#byPlace.set(place, [mark]);
+        else others.push(mark);
+      }
     this.others = untranslatable.filter((member) => !isMark(member));
   }
 
   /** The point after what the caller wrote at this path; none where it has no mark, or this model takes none there. */
   after(at: Path | undefined, place: 'system' | 'tools' | 'messages'): Block[] {
-    if (this.#marks.length === 0 || at === undefined) return [];
-    const [mark, ...further] = this.#marks.filter(({ path }) => isWithin(path, at));
+    if (this.#marks.size === 0 || at === undefined) return [];
+    const marks = (this.#byPlace.get(keyOf(at)) ?? []).filter((one) => this.#marks.delete(one));
+    const [mark] = marks;
     if (mark === undefined) return [];
-    this.#marks = this.#marks.filter((one) => one !== mark && !further.includes(one));
     const { target, losses } = this.#encoder;
     if (!target.quirks.cachePoints.includes(place) || this.#count === MAX_POINTS) {
       losses.drop(mark.path, 'this model takes no more cache points there');
@@ -47,5 +57,4 @@ export class CachePoints {
   }
 }
 
-const isWithin = (path: Path, at: Path): boolean =>
-  path.length > at.length && at.every((step, index) => path[index] === step);
+const keyOf = (path: Path): string => JSON.stringify(path);

@@ -23,6 +23,8 @@ const MAX_NAME_LENGTH = 200;
 /** Names of a request's documents: letters, digits, single blanks, `-`, `()` and `[]`; each of them once. */
 export class DocumentNames {
   readonly #given = new Set<string>();
+  /** How often each name was wanted. */
+  readonly #times = new Map<string, number>();
 
   of(title: string | undefined): string {
     const clean = (title ?? '')
@@ -35,7 +37,9 @@ export class DocumentNames {
       .trim();
     const wanted = clean === '' ? DEFAULT_NAME : clean;
     let name = wanted;
-    for (let times = 2; this.#given.has(name); times += 1) name = `${wanted} ${times}`;
+    let times = this.#times.get(wanted) ?? 1;
+    for (; this.#given.has(name); name = `${wanted} ${times}`) times += 1;
+    this.#times.set(wanted, times);
     this.#given.add(name);
     return name;
   }

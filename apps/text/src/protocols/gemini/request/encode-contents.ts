@@ -28,7 +28,7 @@ export function encodeContents(encoder: Encoder): Content[] {
       if (content.parts.length === 0) continue;
       const previous = contents.at(-1);
       if (previous?.role === content.role && !hasResults(previous) && !hasResults(content))
-        previous.parts.push(...content.parts);
+        for (const part of content.parts) previous.parts.push(part);
       else contents.push(content);
     }
   }
@@ -40,7 +40,9 @@ export function encodeContents(encoder: Encoder): Content[] {
   return contents;
 }
 
-const hasResults = ({ parts }: Content): boolean => parts.some((part) => 'functionResponse' in part);
+/** A content has nothing but results, or none. */
+const hasResults = ({ parts: [first] }: Content): boolean =>
+  first !== undefined && 'functionResponse' in first;
 
 /** The name of each call, which its result repeats. */
 const callNames = (turns: readonly Turn[], { names }: Encoder): ReadonlyMap<string, string> =>
@@ -94,7 +96,7 @@ function encodeResults(results: readonly ToolResultPart[], { encoder, names }: T
     const media = shown.filter(isMedia);
     const texts = shown.flatMap((part) => (typeof part.text === 'string' ? [part.text] : []));
     if (!toolResultMedia && media.length > 0) {
-      moved.push(...media);
+      for (const one of media) moved.push(one);
       texts.push(MOVED);
     }
     return {

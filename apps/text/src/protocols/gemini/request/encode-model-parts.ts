@@ -71,8 +71,9 @@ class Seals {
 
   /** What is of the text goes to the last one without a signature; what finds none stays a part of its own. */
   settle(): void {
+    const texts = this.#out.flatMap((part, index) => (isPlainText(part) ? [index] : []));
     for (const data of this.#ofText.splice(0)) {
-      const index = this.#out.findLastIndex((part) => isPlainText(part));
+      const index = texts.pop() ?? -1;
       const found = this.#out[index];
       if (found === undefined) this.#ends.push(data);
       else this.#out[index] = { ...found, thoughtSignature: data };

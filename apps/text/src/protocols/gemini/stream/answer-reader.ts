@@ -1,6 +1,6 @@
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import { type GeminiGrounding, type GeminiPart, GeminiReply } from '@gateway/contracts/google/gemini-wire';
-import type { Citation, OpaquePayload, SealPlace } from '../../../neutral/parts.ts';
+import type { OpaquePayload, SealPlace } from '../../../neutral/parts.ts';
 import type { Finish } from '../../../neutral/reply/reply.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { Target } from '../../../neutral/target.ts';
@@ -10,7 +10,7 @@ import { isJsonObject } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
 import { laterUsage, NO_USAGE, type Usage } from '../../../wire/usage.ts';
 import { blockedPrompt, decodeFinish, type Ending } from '../reply/finish-reason.ts';
-import { decodeSearch, decodeSupports } from '../reply/grounding.ts';
+import { decodeSearch, Supports } from '../reply/grounding.ts';
 import { decodeLogprobs } from '../reply/logprobs.ts';
 import { readUsage } from '../reply/usage.ts';
 
@@ -25,16 +25,18 @@ export class AnswerReader {
   readonly #clean: CleanText;
   /** The text or the thoughts that are open. */
   #flow: Flow | null = null;
-  /** All text so far, by which Google counts its marks. */
+  /** The text that is open, or the last one that was. */
   #text = '';
-  /** Where the text that is open begins in it. */
-  #textStart = 0;
+  /** Bytes of text before it: Google counts its marks over all text. */
+  #bytesBefore = 0;
   #calls = 0;
   #hasOutput = false;
   #started = false;
   /** Signatures that wait for the end of the open part. */
   #seals: OpaquePayload[] = [];
   #grounding: GeminiGrounding | null = null;
+  /** Those of the grounding, as soon as a text has ended with it. */
+  #supports: Supports | null = null;
   #searchIsShown = false;
   #usage: Usage | null = null;
   #ending: Ending | null = null;
@@ -73,8 +75,16 @@ export class AnswerReader {
     if (candidate === undefined) return;
     if (candidate.groundingMetadata) yield* this.#begun(this.#grounded(candidate.groundingMetadata));
     const logprobs = candidate.logprobsResult && decodeLogprobs(candidate.logprobsResult);
-    for (const [index, part] of (candidate.content?.parts ?? []).entries()) {
-      yield* this.#begun(this.#part(part, () => partAt(exact(), index), logprobs));
+    const parts = candidate.content?.parts ?? [];
+    const firstText = parts.findIndex((part) => part.text && !part.thought && !part.functionCall);
+    let exactParts: readonly unknown[] | undefined;
+    const exactPart = (index: number): GeminiPart => {
+      exactParts ??= partsOf(exact());
+      return objectOf(exactParts[index]);
+    };
+    for (const [index, part] of parts.entries()) {
+      const own = index === firstText ? logprobs : undefined;
+      yield* this.#begun(this.#part(part, () => exactPart(index), own));
     }
     const { finishReason, finishMessage } = candidate;
     if (
@@ -114,6 +124,7 @@ export class AnswerReader {
   /** A search that is known before there is text is shown before it; most are known at the end only. */
   *#grounded(grounding: GeminiGrounding): Generator<StreamEvent> {
     this.#grounding = grounding;
+    this.#supports = null;
     if (this.#text === '' && this.#flow === null) yield* this.#search(grounding);
   }
 
@@ -156,7 +167,10 @@ export class AnswerReader {
     if (this.#flow !== flow) {
       yield* this.#close();
       this.#flow = flow;
-      if (flow === 'text') this.#textStart = this.#text.length;
+      if (flow === 'text') {
+        this.#bytesBefore += Buffer.byteLength(this.#text);
+        this.#text = '';
+      }
       yield flow === 'text' ? { type: 'text-start' } : { type: 'reasoning-start', form: 'summary' };
     }
     this.#hasOutput = true;
@@ -173,7 +187,9 @@ export class AnswerReader {
     this.#flow = null;
     const seals = [...this.#seals.splice(0), ...(next === null ? [] : [next])];
     if (flow === 'text') {
-      for (const citation of this.#citations()) yield { type: 'text-citation', citation };
+      this.#supports ??= new Supports(this.#grounding ?? {});
+      for (const citation of this.#supports.in(this.#text, this.#bytesBefore))
+        yield { type: 'text-citation', citation };
       yield { type: 'text-end' };
     } else if (flow === 'reasoning') {
       yield { type: 'reasoning-end', payload: seals.shift() ?? this.#unsealed };
@@ -182,17 +198,6 @@ export class AnswerReader {
       yield { type: 'reasoning-start', form: 'summary' };
       yield { type: 'reasoning-end', payload };
     }
-  }
-
-  /** Those within the text that is open. */
-  #citations(): readonly Citation[] {
-    if (this.#grounding === null) return [];
-    const base = this.#textStart;
-    return decodeSupports(this.#grounding, this.#text).flatMap((citation) =>
-      citation.type === 'url' && citation.start >= base
-        ? [{ ...citation, start: citation.start - base, end: citation.end - base }]
-        : [],
-    );
   }
 
   #seal(data: string, place: SealPlace): OpaquePayload {
@@ -206,12 +211,12 @@ export class AnswerReader {
   }
 }
 
-/** A part of a frame's first candidate with its numbers as they were written. */
-function partAt(frame: unknown, index: number): GeminiPart {
+/** The parts of a frame's first candidate. */
+function partsOf(frame: unknown): readonly unknown[] {
   const { candidates } = objectOf(frame);
   const found = Array.isArray(candidates)
     ? candidates.find((one) => (objectOf(one).index ?? 0) === 0)
     : undefined;
   const { parts } = objectOf(objectOf(found).content);
-  return Array.isArray(parts) ? objectOf(parts[index]) : {};
+  return Array.isArray(parts) ? parts : [];
 }
