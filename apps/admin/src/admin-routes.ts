@@ -1,3 +1,4 @@
+import { DEFAULT_THRESHOLDS } from '@gateway/contracts/findings';
 import { signAssetUrl } from '@gateway/jobs/files/asset-url';
 import type { JobList } from '@gateway/jobs/records/job-list';
 import { createOperatedJobs } from '@gateway/jobs/records/operated-jobs';
@@ -8,6 +9,7 @@ import { hashOf } from '@gateway/metering/keys/key-secret';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { Passes } from '@gateway/metering/keys/pass';
 import { createLedger } from '@gateway/metering/ledger/ledger';
+import { readSpoolState } from '@gateway/metering/meter/spool-state';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Records } from '@gateway/records/open-records';
@@ -16,7 +18,7 @@ import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readCredentialStates } from '@gateway/upstream/credentials/credential-states';
-import { readAttemptCounts } from '@gateway/upstream/health/attempt-counts';
+import { readAttemptCounts, readAttemptSlices } from '@gateway/upstream/health/attempt-counts';
 import type { Redis } from 'ioredis';
 import type { AdminRoute } from './api/admin-route.ts';
 import { withOpenapi } from './api/openapi.ts';
@@ -25,10 +27,10 @@ import { createTextCheck } from './configuration/check-text.ts';
 import { createConfigurationState } from './configuration/configuration-state.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
+import { createFindings } from './findings/read-findings.ts';
 import { createBalanceReader } from './keys/balances.ts';
 import { keysOfOwner } from './keys/keys-of-owner.ts';
 import { createReserveAgain } from './keys/reserve-again.ts';
-import { createAttention } from './operations/attention.ts';
 import { createChannelRests } from './operations/channel-rests.ts';
 import { createTestChannel } from './playground/test-channel.ts';
 import { createRequestTail } from './requests/request-tail.ts';
@@ -123,6 +125,23 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     keepRecordsDays: config.USAGE_RECORDS_DAYS,
   });
   const webhooks = createWebhookLog(redis, (error) => logger.warn({ err: error }, 'webhooks'));
+  const credentialStates = () => readCredentialStates(redis);
+  const readFindings = createFindings({
+    usage,
+    now,
+    keys,
+    teams,
+    readBalances,
+    rests,
+    jobs,
+    readConfigurationState,
+    readConfiguration,
+    credentialStates,
+    attemptSlices: (lastMs) => readAttemptSlices(redis, { nowMs: now(), lastMs }),
+    readSpool: () => readSpoolState(config.GATEWAY_DATA_DIR),
+    thresholds: async () => DEFAULT_THRESHOLDS,
+    pingRedis: () => redis.ping(),
+  });
   return withOpenapi([
     ...sessionRoutes({
       sessions,
@@ -173,7 +192,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       keys,
       testChannel: createTestChannel({ edgeUrl: edgeUrlOf(config), passes, uptime: () => performance.now() }),
       heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
-      credentialStates: () => readCredentialStates(redis),
+      credentialStates,
       attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
     }),
     ...modelRoutes({ readConfiguration, keys }),
@@ -181,18 +200,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       readState: readConfigurationState,
       checkText: createTextCheck(config.GATEWAY_CONFIG),
     }),
-    ...attentionRoutes({
-      readAttention: createAttention({
-        usage,
-        now,
-        keys,
-        teams,
-        readBalances,
-        rests,
-        jobs,
-        readConfigurationState,
-      }),
-    }),
+    ...attentionRoutes({ readFindings }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({

@@ -180,3 +180,23 @@ test('what a transcription came to is read when a person asks for it', async () 
   const { text } = Transcript.parse(JSON.parse((await transcript.textContent()) ?? ''));
   expect(text.length).toBeGreaterThan(0);
 });
+
+test('what needs attention says its cause and whom it touches, and what can be done is a button beside it', async () => {
+  await running.call('POST', '/channels/local/rest', { reason: 'new graphics cards' });
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/overview');
+  const list = page.getByRole('region', { name: 'Needs attention' });
+  const item = list.getByRole('listitem').filter({ hasText: "The channel 'local' is resting" });
+  await item.getByText('new graphics cards (admin)').waitFor();
+  await item.getByText('no other route for in-house').waitFor();
+  await list.getByText("The model 'gpt-5.2' has only the channel 'openai' left.").waitFor();
+  await item.getByRole('button', { name: 'Test local' }).click();
+  await page
+    .getByRole('dialog', { name: 'Test local' })
+    .getByRole('button', { name: 'Close' })
+    .last()
+    .click();
+  await item.getByRole('button', { name: 'Wake local' }).click();
+  await item.waitFor({ state: 'detached' });
+});

@@ -11,7 +11,7 @@ import { createEpochWatch } from './epoch-watch.ts';
 import { createMeter, type Meter, type MeterOptions } from './meter.ts';
 import { createRecentSettlements } from './recent-settlements.ts';
 import type { RefusedFor } from './refusal.ts';
-import { openUsageSpool } from './usage-spool.ts';
+import { openUsageSpool, SPOOL_FOLDER } from './usage-spool.ts';
 
 interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
   readonly redis: Redis;
@@ -31,9 +31,6 @@ interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
   readonly refusals: Pick<RefusalCounts, 'add'>;
   readonly now: () => number;
 }
-
-/** The spool's folder in the data folder, for usage that could not be settled. */
-const SPOOL_FOLDER = 'usage-spool';
 
 /** A process's meter over its Redis connection and its data folder. */
 export async function openMeter({

@@ -22,6 +22,10 @@ export interface UsageSpool {
   replay(settle: (usage: SpooledUsage) => Promise<void>): Promise<void>;
 }
 
+/** The spool's folder in the data folder, for usage that could not be settled. */
+export const SPOOL_FOLDER = 'usage-spool';
+/** The files in it that are to be replayed. */
+export const SPOOLED = /\.(?:open|full)\.ndjson$/;
 const OPEN = '.open.ndjson';
 const FULL = '.full.ndjson';
 /** Lines that cannot be read, for a person to inspect. */

@@ -60,7 +60,7 @@ const STATES: Readonly<Record<KeyState, (now: string) => string>> = {
 
 /** What records have to fulfil. `place` takes a value of the query, and returns its name in it. */
 export function conditionsOf(
-  { ids, teams, states, hasBudget, search }: RecordFilter,
+  { ids, teams, states, hasBudget, expiresBy, search }: RecordFilter,
   place: Place,
 ): string[] {
   const conditions: string[] = [];
@@ -73,6 +73,7 @@ export function conditionsOf(
     conditions.push(`(${of.map((state) => STATES[state](moment)).join(' or ') || NEVER})`);
   }
   if (hasBudget !== undefined) conditions.push(`has_budget = ${place(hasBudget ? 1 : 0)}`);
+  if (expiresBy !== undefined) conditions.push(`expires_at <= ${place(expiresBy)}`);
   const text = search?.trim().toLowerCase() ?? '';
   if (text !== '') {
     const pattern = `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;

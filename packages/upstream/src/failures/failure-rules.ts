@@ -121,6 +121,15 @@ export const FAILURES = {
 
 export type FailureKind = keyof typeof FAILURES;
 
+/** The kinds that say nothing against the provider: the request could not be served, or nobody waits for it any more. */
+export const NOT_OF_PROVIDER: readonly FailureKind[] = [
+  'rejected',
+  'not-found',
+  'too-long',
+  'overtaken',
+  'left',
+];
+
 export const failureRule = (kind: FailureKind): FailureRule => FAILURES[kind];
 
 /** What a provider's status means. Others: 4xx is the caller's fault, everything else the provider's. */

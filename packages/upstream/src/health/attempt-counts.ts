@@ -34,21 +34,51 @@ export function createAttemptCounts({ redis, now }: AttemptCountsOptions): Attem
   };
 }
 
-/** The counts of the last `lastMs` milliseconds, up to ten minutes more. @throws what Redis throws */
-export async function readAttemptCounts(
+/** The counts of a time of ten minutes. */
+export interface AttemptSlice {
+  readonly fromMs: number;
+  readonly counts: CountsByChannel;
+}
+
+interface CountedTime {
+  readonly nowMs: number;
+  readonly lastMs: number;
+}
+
+/** The slices of the last `lastMs` milliseconds, the oldest first; that one reaches up to ten minutes further back. @throws what Redis throws */
+export async function readAttemptSlices(
   redis: Redis,
-  { nowMs, lastMs }: { readonly nowMs: number; readonly lastMs: number },
-): Promise<CountsByChannel> {
+  { nowMs, lastMs }: CountedTime,
+): Promise<readonly AttemptSlice[]> {
   const last = sliceOf(nowMs);
   const first = sliceOf(nowMs - lastMs);
-  const names = Array.from({ length: last - first + 1 }, (_, at) => sliceName(first + at));
-  const counts = new Map<string, Record<string, number>>();
-  for (const fields of await Promise.all(names.map((name) => redis.hgetall(name))))
-    for (const [field, amount] of Object.entries(fields)) {
-      const [channel = '', outcome = ''] = field.split(' ');
-      const ofChannel = counts.get(channel) ?? {};
-      counts.set(channel, ofChannel);
-      ofChannel[outcome] = (ofChannel[outcome] ?? 0) + Number(amount);
-    }
-  return counts;
+  const slices = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  return Promise.all(
+    slices.map(async (slice) => {
+      const counts = new Map<string, Record<string, number>>();
+      for (const [field, amount] of Object.entries(await redis.hgetall(sliceName(slice)))) {
+        const [channel = '', outcome = ''] = field.split(' ');
+        const ofChannel = counts.get(channel) ?? {};
+        counts.set(channel, ofChannel);
+        ofChannel[outcome] = Number(amount);
+      }
+      return { fromMs: slice * SLICE_MS, counts };
+    }),
+  );
 }
+
+/** The counts of several slices together. */
+export function sumOfSlices(slices: readonly AttemptSlice[]): CountsByChannel {
+  const sums = new Map<string, Record<string, number>>();
+  for (const { counts } of slices)
+    for (const [channel, outcomes] of counts) {
+      const sum = sums.get(channel) ?? {};
+      sums.set(channel, sum);
+      for (const [outcome, amount] of Object.entries(outcomes)) sum[outcome] = (sum[outcome] ?? 0) + amount;
+    }
+  return sums;
+}
+
+/** The counts of the last `lastMs` milliseconds, up to ten minutes more. @throws what Redis throws */
+export const readAttemptCounts = async (redis: Redis, time: CountedTime): Promise<CountsByChannel> =>
+  sumOfSlices(await readAttemptSlices(redis, time));

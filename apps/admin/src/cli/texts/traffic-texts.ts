@@ -27,6 +27,9 @@ const Attention = z.array(
   z.looseObject({
     isUrgent: z.boolean(),
     sentence: z.string(),
+    comparison: z.string().nullable(),
+    affects: z.string().nullable(),
+    advice: z.string(),
     since: z.string().nullable(),
     until: z.string().nullable(),
   }),
@@ -40,8 +43,11 @@ const at = (word: string, instant: string | null): string =>
 export const attentionText: Text = (answer) =>
   Attention.parse(answer)
     .map(
-      ({ isUrgent, sentence, since, until }) =>
-        `${isUrgent ? '! ' : '  '}${cellText(sentence)}${at('Since', since)}${at('Until', until)}`,
+      ({ isUrgent, sentence, comparison, affects, advice, since, until }) =>
+        `${isUrgent ? '! ' : '  '}${[sentence, comparison, affects, advice]
+          .flatMap((text) => text ?? [])
+          .map(cellText)
+          .join(' ')}${at('Since', since)}${at('Until', until)}`,
     )
     .join('\n') || 'Nothing needs attention.';
 

@@ -1,58 +1,22 @@
-import { Badge, Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
-import {
-  IconAlertTriangle,
-  IconCheck,
-  IconCoin,
-  IconDatabaseOff,
-  IconFileAlert,
-  IconHourglass,
-  IconMoon,
-  IconTag,
-} from '@tabler/icons-react';
-import { queryOptions, useQuery } from '@tanstack/react-query';
-import { api, bodyOf } from '../../api/client.ts';
-import type { AttentionItem } from '../../api/types.ts';
+import { Badge, Button, Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Finding } from '../../api/types.ts';
 import { exactTime, Moment } from '../../parts/moment.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
+import { attentionQuery } from './attention-query.ts';
+import { FindingActions } from './finding-actions.tsx';
+import { KINDS } from './finding-kinds.ts';
 
-const REFRESH_MS = 10_000;
-/** So many are shown; a broken provider may bring dozens. */
-const MAX_SHOWN = 6;
+/** So many are shown at first; a broken provider may bring dozens. */
+const FIRST_SHOWN = 6;
 
-const attentionQuery = queryOptions({
-  queryKey: ['attention'],
-  queryFn: async () => (await bodyOf(api.GET('/admin/v1/attention'))).data,
-  refetchInterval: REFRESH_MS,
-});
-
-interface Kind {
-  readonly icon: typeof IconCoin;
-  /** Where a person can do something about it. */
-  readonly link: (item: AttentionItem) => { label: string; to: string; search?: object } | null;
-}
-
-const budget: Kind['link'] = ({ subject }) =>
-  subject.startsWith('key_')
-    ? { label: 'Key', to: '/keys', search: { key: subject } }
-    : { label: 'Team', to: '/teams', search: { team: subject } };
-
-const KINDS: Readonly<Record<AttentionItem['kind'], Kind>> = {
-  channel_resting: { icon: IconMoon, link: () => ({ label: 'Channels', to: '/channels' }) },
-  budget_near: { icon: IconCoin, link: budget },
-  budget_spent: { icon: IconCoin, link: budget },
-  queue_waiting: { icon: IconHourglass, link: () => null },
-  usage_waiting: { icon: IconDatabaseOff, link: () => null },
-  configuration_invalid: { icon: IconFileAlert, link: () => null },
-  unpriced_model: {
-    icon: IconTag,
-    link: ({ subject }) => ({ label: 'Requests', to: '/requests', search: { model: subject } }),
-  },
-};
-
-/** What needs attention now, the most urgent first, each with the page where it can be fixed. */
+/** What needs attention now, the most urgent first, each with its causes and with what one can do about it. */
 export function Attention() {
   const { data: items, error, refetch } = useQuery(attentionQuery);
+  const [showsAll, setShowsAll] = useState(false);
   // What was true a minute ago may not be now.
   if (error) return <PageFailed error={error} reset={() => void refetch()} />;
   if (items === undefined) return <Skeleton h={48} animate={false} />;
@@ -67,66 +31,72 @@ export function Attention() {
         </Group>
       </Paper>
     );
+  const shown = showsAll ? items : items.slice(0, FIRST_SHOWN);
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="attention">
-      <Group gap="xs" mb="xs">
+      <Group gap="xs" mb="sm">
         <IconAlertTriangle size={18} aria-hidden />
         <Title order={2} size="h5" id="attention">
           Needs attention
         </Title>
       </Group>
-      <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {items.slice(0, MAX_SHOWN).map((item) => (
-          <Item key={`${item.kind} ${item.subject} ${item.sentence}`} of={item} />
+      <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+        {shown.map((item) => (
+          <Item key={item.id} of={item} />
         ))}
-        {items.length > MAX_SHOWN && (
-          <Text component="li" size="sm" c="dimmed">
-            And {items.length - MAX_SHOWN} more: <PageLink to="/channels">channels</PageLink>,{' '}
-            <PageLink to="/teams">teams</PageLink>, <PageLink to="/keys">keys</PageLink>.
-          </Text>
-        )}
       </Stack>
+      {items.length > shown.length && (
+        <Button mt="sm" size="compact-sm" variant="default" onClick={() => setShowsAll(true)}>
+          Show {items.length - shown.length} more
+        </Button>
+      )}
     </Paper>
   );
 }
 
-function Item({ of: item }: { of: AttentionItem }) {
-  const { icon: Icon, link } = KINDS[item.kind];
-  const leadsTo = link(item);
+function Item({ of: finding }: { of: Finding }) {
+  const { icon: Icon, link } = KINDS[finding.kind];
+  const { sentence, comparison, affects, advice, since, until, isUrgent } = finding;
+  const leadsTo = link?.(finding) ?? null;
   return (
     <Group component="li" gap="xs" wrap="nowrap" align="flex-start">
-      <ThemeIcon variant="light" color={item.isUrgent ? 'red' : 'orange'} size="md" aria-hidden>
+      <ThemeIcon variant="light" color={isUrgent ? 'red' : 'orange'} size="md" aria-hidden>
         <Icon size={16} aria-hidden />
       </ThemeIcon>
-      <div style={{ flex: 1, minWidth: 0 }}>
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {item.isUrgent && (
+      <div style={{ flex: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
+        <Text size="sm" fw={500}>
+          {isUrgent && (
             <Badge color="red" variant="dot" size="sm" mr={6}>
               urgent
             </Badge>
           )}
-          {item.sentence}
+          {sentence}
         </Text>
-        {(item.since ?? item.until) !== null && (
-          <Group gap="sm" c="dimmed" fz="xs">
-            {item.since !== null && (
-              <span>
-                Since <Moment at={item.since} size="xs" />
-              </span>
-            )}
-            {item.until !== null && (
-              <span>
-                Until <time dateTime={item.until}>{exactTime(item.until)}</time>
-              </span>
-            )}
-          </Group>
+        {(comparison ?? affects) !== null && (
+          <Text size="sm">{[comparison, affects].filter((text) => text !== null).join(' ')}</Text>
         )}
+        <Text size="sm" c="dimmed">
+          {advice}
+        </Text>
+        <Group gap="sm" mt={4}>
+          <FindingActions of={finding} />
+          {leadsTo !== null && (
+            <PageLink to={leadsTo.to} search={leadsTo.search ?? {}}>
+              {leadsTo.label}
+            </PageLink>
+          )}
+          {since !== null && (
+            <Text size="xs" c="dimmed" component="span">
+              Since <Moment at={since} size="xs" />
+            </Text>
+          )}
+          {until !== null && (
+            <Text size="xs" c="dimmed" component="span">
+              Until <time dateTime={until}>{exactTime(until)}</time>
+            </Text>
+          )}
+        </Group>
       </div>
-      {leadsTo && (
-        <PageLink to={leadsTo.to} search={leadsTo.search ?? {}}>
-          {leadsTo.label}
-        </PageLink>
-      )}
     </Group>
   );
 }

@@ -27,6 +27,8 @@ export interface RecordFilter {
   /** In one of these states at this moment. */
   readonly states?: { readonly of: readonly KeyState[]; readonly nowMs: number } | undefined;
   readonly hasBudget?: boolean | undefined;
+  /** Expiring by this moment, in Unix milliseconds. */
+  readonly expiresBy?: number | undefined;
   /** A part of a name, an id, an owner, a team or a label, in upper or lower case. */
   readonly search?: string | undefined;
 }

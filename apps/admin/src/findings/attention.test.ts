@@ -130,7 +130,7 @@ test('what needs a person is told, the urgent first', async () => {
   const sentences = items.map(({ sentence }) => sentence).join('\n');
   expect(sentences).toContain('in line 4');
   expect(sentences).toContain('maintenance');
-  expect(sentences).toContain("99 % of the budget of the team 'search'");
+  expect(sentences).toContain("99% of the budget of the team 'search'");
   // Times are members, which each reader's program shows in that person's zone.
   expect(sentences).not.toMatch(/\d{4}-\d{2}-\d{2}T/);
   const rest = items.find(({ kind }) => kind === 'channel_resting');

@@ -1,0 +1,63 @@
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { type Call, useMay } from '../../api/permissions.ts';
+import type { Finding } from '../../api/types.ts';
+import { channelsQuery } from '../channels/channels-query.ts';
+import { RestDialog } from '../channels/rest-dialog.tsx';
+import { TestDialog } from '../channels/test-dialog.tsx';
+import { attentionQuery } from './attention-query.ts';
+
+type Action = Finding['actions'][number];
+
+const ACTIONS: Readonly<Record<Action, { readonly label: string; readonly call: Call }>> = {
+  test_channel: { label: 'Test', call: 'POST /admin/v1/channels/{name}/test' },
+  rest_channel: { label: 'Rest', call: 'POST /admin/v1/channels/{name}/rest' },
+  wake_channel: { label: 'Wake', call: 'POST /admin/v1/channels/{name}/wake' },
+};
+
+/** The buttons that do something about a finding, of those that the person may use. */
+export function FindingActions({ of: finding }: { of: Finding }) {
+  const may = useMay();
+  const [channel] = finding.about.channels;
+  const actions = finding.actions.filter((action) => may(ACTIONS[action].call));
+  if (channel === undefined || actions.length === 0) return null;
+  return <ChannelActions channel={channel} actions={actions} />;
+}
+
+function ChannelActions({ channel: name, actions }: { channel: string; actions: readonly Action[] }) {
+  const queries = useQueryClient();
+  const [opened, setOpened] = useState<Action>();
+  const { data: channels } = useQuery({ ...channelsQuery, enabled: opened !== undefined });
+  const channel = opened && channels?.find((one) => one.name === name);
+  const renew = () => queries.invalidateQueries({ queryKey: attentionQuery.queryKey });
+  const wake = useMutation({
+    mutationFn: () => api.POST('/admin/v1/channels/{name}/wake', { params: { path: { name } }, body: {} }),
+    onSuccess: renew,
+    onError: ({ message }) => notifications.show({ color: 'red', title: `Cannot wake ${name}`, message }),
+  });
+  const close = () => {
+    setOpened(undefined);
+    void renew();
+  };
+  return (
+    <>
+      {actions.map((action) => (
+        <Button
+          key={action}
+          size="compact-xs"
+          variant="default"
+          aria-label={`${ACTIONS[action].label} ${name}`}
+          loading={action === 'wake_channel' && wake.isPending}
+          onClick={() => (action === 'wake_channel' ? wake.mutate() : setOpened(action))}
+        >
+          {ACTIONS[action].label}
+        </Button>
+      ))}
+      {channel && opened === 'test_channel' && <TestDialog of={channel} onClose={close} />}
+      {channel && opened === 'rest_channel' && <RestDialog of={channel} onClose={close} />}
+    </>
+  );
+}
