@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Candidate } from '../candidate.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { callLibrary } from '../libraries/call-library.ts';
+import { callerQuery } from '../requests/caller-query.ts';
 import { requestPath } from '../requests/operation-path.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
 import type { StreamedBody, UpstreamRequest } from '../requests/upstream-request.ts';
@@ -42,8 +43,10 @@ export function attempt({ request, credentials, ...options }: AttemptOptions): E
 }
 
 function httpRequest(candidate: Candidate, request: UpstreamRequest, streamed: boolean) {
-  const { method, body } = request;
-  const path = requestPath(candidate, request, streamed);
+  const { method, body, query } = request;
+  const isSigned = candidate.account.secrets.auth?.type === 'aws';
+  const sent = query ? { ...request, query: callerQuery(query, isSigned) } : request;
+  const path = requestPath(candidate, sent, streamed);
   const length = isStreamed(body) ? body.sizeBytes : null;
   const versioned = candidate.route.quirks.envelope === null;
   const headers = upstreamHeaders(candidate.account, request.headers, request.operation, length, versioned);

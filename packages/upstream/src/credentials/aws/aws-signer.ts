@@ -77,7 +77,7 @@ async function signerOf(keys: AwsKeys, { region, service }: AwsSettings): Promis
           protocol: url.protocol,
           hostname: url.hostname,
           path: url.pathname,
-          query: Object.fromEntries(url.searchParams),
+          query: queryOf(url),
           headers: {
             host: url.host,
             'x-amz-content-sha256': createHash('sha256')
@@ -93,6 +93,10 @@ async function signerOf(keys: AwsKeys, { region, service }: AwsSettings): Promis
     },
   };
 }
+
+/** Every value of each name. */
+const queryOf = ({ searchParams }: URL): Record<string, string[]> =>
+  Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)]));
 
 /** Without the date of their end, by which the package would refuse to sign where this machine's clock is wrong. */
 const signingKeys = ({ accessKeyId, secretAccessKey, sessionToken }: AwsKeys) => ({

@@ -109,6 +109,19 @@ test('a request is signed when its bytes are final', async () => {
   expect(attempts).toMatchObject([{ outcome: 'ok', status: 200 }]);
 });
 
+test('no query of a caller spoils a signature, or brings the account to rest', async () => {
+  const provider = await gate(() => [KEYS]);
+  const { upstream, attempts } = await startAuthorized({
+    one: { origin: provider.origin, auth: auth(ownKeys) },
+  });
+  const query = "beta=true&b=x+y&b=2&b=1&a&c=%zz&d=it's(*)&%C3%A4=1&X-Amz-Signature=1&x%2Damz-date=2";
+  await sendRequest(upstream, {
+    request: () => ({ operation: 'responses', method: 'POST', query, headers: {}, body: Buffer.from('{}') }),
+  });
+  expect(attempts).toMatchObject([{ outcome: 'ok', status: 200 }]);
+  expect(provider.requests[0]?.url.split('?')[1]).toBe("beta=true&b=x%20y&b=2&b=1&a=&c=%25zz&d=it's(*)");
+});
+
 test('a wrong secret is reported with the region and the service', async () => {
   const provider = await gate(() => [{ ...KEYS, secretAccessKey: 'rotated' }]);
   const fixture = await startAuthorized({ one: { origin: provider.origin, auth: auth(ownKeys) } });
