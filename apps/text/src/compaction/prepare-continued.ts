@@ -33,7 +33,7 @@ function prepareOpened(named: TextCall, call: TextCall, candidate: Candidate): R
   // A channel of the caller's own protocol gets and gives the very bytes, and its threads: unless something was opened.
   return call === named
     ? preparePassthrough(call, candidate)
-    : preparePassthrough(call, candidate, undefined, false);
+    : preparePassthrough(call, candidate, { isThreaded: false });
 }
 
 /** The order to answer with a compaction, for a candidate that cannot make it itself; null where there is none. */

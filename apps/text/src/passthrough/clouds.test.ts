@@ -11,6 +11,7 @@ import { startText, type TextUnderTest } from '../testing/start-text.ts';
 const KEYS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'a-secret-access-key-of-nobody' } as const;
 const AWS = `auth: { type: aws, accessKeyId: ${KEYS.accessKeyId}, secretAccessKey: ${KEYS.secretAccessKey} }`;
 const KEY = 'a-key-of-the-resource';
+const PROFILE = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/abc';
 
 let text: TextUnderTest;
 const resources = new AsyncDisposableStack();
@@ -24,6 +25,9 @@ beforeAll(async () => {
     return simulator.url;
   };
   const runtime = await open('runtime', {
+    cloud: bedrock({ ...gate, service: 'bedrock', endpoint: 'runtime' }),
+  });
+  const invoke = await open('invoke', {
     cloud: bedrock({ ...gate, service: 'bedrock', endpoint: 'runtime' }),
   });
   const mantle = await open('mantle', {
@@ -44,6 +48,7 @@ beforeAll(async () => {
   const configuration = `
 channels:
   runtime: { provider: bedrock, region: eu-central-1, baseUrl: "${runtime}", ${AWS} }
+  invoke: { provider: bedrock, endpoint: invoke, region: eu-central-1, baseUrl: "${invoke}", ${AWS} }
   mantle: { provider: bedrock, endpoint: mantle, region: eu-central-1, baseUrl: "${mantle}", ${AWS} }
   aws: { provider: anthropic-aws, region: eu-central-1, workspaceId: wrkspc_1, baseUrl: "${aws}", ${AWS} }
   vertex: { provider: vertex, project: p1, location: eu, baseUrl: "${google}", headers: { authorization: "Bearer ${KEY}" }, apiKey: unused-here }
@@ -51,6 +56,8 @@ channels:
   direct: { provider: anthropic, baseUrl: "${direct}", apiKey: k }
 models:
   runtime: { kind: text, routes: [{ channel: runtime, model: eu.anthropic.claude-opus-5 }] }
+  invoke: { kind: text, routes: [{ channel: invoke, model: "${PROFILE}" }], price: { inputPerMTok: 10, outputPerMTok: 20 } }
+  invoke-newer: { kind: text, routes: [{ channel: invoke, model: eu.anthropic.claude-opus-4-7 }] }
   mantle: { kind: text, routes: [{ channel: mantle, model: anthropic.claude-opus-5 }] }
   aws: { kind: text, routes: [{ channel: aws, model: claude-opus-5 }] }
   vertex: { kind: text, routes: [{ channel: vertex, model: "claude-opus-4-5@20251101" }] }
@@ -102,7 +109,7 @@ const CODE_HEADERS = {
 const ask = (model: string, more: object = {}, headers: Record<string, string> = CODE_HEADERS) =>
   text.fetch('/v1/messages?beta=true', { body: { model, ...CLAUDE_CODE, ...more }, headers });
 
-const CLAUDES = ['runtime', 'mantle', 'aws', 'vertex', 'foundry'] as const;
+const CLAUDES = ['runtime', 'invoke', 'mantle', 'aws', 'vertex', 'foundry'] as const;
 
 test.for(
   CLAUDES.flatMap(
@@ -170,7 +177,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-test.for(['runtime', 'mantle', 'vertex', 'aws'] as const)(
+test.for(['runtime', 'invoke', 'mantle', 'vertex', 'aws'] as const)(
   'structured output works over %s',
   async (cloud) => {
     const format = { type: 'json_schema', schema: SCHEMA };
@@ -223,8 +230,8 @@ test.for(['mantle', 'aws', 'vertex', 'foundry'] as const)('%s counts tokens itse
   expect(Object(await reply.json()).input_tokens).toBeGreaterThan(0);
 });
 
-test('where the runtime cannot count, the gateway estimates', async () => {
-  const reply = await count('runtime');
+test.for(['runtime', 'invoke'])('where %s cannot count, the gateway estimates', async (model) => {
+  const reply = await count(model);
   expect([reply.status, reply.headers.get('x-gateway-estimated')]).toEqual([200, 'true']);
 });
 
@@ -281,3 +288,85 @@ test('a call costs what the route that answered charges', async () => {
   expect(base.costMicroUsd).toBe(base.inputTokens * 10);
   expect(dearer.costMicroUsd).toBe(dearer.inputTokens * 11);
 });
+
+const INVOKED = `/model/${encodeURIComponent(PROFILE)}/invoke`;
+const PLAIN = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 50 };
+
+test.for([false, true])(
+  'by InvokeModel the model and the stream (%s) are in the path, the version and the betas in the body',
+  async (stream) => {
+    const headers = { ...CODE_HEADERS, accept: 'text/event-stream', 'anthropic-user-profile-id': 'up_1' };
+    expect((await ask('invoke', { stream }, headers)).status).toBe(200);
+    const sent = await sentTo('invoke');
+    expect(sent.url).toBe(stream ? `${INVOKED}-with-response-stream` : INVOKED);
+    const {
+      model,
+      stream: streams,
+      anthropic_version,
+      anthropic_beta,
+      user_profile_id,
+    } = Object(sent.json());
+    expect([model, streams, anthropic_version]).toEqual([undefined, undefined, 'bedrock-2023-05-31']);
+    expect([anthropic_beta, user_profile_id]).toEqual([['interleaved-thinking-2025-05-14'], 'up_1']);
+    expect(Object.keys(sent.headers).filter((name) => name.startsWith('anthropic-'))).toEqual([]);
+    expect(sent.headers.accept).toBe('application/json');
+  },
+);
+
+test.for([false, true])(
+  'what InvokeModel answers (streamed: %s) is charged by its usage, and shows nothing of AWS',
+  async (stream) => {
+    const reply = await ask('invoke', { stream });
+    const written = await reply.text();
+    expect(written).not.toMatch(/amazon|invocationMetrics|111122223333/);
+    const { inputTokens, outputTokens, costMicroUsd } = Object(text.lines.at(-1));
+    expect(inputTokens).toBeGreaterThan(0);
+    expect(costMicroUsd).toBe(inputTokens * 10 + outputTokens * 20);
+    expect(written).toContain(`"output_tokens":${outputTokens}`);
+  },
+);
+
+test('an exception in a stream of InvokeModel ends it as an error, and before any output as a failure', async () => {
+  const cloud = clouds.get('invoke');
+  cloud?.script({ errorEventAfter: 4 });
+  const events = await collectSse(await ask('invoke', { stream: true }));
+  expect(events.at(-1)).toMatchObject({ event: 'error', data: expect.stringContaining('api_error') });
+  expect(text.lines.at(-1)).toMatchObject({ inputTokens: expect.any(Number) });
+  cloud?.script({ errorEventAfter: 0 });
+  expect((await ask('invoke', { stream: true })).status).toBe(500);
+});
+
+test.for([
+  ['invoke-newer', 'context-1m-2025-08-07', 'interleaved-thinking-2025-05-14', []],
+  ['vertex', 'effort-2027-01-01', 'interleaved-thinking-2025-05-14', ['interleaved-thinking-2025-05-14']],
+] as const)(
+  'a beta that %s turns out to refuse costs one more request, and is reported',
+  async ([model, unknown, known, kept]) => {
+    const cloud = model === 'vertex' ? 'vertex' : 'invoke';
+    if (cloud === 'vertex')
+      clouds.get(cloud)?.script({
+        status: 400,
+        json: {
+          type: 'error',
+          error: {
+            type: 'invalid_request_error',
+            message: `Unexpected value(s) \`${unknown}\` for the \`anthropic-beta\` header.`,
+          },
+        },
+      });
+    const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': `${unknown},${known}` };
+    const reply = await text.fetch('/v1/messages', { body: { model, ...PLAIN }, headers });
+    expect(reply.status, await reply.clone().text()).toBe(200);
+    expect(reply.headers.get('x-gateway-dropped')).toContain(`anthropic-beta.${unknown}`);
+    await sentTo(cloud);
+    const again = await sentTo(cloud);
+    const { anthropic_beta: inBody = [] } = Object(again.json());
+    const inHeader = again.headers['anthropic-beta']?.toString().split(',') ?? [];
+    expect([...inBody, ...inHeader]).toEqual(kept);
+    const strict = { ...headers, 'x-gateway-strict': 'true' };
+    if (cloud === 'invoke')
+      expect((await text.fetch('/v1/messages', { body: { model, ...PLAIN }, headers: strict })).status).toBe(
+        400,
+      );
+  },
+);

@@ -37,24 +37,41 @@ import {
   storeWholeReply,
 } from './passed-reply.ts';
 import { explainFor, passedStream } from './passed-stream.ts';
+import { betasRefusedIn } from './refused-betas.ts';
 import { relayJson } from './relay-json.ts';
 import { relayLarge } from './relay-large.ts';
+
+/** How a request is sent that its channel has refused in another form. */
+interface Form {
+  /** Its usage is requested although the caller did not. */
+  readonly withUsage: boolean;
+  /** Of a thread that the candidate stores, only the turn is sent. */
+  readonly isThreaded: boolean;
+  /** Without reasoning that the channel has refused as not its own. */
+  readonly withholdsThoughts: boolean;
+  /** The betas that it goes without, because the channel has refused them. */
+  readonly refusedBetas: readonly string[];
+}
 
 /** Prepares a call for a candidate of its own protocol: only `ownBody` rewrites the body. */
 export const preparePassthrough = (
   call: TextCall,
   candidate: Candidate,
-  withUsage = requestsUsage(call, candidate),
-  isThreaded = turnIn(call.history)?.isStoredBy(candidate) ?? false,
-  withholdsThoughts = false,
+  form: Partial<Form> = {},
 ): MaybePromise<PreparedAttempt | GatewayError> =>
   unlessRefusedLater(() => {
     const turn = turnIn(call.history);
+    const {
+      withUsage = requestsUsage(call, candidate),
+      isThreaded = turn?.isStoredBy(candidate) ?? false,
+      withholdsThoughts = false,
+      refusedBetas = [],
+    } = form;
     const sent = turn !== null && isThreaded ? { ...call, request: turn.sent } : call;
     const streamOptions = withUsage ? usageOption(sent.request) : null;
-    const attempt = { withUsage, isThreaded, withholdsThoughts };
+    const whole = { withUsage, isThreaded, withholdsThoughts, refusedBetas };
     return whenDone(ownBody(sent, candidate, { streamOptions, withholdsThoughts }), (own) =>
-      attemptWith(call, candidate, { sent, own, streamOptions, ...attempt }),
+      attemptWith(call, candidate, { sent, own, streamOptions, form: whole }),
     );
   });
 
@@ -63,40 +80,40 @@ interface PassedAttempt {
   readonly sent: TextCall;
   readonly own: OwnBody;
   readonly streamOptions: JsonObject | null;
-  readonly withUsage: boolean;
-  readonly isThreaded: boolean;
-  readonly withholdsThoughts: boolean;
+  readonly form: Form;
 }
 
 function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttempt): PreparedAttempt {
   const { endpoint, caller } = call;
   const isTurn = turnIn(call.history) !== null;
-  const { sent, own, streamOptions, withUsage, isThreaded, withholdsThoughts } = attempt;
+  const { sent, own, streamOptions, form } = attempt;
+  const { withUsage, isThreaded, withholdsThoughts } = form;
   const { body } = own;
-  const { refusedBetas } = candidate.route.quirks;
+  const refusedBetas = [...candidate.route.quirks.refusedBetas, ...form.refusedBetas];
   const dropped = [...droppedBetas(endpoint, caller, refusedBetas), ...own.dropped];
   const hasThoughts = async () => {
     const without = await ownBody(sent, candidate, { streamOptions, withholdsThoughts: true });
     return without.dropped.length > own.dropped.length;
   };
   if (isStrict(caller)) refuseLosses(missed(call, dropped));
+  const headers = upstreamRequestHeaders(endpoint, caller, isTurn && !isThreaded, refusedBetas);
+  const again = (changed: Partial<Form>) => preparePassthrough(call, candidate, { ...form, ...changed });
   return {
     request: {
       operation: endpoint.operation,
       method: 'POST',
       query: queryOf(caller),
-      headers: upstreamRequestHeaders(endpoint, caller, isTurn && !isThreaded, refusedBetas),
+      headers,
       body,
     },
     retry: async (refusal) => {
-      if (withUsage && refusesUsageOption(refusal))
-        return preparePassthrough(call, candidate, false, isThreaded, withholdsThoughts);
+      if (withUsage && refusesUsageOption(refusal)) return again({ withUsage: false });
       // After a change of channels, or of a channel's key.
       if (!withholdsThoughts && refusesThoughts(refusal) && (await hasThoughts()))
-        return preparePassthrough(call, candidate, withUsage, isThreaded, true);
-      return isThreaded && refusesThread(refusal)
-        ? preparePassthrough(call, candidate, withUsage, false, withholdsThoughts)
-        : null;
+        return again({ withholdsThoughts: true });
+      const betas = betasRefusedIn(refusal, headers);
+      if (betas.length > 0) return again({ refusedBetas: [...form.refusedBetas, ...betas] });
+      return isThreaded && refusesThread(refusal) ? again({ isThreaded: false }) : null;
     },
     receive: (reply) => {
       reportDropped(call, endpoint.protocol, dropped);

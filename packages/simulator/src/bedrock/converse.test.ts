@@ -5,6 +5,8 @@ import {
   type ConverseCommandInput,
   ConverseStreamCommand,
   CountTokensCommand,
+  InvokeModelCommand,
+  InvokeModelWithResponseStreamCommand,
 } from '@aws-sdk/client-bedrock-runtime';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -196,6 +198,57 @@ test.for<readonly [string, Partial<ConverseCommandInput>, string]>([
   ['an unknown model', { modelId: 'no-such-model' }, 'model identifier is invalid'],
 ])('%s is refused in the words of Bedrock', async ([, changes, words]) => {
   const sent = client.send(new ConverseCommand({ ...said('Hello'), ...changes }));
+  await expect(sent).rejects.toMatchObject({
+    name: 'ValidationException',
+    message: expect.stringContaining(words),
+  });
+});
+
+const ARN = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/abc';
+const invoked = (modelId: string, more: object = {}) => ({
+  modelId,
+  contentType: 'application/json',
+  accept: 'application/json',
+  body: JSON.stringify({
+    anthropic_version: 'bedrock-2023-05-31',
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...more,
+  }),
+});
+
+test("AWS' client gets Anthropic's message by InvokeModel, and its events in chunks", async () => {
+  const { body } = await client.send(new InvokeModelCommand(invoked(ARN)));
+  expect(JSON.parse(body.transformToString())).toMatchObject({
+    model: 'claude-opus-5',
+    content: [{ type: 'text', text: 'You said: Hello' }],
+  });
+  const answer = await client.send(new InvokeModelWithResponseStreamCommand(invoked(ARN)));
+  const events: { type: string }[] = [];
+  for await (const { chunk } of answer.body ?? [])
+    events.push(JSON.parse(Buffer.from(chunk?.bytes ?? []).toString()));
+  expect(events[0]?.type).toBe('message_start');
+  expect(events.at(-1)).toMatchObject({
+    type: 'message_stop',
+    'amazon-bedrock-invocationMetrics': { outputTokenCount: expect.any(Number) },
+  });
+});
+
+test.for<readonly [string, string, object, string]>([
+  ['a model in the body', ARN, { model: 'claude-opus-5' }, 'model: Extra inputs'],
+  ['a stream in the body', ARN, { stream: true }, 'stream: Extra inputs'],
+  ['no version', ARN, { anthropic_version: undefined }, 'anthropic_version: Field required'],
+  ["Anthropic's version", ARN, { anthropic_version: '2023-06-01' }, 'anthropic_version: Input should be'],
+  ['an unknown beta', ARN, { anthropic_beta: ['advanced-tool-use-2025-11-20'] }, 'invalid beta flag'],
+  [
+    "an older model's beta",
+    'eu.anthropic.claude-opus-4-7',
+    { anthropic_beta: ['context-1m-2025-08-07'] },
+    'invalid beta flag',
+  ],
+  ['a service tier', ARN, { service_tier: 'auto' }, 'service_tier: Extra inputs'],
+])('InvokeModel refuses %s', async ([, modelId, more, words]) => {
+  const sent = client.send(new InvokeModelCommand(invoked(modelId, more)));
   await expect(sent).rejects.toMatchObject({
     name: 'ValidationException',
     message: expect.stringContaining(words),

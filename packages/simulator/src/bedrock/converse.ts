@@ -11,7 +11,7 @@ import { EVENT_STREAM, jsonReply, streamReply } from '../replies/reply.ts';
 import type { Call, Handler } from '../requests/call.ts';
 import { splitWords } from '../tokens.ts';
 import { checkConverseRequest, invalidConverse } from './check-request.ts';
-import { eventOf, exceptionOf } from './event-message.ts';
+import { eventOf, exceptionOf, paddingOf } from './event-message.ts';
 import { readConversePrompt } from './read-prompt.ts';
 
 const STOP_REASONS: Readonly<Record<Finish, string>> = {
@@ -124,13 +124,11 @@ export const countConverseTokens: Handler = (call) => {
   return jsonReply({ inputTokens: readConversePrompt(model, body).inputTokens });
 };
 
-const PADDING = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-
 function* messages(blocks: readonly JsonObject[], ending: JsonObject, costs: JsonObject): Generator<Buffer> {
   let sent = 0;
   const padded = (name: string, payload: JsonObject): Buffer => {
     sent += 1;
-    return eventOf(name, { ...payload, p: PADDING.slice(0, 1 + ((sent * 7) % PADDING.length)) });
+    return eventOf(name, { ...payload, p: paddingOf(sent) });
   };
   yield padded('messageStart', { role: 'assistant' });
   for (const [contentBlockIndex, block] of blocks.entries()) {

@@ -33,6 +33,11 @@ export const exceptionOf = (name: string, payload: object): Buffer =>
     JSON.stringify(payload),
   );
 
+const PADDING = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+/** What hides the length of an event from those who watch the network. */
+export const paddingOf = (count: number): string => PADDING.slice(0, 1 + ((count * 7) % PADDING.length));
+
 function sixteenBits(value: number): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16BE(value);

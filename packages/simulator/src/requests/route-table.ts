@@ -1,6 +1,7 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription } from '../audio/create-transcription.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
+import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
 import { createContent } from '../gemini/create-content.ts';
 import { createImage, createImageEdit, getFile } from '../images/image-handlers.ts';
@@ -52,6 +53,8 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/audio/transcriptions', handler: createTranscription },
   { method: 'POST', path: '/model/{id}/converse', handler: converse },
   { method: 'POST', path: '/model/{id}/converse-stream', handler: converseStream },
+  { method: 'POST', path: '/model/{id}/invoke', handler: invoke },
+  { method: 'POST', path: '/model/{id}/invoke-with-response-stream', handler: invokeStream },
   { method: 'POST', path: '/model/{id}/count-tokens', handler: countConverseTokens },
   { method: 'GET', path: '/files/{id}', handler: getFile, needsKey: false },
   { method: 'GET', path: '/healthz', handler: () => jsonReply({ status: 'ok' }), needsKey: false },

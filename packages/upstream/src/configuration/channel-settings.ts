@@ -7,7 +7,7 @@ const named = (pattern: RegExp, error: string) => z.string().regex(pattern, { er
 /** Settings of a channel that only some providers have: where in a cloud the channel is. */
 export const channelSettings = {
   region: named(/^[a-z]{2,6}(?:-[a-z]+)+-\d+$/, 'a region, such as eu-central-1'),
-  endpoint: z.enum(['runtime', 'mantle']).optional(),
+  endpoint: z.enum(['runtime', 'mantle', 'invoke']).optional(),
   project: named(/^[\w.:-]{1,128}$/, "a project's id: letters, digits and . : _ -"),
   location: named(/^[a-z]+(?:-[a-z]+\d+)?$/, 'global, us, eu or a region such as europe-west1'),
   resource: named(/^[A-Za-z0-9-]{1,63}$/, "a resource's name, without what follows its first dot"),
@@ -32,7 +32,7 @@ export const SETTING_NAMES = Object.keys(channelSettings).filter(
 /** What a channel that lacks a setting is told that it needs. */
 export const EXPECTED: Readonly<Record<SettingName, string>> = {
   region: 'the region, such as eu-central-1',
-  endpoint: 'runtime or mantle',
+  endpoint: 'runtime, mantle or invoke',
   project: "the project's id",
   location: 'global, us, eu or a region such as europe-west1',
   resource: "the resource's name, or a baseUrl",

@@ -98,6 +98,7 @@ test.for([
 });
 
 test.for([
+  ['bedrock', 'region: us-east-1, endpoint: invoke', 'messages', '/model/m/invoke'],
   ['bedrock', 'region: us-east-1', 'responses', '/openai/v1/responses'],
   [
     'vertex',
@@ -142,6 +143,15 @@ test('requests are signed for the region and the service of their endpoint', () 
   };
   expect(signedFor('')).toEqual(['us-east-1', 'bedrock']);
   expect(signedFor('endpoint: mantle, ')).toEqual(['us-east-1', 'bedrock-mantle']);
+});
+
+test('by InvokeModel every id is one of Claude, an ARN too', () => {
+  const set = '{ provider: bedrock, region: eu-central-1, endpoint: invoke, auth: { type: aws } }';
+  for (const id of [ARN, 'eu.anthropic.claude-opus-5', 'mine']) {
+    const [route] = parse(set, `{ channel: one, model: "${id}" }`).models[0]?.routes ?? [];
+    expect(route?.speaks).toEqual(['messages']);
+    expect(route?.quirks.envelope).toEqual({ version: 'bedrock-2023-05-31', betas: 'body', stream: 'path' });
+  }
 });
 
 const headersOf = (channel: string) => Object.fromEntries(channelOf(channel).accounts[0].secrets.headers);

@@ -5,6 +5,7 @@ import { betasOf } from '../../protocols/messages/request/betas.ts';
 import { exchangeMembers } from '../../wire/replace-member.ts';
 
 const BETA = 'anthropic-beta';
+const PROFILE = 'anthropic-user-profile-id';
 /** Members that the envelope has, whatever a caller wrote there. */
 const ENVELOPES_OWN = ['anthropic_version', 'anthropic_beta'];
 
@@ -19,23 +20,28 @@ export function enveloped(request: UpstreamRequest, { channel, route }: Candidat
   if (envelope === null || OPERATIONS[operation] !== 'messages' || !(isString || Buffer.isBuffer(body)))
     return request;
   const inPath = typeof channel.paths[operation] === 'object';
-  const removed = [
-    ...ENVELOPES_OWN,
-    ...(inPath ? ['model'] : []),
-    ...(inPath && envelope.stream === 'path' ? ['stream'] : []),
-  ];
-  const { 'anthropic-version': _, [BETA]: __, ...others } = headers;
+  const streamInPath = inPath && envelope.stream === 'path';
+  const removed = [...ENVELOPES_OWN, ...(inPath ? ['model'] : []), ...(streamInPath ? ['stream'] : [])];
+  const { 'anthropic-version': _, [BETA]: __, [PROFILE]: profile, ...rest } = headers;
   const takesBetas = operation !== 'messages.count_tokens' || countBetas;
   const betas = takesBetas ? betasOf({ [BETA]: String(headers[BETA] ?? '') }) : [];
-  const inHeader = envelope.betas === 'header' && betas.length > 0;
+  const inBody = envelope.betas === 'body';
+  const others = {
+    ...rest,
+    ...(profile !== undefined && !inBody && { [PROFILE]: profile }),
+    ...(!inBody && betas.length > 0 && { [BETA]: betas.join(',') }),
+    // What its server answers does not follow from this header, and some refuse the type of an event stream.
+    ...(streamInPath && { accept: 'application/json' }),
+  };
   const added = {
     anthropic_version: envelope.version,
-    ...(envelope.betas === 'body' && betas.length > 0 && { anthropic_beta: betas }),
+    ...(inBody && betas.length > 0 && { anthropic_beta: betas }),
+    ...(inBody && profile !== undefined && { user_profile_id: String(profile) }),
   };
   const { query: ___, ...sent } = request;
   return {
     ...sent,
-    headers: inHeader ? { ...others, [BETA]: betas.join(',') } : others,
+    headers: others,
     body: exchangeMembers(isString ? Buffer.from(body) : body, removed, added),
   };
 }

@@ -44,3 +44,8 @@ export const conversePaths = {
   converse: { whole: '/model/{model}/converse', streamed: '/model/{model}/converse-stream' },
   'converse.count_tokens': '/model/{model}/count-tokens',
 } as const satisfies Preset['paths'];
+
+/** InvokeModel, with the body of the model's maker. */
+export const invokePaths = {
+  messages: { whole: '/model/{model}/invoke', streamed: '/model/{model}/invoke-with-response-stream' },
+} as const satisfies Preset['paths'];

@@ -1,5 +1,5 @@
-import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths } from './bedrock-models.ts';
-import { CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
+import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths, invokePaths } from './bedrock-models.ts';
+import { CLAUDE_BY_INVOKE, CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
 import { GEMINI, GEMINI_FAMILIES, geminiPaths, geminiQuirks } from './gemini.ts';
 import { awsDomain, foundryPath, vertexHost } from './place.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
@@ -63,6 +63,13 @@ export const CLOUD_PROVIDERS = {
         speaks: ['messages', 'responses', 'chat'],
         speaksOf: NATIVE_MODELS,
         paths: { ...anthropicPaths, ...openaiTextBelow('/openai/v1') },
+      },
+      // Claude where the runtime's own Messages path is not: for ARNs of profiles, which say no vendor, and in some regions.
+      invoke: {
+        speaks: ['messages'],
+        speaksOf: [{ ids: /^/, speaks: ['messages'] }],
+        paths: invokePaths,
+        quirksOf: { messages: CLAUDE_BY_INVOKE },
       },
     },
   },

@@ -29,6 +29,25 @@ export const CLAUDE_ON_BEDROCK = {
   renamedMembers: { 'thinking.block_binding.prefix_mismatch_behavior': 'mismatch_behavior' },
 } as const satisfies QuirksInput;
 
+/** By InvokeModel, which takes the betas of the model's own list and refuses all others. */
+export const CLAUDE_BY_INVOKE = {
+  ...CLAUDE_ON_BEDROCK,
+  envelope: { version: 'bedrock-2023-05-31', betas: 'body', stream: 'path' },
+  refusedBetas: [
+    ...CLAUDE_ON_BEDROCK.refusedBetas,
+    'claude-code-*',
+    'advanced-tool-use-*',
+    'structured-outputs-*',
+    'mcp-*',
+    'web-*',
+    'files-api-*',
+    'code-execution-*',
+    'skills-*',
+    'oauth-*',
+  ],
+  refusedMembers: [...CLAUDE_ON_BEDROCK.refusedMembers, 'service_tier', 'tools.*.eager_input_streaming'],
+} as const satisfies QuirksInput;
+
 export const CLAUDE_ON_VERTEX = {
   ownValues: false,
   envelope: { version: 'vertex-2023-10-16' },
