@@ -8,6 +8,13 @@ import { fetchEntraToken } from './tokens/entra-token.ts';
 import { fetchGoogleToken } from './tokens/google-token.ts';
 import { fetchOauthToken } from './tokens/oauth-token.ts';
 
+/** How a source reaches its identity provider. */
+export interface TokenWay {
+  readonly network: Network;
+  /** Ends what takes too long. */
+  readonly signal: AbortSignal;
+}
+
 /** A request as it is sent, to the last byte of its body. */
 export interface FinalRequest {
   readonly method: string;
@@ -65,22 +72,25 @@ export function createCredentialSource(settings: AuthSettings, options: SourceOp
   const shared = { now, fetchMs, onFetched };
   switch (settings.type) {
     case 'aws':
-      return new AwsSource(settings, shared);
+      return new AwsSource(settings, { ...shared, network });
     case 'google': {
       const { quotaProject } = settings;
       const headers = quotaProject === undefined ? [] : ['x-goog-user-project', quotaProject];
       return new BearerSource(
-        new RenewedValue({ ...shared, fetch: () => fetchGoogleToken(settings) }),
+        new RenewedValue({ ...shared, fetch: (signal) => fetchGoogleToken(settings, { network, signal }) }),
         headers,
       );
     }
     case 'entra':
       return new BearerSource(
-        new RenewedValue({ ...shared, fetch: () => fetchEntraToken(settings, network) }),
+        new RenewedValue({ ...shared, fetch: (signal) => fetchEntraToken(settings, { network, signal }) }),
       );
     case 'oauth':
       return new BearerSource(
-        new RenewedValue({ ...shared, fetch: () => fetchOauthToken(settings, { network, now }) }),
+        new RenewedValue({
+          ...shared,
+          fetch: (signal) => fetchOauthToken(settings, { network, signal, now }),
+        }),
       );
   }
 }

@@ -3,6 +3,7 @@ import type { AuthSettings } from '../configuration/auth-entry.ts';
 import type { Account, Channel } from '../configuration/configuration.ts';
 import { isSameWay, type Network } from '../connecting/network.ts';
 import { withoutSecrets } from '../failures/clean-message.ts';
+import { credentialAdvice } from './credential-advice.ts';
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
 import { describeAuth } from './describe-auth.ts';
 
@@ -87,9 +88,11 @@ export class CredentialSources {
   }
 }
 
-/** Why there are no credentials, on one line and without the account's secrets. */
+/** Why there are no credentials and what to do, on one line and without the account's secrets. */
 export function credentialReason(error: unknown, account: Account): string {
   const causes = error instanceof AggregateError ? error.errors.map(errorMessage) : [];
   const words = [errorMessage(error), ...causes].filter((text) => text !== '').join('; ');
-  return withoutSecrets(words.replaceAll(/\s+/g, ' '), { account }).slice(0, MAX_REASON_CHARS);
+  const reason = withoutSecrets(words.replaceAll(/\s+/g, ' '), { account }).slice(0, MAX_REASON_CHARS);
+  const advice = credentialAdvice(words);
+  return advice === '' ? reason : `${reason.replace(/[.:;\s]+$/, '')}: ${advice}`;
 }

@@ -6,7 +6,8 @@ export interface Fetched<Value> {
 }
 
 interface RenewedValueOptions<Value> {
-  readonly fetch: () => Promise<Fetched<Value>>;
+  /** Ended by the signal when it has taken too long. */
+  readonly fetch: (signal: AbortSignal) => Promise<Fetched<Value>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** How long one fetch may take. */
@@ -90,9 +91,13 @@ export class RenewedValue<Value> {
   async #fetchOnce(): Promise<Held<Value>> {
     const { fetch, fetchMs, now, onFetched } = this.#options;
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error(`no answer within ${fetchMs} ms`)), fetchMs);
+    const ending = new AbortController();
+    const timer = setTimeout(() => {
+      late.reject(new Error(`no answer within ${fetchMs} ms`));
+      ending.abort();
+    }, fetchMs);
     try {
-      const held = lifeOf(await Promise.race([fetch(), late.promise]), now());
+      const held = lifeOf(await Promise.race([fetch(ending.signal), late.promise]), now());
       this.#held = held;
       this.#failures = 0;
       this.#retryAtMs = 0;

@@ -1,7 +1,8 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { AuthSettings } from '../../configuration/auth-entry.ts';
-import type { FinalRequest } from '../credential-source.ts';
+import type { FinalRequest, TokenWay } from '../credential-source.ts';
 import type { Fetched } from '../renewed-value.ts';
+import { awsHandler } from './aws-handler.ts';
 
 type AwsSettings = Extract<AuthSettings, { type: 'aws' }>;
 
@@ -19,14 +20,16 @@ interface AwsKeys {
 }
 
 const SESSION_NAME = 'gateway';
+/** All of them have to end within the time that credentials may take. */
+const STS_ATTEMPTS = 2;
 
 /** Keys of a source, by AWS' packages, and what signs with them. */
-export async function fetchAwsSigner(settings: AwsSettings): Promise<Fetched<AwsSigner>> {
-  const keys = await fetchKeys(settings);
+export async function fetchAwsSigner(settings: AwsSettings, way: TokenWay): Promise<Fetched<AwsSigner>> {
+  const keys = await fetchKeys(settings, way);
   return { value: await signerOf(keys, settings), expiresAtMs: keys.expiration?.getTime() ?? null };
 }
 
-async function fetchKeys(settings: AwsSettings): Promise<AwsKeys> {
+async function fetchKeys(settings: AwsSettings, way: TokenWay): Promise<AwsKeys> {
   const { profile, accessKeyId, secretAccessKey, sessionToken, roleArn, externalId } = settings;
   const own: AwsKeys | null =
     accessKeyId !== undefined && secretAccessKey !== undefined
@@ -34,21 +37,22 @@ async function fetchKeys(settings: AwsSettings): Promise<AwsKeys> {
       : null;
   if (own !== null && roleArn === undefined) return own;
 
-  const { fromNodeProviderChain, fromTemporaryCredentials, fromTokenFile } = await import(
+  const { fromIni, fromNodeProviderChain, fromTemporaryCredentials, fromTokenFile } = await import(
     '@aws-sdk/credential-providers'
   );
   const sessionName = settings.sessionName ?? SESSION_NAME;
-  const clientConfig = { region: settings.stsRegion ?? settings.region };
+  // STS and SSO. What is on this machine, or link-local, is asked by the packages themselves.
+  const region = settings.stsRegion ?? settings.region;
+  const clientConfig = { region, requestHandler: awsHandler(way), maxAttempts: STS_ATTEMPTS };
   if (settings.webIdentityTokenFile !== undefined && roleArn !== undefined) {
     const { webIdentityTokenFile } = settings;
     return fromTokenFile({ webIdentityTokenFile, roleArn, roleSessionName: sessionName, clientConfig })();
   }
-  // Made again each time, so that files which rotate are read again.
-  const chain = fromNodeProviderChain({
-    clientConfig,
-    ignoreCache: true,
-    ...(profile !== undefined && { profile }),
-  });
+  // Made again each time, so that files which rotate are read again. A profile that is not found is no reason to be somebody else.
+  const chain =
+    profile === undefined
+      ? fromNodeProviderChain({ clientConfig, ignoreCache: true })
+      : fromIni({ profile, clientConfig, ignoreCache: true });
   if (roleArn === undefined) return chain();
   const assume = fromTemporaryCredentials({
     params: {

@@ -1,4 +1,5 @@
 import type { AuthSettings } from '../../configuration/auth-entry.ts';
+import type { Network } from '../../connecting/network.ts';
 import type { Authorization, CredentialSource, FinalRequest, Refusal } from '../credential-source.ts';
 import { RenewedValue } from '../renewed-value.ts';
 import { awsErrorCode } from './aws-error-code.ts';
@@ -7,6 +8,8 @@ import { type AwsSigner, fetchAwsSigner } from './aws-signer.ts';
 type AwsSettings = Extract<AuthSettings, { type: 'aws' }>;
 
 interface AwsSourceOptions {
+  /** The way to STS. */
+  readonly network: Network;
   readonly now: () => number;
   readonly fetchMs: number;
   readonly onFetched: (failure: Error | null) => void;
@@ -35,10 +38,16 @@ export class AwsSource implements CredentialSource {
   readonly #now: () => number;
   /** From this machine's clock to AWS', as far as AWS has refused a date. */
   #offsetMs = 0;
+  /** The same when each request was signed. */
+  readonly #offsets = new WeakMap<Authorization, number>();
 
   constructor(settings: AwsSettings, options: AwsSourceOptions) {
+    const { network } = options;
     this.#now = options.now;
-    this.#signer = new RenewedValue({ ...options, fetch: () => fetchAwsSigner(settings) });
+    this.#signer = new RenewedValue({
+      ...options,
+      fetch: (signal) => fetchAwsSigner(settings, { network, signal }),
+    });
   }
 
   get expiresAtMs(): number | null {
@@ -47,27 +56,31 @@ export class AwsSource implements CredentialSource {
 
   async authorize(request: FinalRequest): Promise<Authorization> {
     const signer = await this.#signer.get();
-    const date = new Date(this.#now() + this.#offsetMs);
-    return { headers: await signer.sign(request, date), by: signer };
+    const offsetMs = this.#offsetMs;
+    const headers = await signer.sign(request, new Date(this.#now() + offsetMs));
+    const authorization = { headers, by: signer };
+    this.#offsets.set(authorization, offsetMs);
+    return authorization;
   }
 
   mayHaveExpired(status: number): boolean {
     return status === 401 || status === 403;
   }
 
-  async renew({ headers, body }: Refusal, { by }: Authorization): Promise<boolean> {
+  async renew({ headers, body }: Refusal, used: Authorization): Promise<boolean> {
     const code = awsErrorCode(headers, body) ?? '';
-    if (DATE_CODES.has(code)) return this.#correctClock(headers.date);
-    return KEY_CODES.has(code) && this.#signer.replace(by);
+    if (DATE_CODES.has(code)) return this.#correctClock(headers.date, this.#offsets.get(used) ?? 0);
+    return KEY_CODES.has(code) && this.#signer.replace(used.by);
   }
 
   async warm(): Promise<void> {
     await Promise.resolve(this.#signer.get()).catch(() => undefined);
   }
 
-  #correctClock(date: string | undefined): boolean {
+  /** Whether the request was signed by a wrong clock, which another one may have corrected since. */
+  #correctClock(date: string | undefined, usedMs: number): boolean {
     const offsetMs = Date.parse(date ?? '') - this.#now();
-    if (!(Math.abs(offsetMs - this.#offsetMs) > MAX_SKEW_MS)) return false;
+    if (!(Math.abs(offsetMs - usedMs) > MAX_SKEW_MS)) return false;
     this.#offsetMs = offsetMs;
     return true;
   }

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Configuration, INetworkModule, NetworkResponse } from '@azure/msal-node';
 import type { AuthSettings } from '../../configuration/auth-entry.ts';
 import { fetchBy } from '../../connecting/fetch-by.ts';
-import { DIRECT, type Network } from '../../connecting/network.ts';
+import { DIRECT } from '../../connecting/network.ts';
+import type { TokenWay } from '../credential-source.ts';
 import type { Fetched } from '../renewed-value.ts';
 import { secretOf } from './client-secret.ts';
 
@@ -12,12 +13,15 @@ type EntraSettings = Extract<AuthSettings, { type: 'entra' }>;
 const PUBLIC_AUTHORITY = 'https://login.microsoftonline.com';
 
 /** A token of Entra ID, by Microsoft's package, whose own store of tokens is not used. */
-export async function fetchEntraToken(settings: EntraSettings, network: Network): Promise<Fetched<string>> {
+export async function fetchEntraToken(settings: EntraSettings, way: TokenWay): Promise<Fetched<string>> {
   const { clientId, managedIdentity, scope } = settings;
   const { ConfidentialClientApplication, ManagedIdentityApplication } = await import('@azure/msal-node');
   if (managedIdentity) {
     // Its endpoint is on this machine or link-local: no proxy leads there.
-    const system = { networkClient: networkClient(DIRECT), disableInternalRetries: true };
+    const system = {
+      networkClient: networkClient({ ...way, network: DIRECT }),
+      disableInternalRetries: true,
+    };
     const managedIdentityIdParams = clientId === undefined ? {} : { userAssignedClientId: clientId };
     const application = new ManagedIdentityApplication({ system, managedIdentityIdParams });
     const resource = scope.slice(0, -'/.default'.length);
@@ -25,7 +29,7 @@ export async function fetchEntraToken(settings: EntraSettings, network: Network)
   }
   const application = new ConfidentialClientApplication({
     auth: await applicationOf(settings),
-    system: { networkClient: networkClient(network), disableInternalRetries: true },
+    system: { networkClient: networkClient(way), disableInternalRetries: true },
   });
   return tokenIn(await application.acquireTokenByClientCredential({ scopes: [scope], skipCache: true }));
 }
@@ -61,14 +65,14 @@ function tokenIn(result: { accessToken: string; expiresOn: Date | null } | null)
 }
 
 /** The requests of Microsoft's package, by the channel's way out. */
-function networkClient(network: Network): INetworkModule {
+function networkClient({ network, signal }: TokenWay): INetworkModule {
   const fetch = fetchBy(network);
   const send = async <Body>(
     method: 'GET' | 'POST',
     url: string,
     { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {},
   ): Promise<NetworkResponse<Body>> => {
-    const answer = await fetch(url, { method, headers, body });
+    const answer = await fetch(url, { method, headers, body, signal });
     return {
       headers: Object.fromEntries(answer.headers),
       body: JSON.parse(await answer.text()),

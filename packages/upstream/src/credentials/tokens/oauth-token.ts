@@ -2,7 +2,7 @@ import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { AuthSettings } from '../../configuration/auth-entry.ts';
 import { fetchBy } from '../../connecting/fetch-by.ts';
-import type { Network } from '../../connecting/network.ts';
+import type { TokenWay } from '../credential-source.ts';
 import type { Fetched } from '../renewed-value.ts';
 import { secretOf } from './client-secret.ts';
 
@@ -23,7 +23,7 @@ const Refused = z.object({
 /** RFC 6749, 4.4: client credentials. */
 export async function fetchOauthToken(
   settings: OauthSettings,
-  { network, now }: { readonly network: Network; readonly now: () => number },
+  { network, signal, now }: TokenWay & { readonly now: () => number },
 ): Promise<Fetched<string>> {
   const { tokenUrl, clientId, clientAuth = 'basic', scope, parameters } = settings;
   const secret = await secretOf(settings);
@@ -42,7 +42,7 @@ export async function fetchOauthToken(
   for (const [name, value] of Object.entries(parameters ?? {})) form.set(name, value);
 
   const askedAtMs = now();
-  const answer = await fetchBy(network)(tokenUrl, { method: 'POST', headers, body: form });
+  const answer = await fetchBy(network)(tokenUrl, { method: 'POST', headers, body: form, signal });
   const body = jsonIn(await answer.text());
   const token = answer.ok ? Reply.safeParse(body).data : undefined;
   if (token === undefined) throw new Error(`${new URL(tokenUrl).host} ${refusalIn(answer.status, body)}`);
