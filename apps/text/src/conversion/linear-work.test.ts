@@ -6,7 +6,10 @@ import { describeRequest } from '../call/request/text-request.ts';
 import { keptItems, keptMessages } from '../compaction/kept-window.ts';
 import { transcriptOf } from '../compaction/transcript.ts';
 import { demandOneTool } from '../passthrough/demand-one-tool.ts';
+import { GivenIds } from '../passthrough/given-ids.ts';
+import { RepeatedCallIds } from '../passthrough/repeated-call-ids.ts';
 import { mayHoldTokens, restoreTokens } from '../passthrough/restore-tokens.ts';
+import { SentIds } from '../passthrough/sent-ids.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
@@ -581,6 +584,44 @@ test.for([
       };
     });
 });
+
+test.for(['responses', 'messages', 'chat'] as const)(
+  'the calls of a streamed answer over %s are looked up in a request of as many in linear time',
+  (protocol) => {
+    const framesOf = (n: number) => {
+      const id = (i: number) => `call_${i}_${'a'.repeat(20)}`;
+      const event = {
+        responses: (i: number) => ({
+          type: 'response.output_item.done',
+          output_index: i,
+          item: { ...called(i), call_id: id(i) },
+        }),
+        messages: (i: number) => ({
+          type: 'content_block_start',
+          index: i,
+          content_block: { type: 'tool_use', id: id(i), name: 'f', input: {} },
+        }),
+        chat: (i: number) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: i, id: id(i) }] } }] }),
+      }[protocol];
+      return createFrameReader({ maxFrameBytes: 1 << 26 }).push(Buffer.from(sse(times<object>(n, event))));
+    };
+    expectLinear(N, (n) => {
+      const sent = Buffer.from(
+        JSON.stringify(
+          times(n, (i) => ({ call_id: `call_${i}_${'b'.repeat(20)}`, arguments: text(i).repeat(20) })),
+        ),
+      );
+      const frames = framesOf(n);
+      return () => {
+        const ids =
+          protocol === 'responses'
+            ? new GivenIds({ sent: new SentIds(sent), heldBy: null })
+            : new RepeatedCallIds(protocol, new SentIds(sent), { toolCallIds: 'any' });
+        for (const frame of frames) expect(ids.frame(frame)).toBeNull();
+      };
+    });
+  },
+);
 
 test('stop sequences cost by the character of the answer, however many and long they are', () => {
   const run = (sequences: readonly string[], deltas: number) => () => {

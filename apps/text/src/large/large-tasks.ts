@@ -1,4 +1,5 @@
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
+import { idsIn } from '../passthrough/sent-ids.ts';
 import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
 import { backgroundTask, type WrittenBackground } from './background-task.ts';
 import {
@@ -19,6 +20,7 @@ import { type DigestTask, digestTask, type ItemColumns } from './item-columns.ts
 import { type OpenedBody, type OpenTask, openTask } from './open-task.ts';
 import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
 import { type AmendTask, amendTask, type ReplyResult, type ReplyTask, replyTask } from './reply-task.ts';
+import { bufferOf } from './shared-bytes.ts';
 import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
 import {
   type ContinueTask,
@@ -65,6 +67,7 @@ export interface LargeTasks {
   stored: { task: StoredTask; result: Uint8Array };
   reply: { task: ReplyTask; result: ReplyResult };
   amend: { task: AmendTask; result: Uint8Array | null };
+  ids: { task: { readonly bytes: Uint8Array }; result: ReadonlySet<string> };
 }
 type Name = keyof LargeTasks;
 
@@ -101,6 +104,7 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   stored: storedTask,
   reply: replyTask,
   amend: amendTask,
+  ids: ({ bytes }) => idsIn(bufferOf(bytes).toString()),
 };
 
 const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({

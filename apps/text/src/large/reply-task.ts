@@ -11,6 +11,7 @@ import type { AnswerPlan } from '../neutral/target.ts';
 import { GivenIds } from '../passthrough/given-ids.ts';
 import { missingInWhole, shownMembers } from '../passthrough/own-members.ts';
 import { RepeatedCallIds } from '../passthrough/repeated-call-ids.ts';
+import { SentIds } from '../passthrough/sent-ids.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { PROTOCOLS, UPSTREAMS } from '../protocols/protocols.ts';
@@ -168,13 +169,13 @@ async function passed(
         return known?.get(id) ?? false;
       };
       const stored = heldBy === 'store' ? { hasItem, hasResponse: async () => false } : heldBy;
-      const given = new GivenIds({ sent: bufferOf(sent), heldBy: stored });
+      const given = new GivenIds({ sent: new SentIds(bufferOf(sent)), heldBy: stored });
       const own = await given.output({ ...body, ...members });
       if (asked.size > 0 && known === null) return { kind: 'asking', ids: [...asked] };
       Object.assign(members, own);
     }
   } else if (operation === 'messages' || operation === 'chat') {
-    const ids = new RepeatedCallIds(protocol, bufferOf(sent), quirks);
+    const ids = new RepeatedCallIds(protocol, new SentIds(bufferOf(sent)), quirks);
     Object.assign(
       members,
       shownMembers(protocol, ids, body, () => body),

@@ -3,6 +3,7 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { expect, test } from 'vitest';
 import { useConversations } from '../testing/use-conversations.ts';
 import { GivenIds, mayComeAgain } from './given-ids.ts';
+import { SentIds } from './sent-ids.ts';
 
 test.for([
   ['resp_1', true],
@@ -28,7 +29,7 @@ test('ids are looked up while those before them are, and events keep their order
     looks.push(look);
     return look.promise;
   };
-  const given = new GivenIds({ sent: '', heldBy: { hasResponse: async () => false, hasItem } });
+  const given = new GivenIds({ sent: new SentIds(''), heldBy: { hasResponse: async () => false, hasItem } });
   const events = [0, 1, 2].map((at) => ({
     type: 'response.output_item.added',
     output_index: at,

@@ -4,6 +4,7 @@ import { newItemId } from '../stored/stored-conversations.ts';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../wire/json-object.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
+import type { SentIds } from './sent-ids.ts';
 
 /** An id that a server makes for one answer has so many characters beside its prefix, or so many digits and nothing else. */
 const MIN_CHARACTERS = 8;
@@ -29,6 +30,8 @@ const OUTPUT_INDEX = /"output_index"\s*:\s*(\d+)/;
 /** Calls that the caller runs: it answers them by these ids. */
 const CALLS = new Set<unknown>(['function_call', 'custom_tool_call']);
 
+const callOf = (item: JsonObject): string | null => (CALLS.has(item.type) ? textAt(item, 'call_id') : null);
+
 /** What the gateway has stored for a caller: the records and items of these ids. */
 export interface StoredIds {
   hasResponse(id: string): Promise<boolean>;
@@ -36,8 +39,7 @@ export interface StoredIds {
 }
 
 interface GivenIdsOptions {
-  /** The body of the request: it has the calls of the conversation so far. */
-  readonly sent: Buffer | string;
+  readonly sent: SentIds;
   /**
    * Where a later request finds this answer. `connection`: what it has forgotten must not be found in the place of it. Null: nothing
    * of it can be named.
@@ -53,7 +55,7 @@ type Shown<Frames> = Frames | Promise<Frames | Frame> | null;
  * one of the gateway's instead, from the first event on. All other ids stay.
  */
 export class GivenIds {
-  readonly #sent: Buffer | string;
+  readonly #sent: SentIds;
   readonly #heldBy: GivenIdsOptions['heldBy'];
   /** What the caller gets, by the place of what has the id, and by the id. */
   readonly #given = new Map<string, string>();
@@ -119,18 +121,21 @@ export class GivenIds {
     if (this.#given.size > 0) return true;
     if (this.#heldBy !== null)
       for (const [, id = ''] of text.matchAll(IDS)) if (mayComeAgain(id)) return true;
+    const calls = Array.from(text.matchAll(CALL_IDS), ([, id = '']) => id);
+    if (this.#sent.due(calls) !== null) return true;
     const place = placeIn(text);
-    for (const [, id = ''] of text.matchAll(CALL_IDS)) if (this.#callComesAgain(id, place)) return true;
-    return false;
+    return calls.some((id) => this.#callComesAgain(id, place));
   }
 
   /** Looks up the ids of an event that may come again and are not known yet; null where there are none. */
   #lookUp({ response, item }: JsonObject): Promise<void> | null {
     const stored = this.#heldBy;
-    if (stored === null || stored === 'connection') return null;
     const shown = isObject(response) ? response : {};
     const items = [item, ...(Array.isArray(shown.output) ? shown.output : [])].filter(isObject);
+    const due = this.#sent.due(items.flatMap((one) => callOf(one) ?? []));
+    if (stored === null || stored === 'connection') return due;
     const looked = [
+      ...(due === null ? [] : [due]),
       ...this.#unknown(RESPONSE, [shown], (id) => stored.hasResponse(id)),
       ...this.#unknown(ITEM, items, (id) => stored.hasItem(id)),
     ];
@@ -184,7 +189,7 @@ export class GivenIds {
 
   #inItem(item: unknown, place: Place): unknown {
     if (!isObject(item)) return item;
-    const [id, call] = [textAt(item, 'id'), CALLS.has(item.type) ? textAt(item, 'call_id') : null];
+    const [id, call] = [textAt(item, 'id'), callOf(item)];
     const ownId = id === null ? null : this.#own(ITEM, place, id, () => newItemId(item.type));
     const ownCall = call === null ? null : this.#call(call, place);
     if (ownId === id && ownCall === call) return item;
@@ -206,7 +211,7 @@ export class GivenIds {
 
   /** Whether the conversation has a call of this id already, or this answer at another place. */
   #callComesAgain(id: string, place: Place): boolean {
-    return this.#isElsewhere(`call ${id}`, place) || this.#sent.includes(`"${id}"`);
+    return this.#isElsewhere(`call ${id}`, place) || this.#sent.has(id);
   }
 
   /** Whether another part of this answer has the id as well, and came first. */

@@ -10,7 +10,7 @@ import { estimatesFor, storePending } from '../call/accounting/metered-call.ts';
 import { type Consumed, consumedOf, NOTHING_KNOWN } from '../call/accounting/outcome.ts';
 import { ITEMS_PER_LOOK } from '../call/attempts/large-reply.ts';
 import { turnIn } from '../call/request/history.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import { type TextCall, waitingFor } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import {
   type Amendment,
@@ -19,6 +19,8 @@ import {
   storeResponse,
   storesResponses,
 } from '../call/storing/store-response.ts';
+import { inThread } from '../large/in-thread.ts';
+import { sharedBytes, sharedText } from '../large/shared-bytes.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import { withOwnChoices } from '../protocols/chat/reply/spoken-choices.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
@@ -35,6 +37,7 @@ import { GivenIds, type StoredIds } from './given-ids.ts';
 import { missingInWhole, shownMembers, withIds } from './own-members.ts';
 import { failureReported } from './passed-stream.ts';
 import { RepeatedCallIds } from './repeated-call-ids.ts';
+import { SentIds } from './sent-ids.ts';
 
 /** What a whole reply consumed. `parsed` has every member of it. */
 export function consumedByWhole(call: TextCall, whole: JsonObject, parsed: () => JsonObject): Consumed {
@@ -141,8 +144,15 @@ function storeMessage(
   return Promise.all([remembering, storing]).then(() => shown);
 }
 
-export const repeatedIds = ({ endpoint, request }: TextCall, { candidate }: Reply): RepeatedCallIds =>
-  new RepeatedCallIds(endpoint.protocol, request.bytes, candidate.route.quirks);
+export const repeatedIds = (call: TextCall, { candidate }: Reply): RepeatedCallIds =>
+  new RepeatedCallIds(call.endpoint.protocol, sentIds(call, call.request.bytes), candidate.route.quirks);
+
+const sentIds = (call: TextCall, sent: Buffer | string): SentIds =>
+  new SentIds(sent, (body) => {
+    const { owner, load } = waitingFor(call);
+    const bytes = typeof body === 'string' ? sharedText(body) : sharedBytes(body);
+    return inThread('ids', { bytes }, { owner, load });
+  });
 
 /** Where a later request finds the ids of a response; undefined where its provider knows it by them. */
 export function idHolder(
@@ -154,10 +164,11 @@ export function idHolder(
   return memory === undefined ? null : 'connection';
 }
 
-/** Null where the provider knows a response by its ids. `sent` is the body of the request. */
-export function givenIds(call: TextCall, reply: Reply, sent: Buffer | string): GivenIds | null {
+/** Null where the provider knows a response by its ids. `body` is what its provider was sent. */
+export function givenIds(call: TextCall, reply: Reply, body: Buffer | string): GivenIds | null {
   const heldBy = idHolder(call, reply);
   if (heldBy === undefined) return null;
+  const sent = sentIds(call, body);
   if (heldBy !== 'store') return new GivenIds({ sent, heldBy });
   const { owner } = call.history;
   const { conversations } = call.services;
@@ -210,9 +221,9 @@ export function storeEvent(
     const within = replyWithin(protocol, frame);
     if (within !== null) void remember(call, reply, receivedIds(protocol, within, keptOf(call, reply)));
     const chunk = protocol === 'chat' ? ownChunk(frame, reader) : null;
-    if (chunk === null) return ids.frame(frame);
-    const data = JSON.stringify(chunk);
-    return ids.frame({ data, latin1: data }) ?? dataFrame(chunk);
+    const own = chunk === null ? null : dataFrame(chunk);
+    const shown = ids.frame(chunk === null ? frame : asData(chunk));
+    return shown instanceof Promise ? shown.then((text) => text ?? own ?? frame) : (shown ?? own);
   }
   const isLast = bringsIds(protocol, frame);
   const continued = continuation(call);
@@ -236,6 +247,11 @@ export function storeEvent(
         : amended({ ...missing, ...own, ...amendment }),
     );
   return given === null ? stored(null) : given.response({ ...response, ...missing }).then(stored);
+}
+
+function asData(event: JsonObject): Pick<Frame, 'latin1' | 'data'> {
+  const data = JSON.stringify(event);
+  return { data, latin1: data };
 }
 
 /** What a chunk may have in another form than its delta's. */

@@ -18,7 +18,6 @@ import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { missed, storeResponse } from '../call/storing/store-response.ts';
 import { storesTurn } from '../call/storing/store-turn.ts';
 import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
-import { isLarge } from '../large/shared-bytes.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
@@ -39,7 +38,7 @@ import {
 import { explainFor, passedStream } from './passed-stream.ts';
 import { betasRefusedIn } from './refused-betas.ts';
 import { relayJson } from './relay-json.ts';
-import { relayLarge } from './relay-large.ts';
+import { isForThread, relayLarge } from './relay-large.ts';
 
 /** How a request is sent that its channel has refused in another form. */
 interface Form {
@@ -156,7 +155,7 @@ async function passWhole(
       : reply.bytes(MAX_REPLY_BYTES);
   const relay = async () => {
     const bytes = await receive();
-    if (isLarge(bytes.length))
+    if (isForThread(bytes, body))
       return relayLarge(call, reply, { bytes, sent: body, isCollected, hidesUsage, onConsumed });
     return relayJson({
       ...{ reply, bytes, isCollected, caller, context },

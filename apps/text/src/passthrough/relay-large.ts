@@ -10,6 +10,7 @@ import { streamHead } from '../call/attempts/reply-head.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { type Amendment, storeResponse, UNSTORED_HEADER } from '../call/storing/store-response.ts';
+import { isLarge } from '../large/shared-bytes.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import { replyHeaders } from './headers.ts';
 import { idHolder, isGenerated, keptOf, remember, storePendingReply } from './passed-reply.ts';
@@ -26,6 +27,12 @@ interface RelayLargeOptions {
   readonly hidesUsage: boolean;
   readonly onConsumed: (consumed: Consumed) => void;
 }
+
+const CALLS = ['"call_id"', '"tool_use"', '"tool_calls"'];
+
+/** Whether a reply is read in the thread: it is large, or has calls whose ids a large request may have. */
+export const isForThread = (bytes: Buffer, sent: Buffer | string): boolean =>
+  isLarge(bytes.length) || (isLarge(sent.length) && CALLS.some((sign) => bytes.includes(sign)));
 
 /**
  * The same as `relayJson` for a large reply: the thread reads and writes it. Resolves to what sends it.

@@ -143,3 +143,39 @@ test.for(CASES)(
     ]);
   },
 );
+
+test.for(CASES)(
+  '$protocol, stream $stream: of many calls to a large request, those that it has already get other ids',
+  async ({ protocol, stream }) => {
+    const { history } = UPSTREAM[protocol];
+    const ids = [0, 1, 2, 3, 4, 5, 6, 7].map((at) => `call_${at}`);
+    const calls = ids.map((id, index) => ({ index, ...call(id) }));
+    const whole = {
+      chat: { ...completion('call_0'), choices: [choiceOf(ids.map(call))] },
+      messages: { ...message('call_0'), content: ids.map(use) },
+    }[protocol];
+    const streamed = {
+      chat: `${sse(
+        chunk({ delta: { tool_calls: calls.slice(1) } }),
+        chunk({ delta: { tool_calls: calls.slice(0, 1) } }),
+        chunk({ delta: {}, finish_reason: 'tool_calls' }),
+      )}data: [DONE]\n\n`,
+      messages: sse(
+        { type: 'message_start', message: { ...message('call_0'), content: [] } },
+        ...ids.toReversed().flatMap((id, index) => [
+          { type: 'content_block_start', index, content_block: use(id) },
+          { type: 'content_block_stop', index },
+        ]),
+        { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } },
+        { type: 'message_stop' },
+      ),
+    }[protocol];
+    stack.first.script(stream ? { sse: streamed } : { json: whole });
+    const messages = [{ role: 'user', content: 'a'.repeat(600_000) }, ...history];
+    const body = { model: `to-${protocol}`, max_tokens: 100, messages, stream };
+    const text = await (await stack.text.fetch(PATHS[protocol], { body })).text();
+    const shown = idsIn(text, stream);
+    expect(ids.slice(1).every((id) => shown.delete(id))).toBe(true);
+    expect([...shown]).toEqual([expect.stringMatching(/^(call|toolu)_[0-9a-f]{32}$/)]);
+  },
+);

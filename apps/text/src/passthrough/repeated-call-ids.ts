@@ -6,6 +6,7 @@ import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../wire/j
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { newId } from '../wire/tokens/new-id.ts';
+import type { SentIds } from './sent-ids.ts';
 
 /** Where a protocol has the calls of an answer: what an event with one holds, and the change of every call's id. */
 interface CallPlaces {
@@ -55,7 +56,7 @@ const ID = /"id"\s*:\s*"([^"\\]+)"/g;
  */
 export class RepeatedCallIds {
   readonly #places: CallPlaces | undefined;
-  readonly #request: Buffer;
+  readonly #sent: SentIds;
   readonly #form: Quirks['toolCallIds'];
   /** The place of the first call that has each id. */
   readonly #owners = new Map<string, string | null>();
@@ -65,16 +66,23 @@ export class RepeatedCallIds {
   readonly #unread: string[] = [];
   readonly #seen = new Set<string>();
 
-  constructor(protocol: TextProtocol, request: Buffer, { toolCallIds }: Pick<Quirks, 'toolCallIds'>) {
+  constructor(protocol: TextProtocol, sent: SentIds, { toolCallIds }: Pick<Quirks, 'toolCallIds'>) {
     this.#places = PLACES[protocol];
-    this.#request = request;
+    this.#sent = sent;
     this.#form = toolCallIds;
   }
 
   /** The frame that the caller gets instead; null: the frame itself. */
-  frame({ latin1, data }: Pick<Frame, 'latin1' | 'data'>): string | null {
+  frame({ latin1, data }: Pick<Frame, 'latin1' | 'data'>): string | null | Promise<string | null> {
     const places = this.#places;
-    if (places === undefined || data === null || !this.#mayRepeat(latin1, data, places)) return null;
+    const ids = places === undefined ? [] : idsAt(latin1, places);
+    if (places === undefined || data === null || ids.length === 0) return null;
+    const due = this.#sent.due(ids);
+    return due === null ? this.#shown(data, ids, places) : due.then(() => this.#shown(data, ids, places));
+  }
+
+  #shown(data: string, ids: readonly string[], places: CallPlaces): string | null {
+    if (!this.#mayRepeat(data, ids)) return null;
     for (const earlier of this.#unread.splice(0)) this.#renamed(earlier, places);
     const event = this.#renamed(data, places);
     if (event === null) return null;
@@ -104,7 +112,7 @@ export class RepeatedCallIds {
     const places = this.#places;
     if (places === undefined) return null;
     const isThere = places.member in whole;
-    if (!isThere && !this.#request.includes(places.sign)) return null;
+    if (!isThere && !this.#sent.includes(places.sign)) return null;
     let isRepeated = false;
     const read = isThere ? whole : parsed();
     places.reply(read, (id, place) => {
@@ -115,21 +123,17 @@ export class RepeatedCallIds {
   }
 
   /** Whether an event has a call whose id the conversation, or a call before it, may have. */
-  #mayRepeat(text: string, data: string, { sign, idsFollow }: CallPlaces): boolean {
-    const at = text.indexOf(sign);
-    if (at < 0) return false;
-    let isNew = false;
-    for (const [, id = ''] of (idsFollow ? text.slice(at) : text).matchAll(ID)) {
+  #mayRepeat(data: string, ids: readonly string[]): boolean {
+    for (const id of ids) {
       if (this.#seen.has(id) || this.#isUsed(id)) return true;
       this.#seen.add(id);
-      isNew = true;
     }
-    if (isNew) this.#unread.push(data);
+    this.#unread.push(data);
     return false;
   }
 
   #isUsed(id: string): boolean {
-    return id !== '' && this.#request.includes(`"${id}"`);
+    return id !== '' && this.#sent.has(id);
   }
 
   #rename = (id: string, place: string | null): string => {
@@ -148,6 +152,11 @@ export class RepeatedCallIds {
     if (this.#form === 'nine-alphanumeric') return randomUUID().replaceAll('-', '').slice(0, 9);
     return newId(this.#places?.prefix ?? '');
   }
+}
+
+function idsAt(text: string, { sign, idsFollow }: CallPlaces): readonly string[] {
+  const at = text.indexOf(sign);
+  return at < 0 ? [] : Array.from((idsFollow ? text.slice(at) : text).matchAll(ID), ([, id = '']) => id);
 }
 
 function inChoices(holder: JsonObject, member: 'delta' | 'message', rename: Rename): JsonObject {
