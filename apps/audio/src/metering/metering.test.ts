@@ -150,6 +150,54 @@ test('a caller who leaves before the first byte is charged as estimated, since i
   never.resolve();
 });
 
+const TOKENS = { input_tokens: 3, output_tokens: 50, total_tokens: 53 };
+const REFUSAL = { error: { message: 'No.', type: 'server_error' } };
+test.for([
+  ['an error that reports nothing', { json: REFUSAL }, 0, 0, 0],
+  ['an error with its usage', { json: { ...REFUSAL, usage: TOKENS } }, 7, 3, 50],
+  [
+    'an event of an error with its usage',
+    { sse: `event: error\ndata: ${JSON.stringify({ type: 'error', ...REFUSAL, usage: TOKENS })}\n\n` },
+    7,
+    3,
+    50,
+  ],
+  ['an error after the input was read', { json: { ...REFUSAL, usage: { input_tokens: 3 } } }, 0, 3, 0],
+] as const)(
+  'what a reply without speech reports is charged beside the speech of another: %s',
+  async ([, script, characters, inputTokens, outputTokens]) => {
+    const base = keyId;
+    for (const headers of [{}, { prefer: 'respond-async' }]) {
+      keyId = `${base}_${Object.keys(headers).length}`;
+      audio.simulator.script(SPEECH, script);
+      const model = 'gpt-4o-mini-tts';
+      const init = { headers: { 'content-type': 'application/json', ...identity([]), ...headers } };
+      await (await speak({ model }, [], init)).arrayBuffer();
+      // Of the answer the tokens are estimated; a character and an output token cost 12 $ a million.
+      expect(await audio.accounted(keyId, 1)).toMatchObject([
+        {
+          outcome: 'ok',
+          attempts: 2,
+          consumption: {
+            characters: 7 + characters,
+            inputTokens: 12 + inputTokens,
+            outputTokens: 18 + outputTokens,
+          },
+          costMicroUsd: (7 + 18 + characters + outputTokens) * 12,
+        },
+      ]);
+    }
+  },
+);
+
+test('what a reply without speech reports is charged also where no other one follows', async () => {
+  audio.simulator.script(SPEECH, { json: { ...REFUSAL, usage: TOKENS } });
+  await speak();
+  expect(await audio.accounted(keyId, 1)).toMatchObject([
+    { outcome: 'failed', attempts: 1, consumption: { characters: 7, outputTokens: 50 }, costMicroUsd: 105 },
+  ]);
+});
+
 test('a transcript is charged by started seconds, under its job', async () => {
   const reply = await transcribe(2.2);
   expect(await audio.accounted(keyId, 1)).toMatchObject([

@@ -1,3 +1,5 @@
+import { createFrameReader } from '@gateway/contracts/event-stream/frame-reader';
+import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Price } from '@gateway/contracts/models/price';
 import type { SpeechRequest } from '@gateway/contracts/openai/speech';
@@ -12,7 +14,9 @@ import { characterCount } from '@gateway/contracts/wire-types';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
+import type { DiscardedReply } from '@gateway/upstream/failures/failure';
 import { z } from 'zod';
+import { MAX_FRAME_BYTES } from '../event-frames.ts';
 
 /** Whether tokens cost anything of their own, so that they have to be estimated. */
 export const paysTokens = (price: Price | null): boolean =>
@@ -84,4 +88,26 @@ export function withTokensTold<Usage extends ConsumedUsage>(
     costMicroUsd: price && costMicroUsd(price, consumption),
     detail: { ...usage.detail, ...(price && { unitPrices: unitPricesOf(price, consumption) }) },
   };
+}
+
+/** What a reply without speech reports to have used; null where it reports nothing. */
+export function usageOfDiscarded(
+  price: Price | null,
+  { characters }: Pick<UsageResult['consumption'], 'characters'>,
+  { candidate, headers, bytes }: DiscardedReply,
+): ConsumedUsage | null {
+  const reports = isEventStream(headers) ? dataOfEvents(bytes) : [bytes.toString()];
+  const { input_tokens: inputTokens, output_tokens: outputTokens } = reports
+    .flatMap((report) => Done.safeParse(jsonIn(report)).data?.usage ?? [])
+    .at(-1) ?? { input_tokens: 0, output_tokens: 0 };
+  if (inputTokens + outputTokens === 0) return null;
+  const spoken = outputTokens > 0 ? { characters } : {};
+  const consumption = { ...NOTHING_CONSUMED, inputTokens, outputTokens, ...spoken };
+  const cost = price && costMicroUsd(price, consumption);
+  return { channel: candidate.channel.name, attempts: 1, consumption, estimated: false, costMicroUsd: cost };
+}
+
+function dataOfEvents(bytes: Buffer): readonly string[] {
+  const frames = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
+  return [...frames.push(bytes), frames.end()].flatMap((frame) => frame?.data ?? []);
 }

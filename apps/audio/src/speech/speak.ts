@@ -3,14 +3,16 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type SpeechInput, SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { modelOfJob } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { estimateSpeech, usageOfDiscarded, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
 
@@ -45,12 +47,14 @@ export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
 async function makeSpeech(
   { upstream, assets }: SpeakOptions,
   { model: name, parameters, strict = false }: SpeechInput,
-  { jobId, signal, consumed, onAttempt }: Context,
+  { jobId, signal, onAttempt, ...context }: Context,
 ): Promise<SpeechOutput> {
   const model = modelOfJob(upstream, name);
   const speech = SpeechRequest.parse({ ...parameters, model: name });
   const wanted = speech.stream_format ?? 'audio';
   const estimate = estimateSpeech(model.price, speech);
+  const discarded = createDiscardedUsage(context.consumed);
+  const consumed = (usage: ConsumedUsage) => context.consumed(discarded.with(usage));
   const reply = await upstream.send({
     candidates: speechCandidates(upstream, model, speech),
     request: (candidate) => ({
@@ -66,6 +70,10 @@ async function makeSpeech(
     work: 'paid',
     streamed: true,
     onAttempt,
+    onDiscarded: (lost) => {
+      const used = usageOfDiscarded(model.price, estimate.consumption, lost);
+      if (used !== null) discarded.add(used);
+    },
   });
   const channel = reply.candidate.channel.name;
   const upstreamAttempts = reply.attempts.length;
@@ -88,7 +96,7 @@ async function makeSpeech(
       dropped: [...reply.dropped],
       channel,
       upstreamAttempts,
-      costMicroUsd: usage.costMicroUsd,
+      costMicroUsd: discarded.with(usage).costMicroUsd,
     };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -8,6 +8,7 @@ import type { ConsumedUsage, UsageOutcome, UsageResult } from '@gateway/contract
 import { usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
 import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
+import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
 import { isStrict, type JobWishes, wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { type JobService, reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
@@ -33,7 +34,7 @@ import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { AudioJobKind } from '../audio-service.ts';
 import { errorFrame } from '../event-frames.ts';
-import { estimateSpeech, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { estimateSpeech, usageOfDiscarded, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { writeSpeech } from './answer-job.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, EVENT_STREAM_TYPE, inStreamFormat, speechStreamFor } from './speech-request.ts';
@@ -79,7 +80,10 @@ export const speechHandler =
     const costly = { endpoint: 'speech', model: model.name, estimate, caller, identity, context };
     const metered = await reserveRequest(service, costly);
     let firstByteMs: number | null = null;
-    const settle = (outcome: UsageOutcome, consumed: ConsumedUsage, failure?: GatewayError) => {
+    // Settled with what follows, which is known in any case.
+    const discarded = createDiscardedUsage(() => undefined);
+    const settle = (outcome: UsageOutcome, answered: ConsumedUsage, failure?: GatewayError) => {
+      const consumed = discarded.with(answered);
       const durationMs = Math.round(performance.now() - startedAt);
       const detail = { ...consumed.detail, ...(failure && failureDetail(failure, context.dialect)) };
       void metered.settle({ ...consumed, outcome, durationMs, firstByteMs, detail });
@@ -109,6 +113,10 @@ export const speechHandler =
           body: bodyFor(candidate, body, speech, streamFormatOf(candidate, model, wanted)),
         }),
         onAttempt: (attempt) => made.push(attempt),
+        onDiscarded: (lost) => {
+          const used = usageOfDiscarded(model.price, estimate.consumption, lost);
+          if (used !== null) discarded.add(used);
+        },
         checkOutput: checkAudio,
         dialect: context.dialect,
         signal: context.signal,
@@ -138,11 +146,12 @@ export const speechHandler =
       detail: usageDetail({ attempts: made, dropped, isStreamed: true }),
     });
     const account = reply.candidate.account.name;
-    Object.assign(context.line, { channel, account, firstByteMs, costMicroUsd: usage.costMicroUsd });
+    const { costMicroUsd } = discarded.with(usage);
+    Object.assign(context.line, { channel, account, firstByteMs, costMicroUsd });
 
     const onDone = (event: string) => {
       usage = withTokensTold(usage, model.price, event);
-      context.line.costMicroUsd = usage.costMicroUsd;
+      context.line.costMicroUsd = discarded.with(usage).costMicroUsd;
     };
     const { stream, contentType } = speechStreamFor(speech, reply, onDone);
     const end = await relayStream({
