@@ -328,11 +328,10 @@ test.for(PAIRS)(
   async ([caller, target]) => {
     const events = (BEGUN[target] + ENDED[target]).split('\n').filter((line) => line.startsWith('data: '));
     const body = events.map((line) => line.slice('data: '.length)).join('\n');
-    const streamed = [...LINES_TYPES, 'application/json', 'text/plain'].map((type) => ({
-      type,
-      stream: true,
-    }));
-    for (const { type, stream } of [...streamed, ...LINES_TYPES.map((type) => ({ type, stream: false }))]) {
+    const types = [...LINES_TYPES, 'application/json', 'text/plain'];
+    for (const { type, stream } of types.flatMap((type) =>
+      [true, false].map((stream) => ({ type, stream })),
+    )) {
       stack.first.script({ status: 200, body, headers: { 'content-type': type } });
       const { reply, line } = await send(caller, `over-${target}`, stream);
       if (stream) {

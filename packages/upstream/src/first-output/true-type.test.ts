@@ -78,6 +78,26 @@ test.for([
 );
 
 test.for([
+  '{"id":"a","object":"chat.completion.chunk","choices":[]}',
+  '{"choices":[{"delta":{"content":"Hi"}}]}',
+  '{"type":"response.created","response":{}}',
+  '{"type":"message_start","message":{}}',
+  '{"type":"speech.audio.delta","audio":""}',
+])('a stream of lines that nobody requested is known by its first object: %s', (first) => {
+  for (const type of ['application/json', 'text/plain', undefined])
+    for (let length = first.length - 1; length <= first.length + 2; length += 1)
+      expect(typeOf(type, `${first}\n{}\n`.slice(0, length))).toBe(length > first.length + 1 ? EVENTS : null);
+});
+
+test.for([
+  '{"id":"a","choices":[]}\n{"id":"b"}\n',
+  '{"object":"chat.completion.chunk"}\n',
+  '{"type":"message"}',
+])('what nobody requested as a stream is one object: %s', (text) => {
+  expect(typeOf('application/json', text, true)).toBe('application/json');
+});
+
+test.for([
   ['application/x-ndjson', '{"id":1}\n', 'application/json'],
   ['application/json', '{\n  "id": 1\n}\n', 'application/json'],
   ['application/json', '{"id":1}\n\n', 'application/json'],

@@ -7,6 +7,9 @@ const MAY_BE_EVENTS =
   /^(?:$|text\/|application\/(?:json|octet-stream|(?:x-)?ndjson|(?:x-)?json-?l|stream\+json|event-stream))/;
 /** Types of lists of JSON objects, each on a line of its own. */
 const LINES = /^application\/(?:(?:x-)?ndjson|(?:x-)?json-?l(?:ines)?|stream\+json)\b/;
+/** What the first object of a stream has, and no whole answer does. */
+const OF_A_STREAM =
+  /"delta"\s*:|"object"\s*:\s*"chat\.completion\.chunk"|"type"\s*:\s*"(?:message_start|ping|response\.|speech\.audio\.|transcript\.text\.|image_(?:generation|edit)\.)/;
 const PAGE = 'text/html';
 const LOOKED_AT_BYTES = 512;
 const BEFORE_CONTENT = /^(?:\u00ef\u00bb\u00bf)?\s*/;
@@ -22,7 +25,7 @@ const HALF_A_MARK = /^\u00ef\u00bb?$/;
  * an event stream, and an answer in JSON a page. Everything that follows reads this type alone.
  *
  * @param bytes what has arrived
- * @param streamed whether a stream was requested: then lines of JSON are one
+ * @param streamed whether a stream was requested: then lines of JSON are one whatever they hold
  * @returns null: more has to arrive
  */
 export function trulyTyped(
@@ -34,11 +37,10 @@ export function trulyTyped(
   const type = (headers['content-type'] ?? '').trim().toLowerCase();
   const isClaimed = type.startsWith(EVENTS);
   if (!isClaimed && !MAY_BE_EVENTS.test(type)) return headers;
-  const mayBeLines = isClaimed || LINES.test(type) || streamed;
   const start = bytes.toString('latin1', 0, LOOKED_AT_BYTES);
   const text = start.replace(BEFORE_CONTENT, '');
   if (text === '' || HALF_A_MARK.test(start)) return ended ? headers : null;
-  if (mayBeLines && text.startsWith('{')) {
+  if (text.startsWith('{') && (isClaimed || streamed || LINES.test(type) || OF_A_STREAM.test(text))) {
     const isLines = isJsonLines(bytes.toString().replace(/^\ufeff?\s*/, ''), ended);
     if (isLines === 'wait') return null;
     if (isLines) return asEvents(headers);
