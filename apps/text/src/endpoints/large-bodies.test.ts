@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -376,6 +377,45 @@ test.for(REPLIES)(
     const read = streamed ? answer : JSON.stringify(JSON.parse(answer));
     if (caller === upstream && caller !== 'responses' && !streamed)
       expect(read).toBe(JSON.stringify(WRITING[upstream]([...texts, END])));
+  },
+);
+
+/** A stream of Responses whose last event is large; with the items before it, or without them. */
+const streamOf = (texts: readonly string[], isGathered: boolean): string => {
+  const whole = Object(WRITING.responses(texts));
+  whole.id = `resp_${randomUUID()}`;
+  for (const item of whole.output) item.id = `msg_${randomUUID()}`;
+  const events: readonly { readonly type: string }[] = [
+    { type: 'response.created', response: { ...whole, status: 'in_progress', output: [] } },
+    ...(isGathered
+      ? whole.output.map((item: unknown, at: number) => ({
+          type: 'response.output_item.done',
+          output_index: at,
+          item,
+        }))
+      : []),
+    { type: 'response.completed', response: whole },
+  ];
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+};
+
+test.for([
+  ['parts', true],
+  ['parts', false],
+  ['escapes', false],
+] as const)(
+  'a last event that is large by its %s passes and is stored, its items before it: %s',
+  async ([shape, isGathered]) => {
+    answers.set(PATHS.responses, { whole: '', stream: streamOf([...LARGE_TEXTS[shape], END], isGathered) });
+    longest = 0;
+    const first = await made(
+      '/v1/responses',
+      bodyOf('responses', 'responses', text('"hi"'), ',"stream":true'),
+    );
+    answers.clear();
+    await made('/v1/responses', `{"model":"chat","input":"and?","previous_response_id":"${first}"}`);
+    expect(longest).toBeLessThan(MAX_CHARACTERS);
+    for (const said of ['hi', END, 'and?']) expect(sent[1]).toContain(said);
   },
 );
 

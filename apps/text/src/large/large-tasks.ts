@@ -14,6 +14,7 @@ import {
 } from './compaction-tasks.ts';
 import { type CountTask, countTask } from './count-task.ts';
 import { type Described, type DescribeTask, describeTask } from './describe-task.ts';
+import { type AmendEventTask, amendEventTask, type EndTask, endTask, type ReadEnd } from './end-task.ts';
 import { type EventTask, eventTask, type ReadEvent } from './event-task.ts';
 import { type InputTask, inputTask } from './input-task.ts';
 import { type DigestTask, digestTask, type ItemColumns } from './item-columns.ts';
@@ -68,6 +69,8 @@ export interface LargeTasks {
   reply: { task: ReplyTask; result: ReplyResult };
   amend: { task: AmendTask; result: Uint8Array | null };
   ids: { task: { readonly bytes: Uint8Array }; result: ReadonlySet<string> };
+  end: { task: EndTask; result: ReadEnd | null };
+  amendEvent: { task: AmendEventTask; result: Uint8Array };
 }
 type Name = keyof LargeTasks;
 
@@ -105,6 +108,8 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   reply: replyTask,
   amend: amendTask,
   ids: ({ bytes }) => idsIn(bufferOf(bytes).toString()),
+  end: endTask,
+  amendEvent: amendEventTask,
 };
 
 const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({

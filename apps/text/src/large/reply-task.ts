@@ -226,7 +226,7 @@ function translated(
 /** The members that hold an answer, and those that repeat the request. */
 const LARGE_MEMBERS: ReadonlySet<string> = new Set(['output', 'choices', 'content', 'instructions', 'tools']);
 
-function readAs(
+export function readAs(
   body: JsonObject,
   protocol: TextProtocol,
   storing: ReplyTask['storing'],

@@ -73,6 +73,11 @@ export class GivenIds {
     this.#heldBy = heldBy;
   }
 
+  /** Whether the caller gets another id than its server's, or may get one. */
+  get hasChanged(): boolean {
+    return this.#given.size > 0 || this.#pending !== null;
+  }
+
   /** The members that a streamed response gets instead; null where its ids are its own. */
   async response(response: JsonObject): Promise<JsonObject | null> {
     await this.#lookUp({ response });

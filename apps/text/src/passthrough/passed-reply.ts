@@ -286,7 +286,12 @@ function eventIn({ data }: Frame): JsonObject | null {
 const isStorable = ({ operation }: TextEndpoint): boolean => operation === 'responses';
 
 /** A background response whose stream has stopped before its end goes on; its usage becomes known later. */
-export function consumedByStream(call: TextCall, reader: StreamReader, pendingId: string | null): Consumed {
+export function consumedByStream(
+  call: TextCall,
+  reader: StreamReader,
+  pendingId: string | null,
+  unreadLength: number,
+): Consumed {
   const { usage, ended, reportedFailure } = reader;
   if (pendingId !== null && !ended) return { ...NOTHING_KNOWN, pendingId };
   // Usage that a stream reports before its error event is not its final count.
@@ -295,7 +300,7 @@ export function consumedByStream(call: TextCall, reader: StreamReader, pendingId
     knownUsage(
       usage,
       isFinal,
-      estimatesFor(call, () => reader.outputLength),
+      estimatesFor(call, () => Math.max(reader.outputLength, unreadLength)),
     ),
   );
 }

@@ -8,8 +8,10 @@ import { createEventStream, type EventMapper, PASS } from '@gateway/model-servic
 import type { RelayedStream } from '@gateway/model-service/stream/relayed-stream';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
+import { isLarge } from '../large/shared-bytes.ts';
 import { decodeFailure } from '../wire/openai-errors.ts';
 import type { StreamReader } from '../wire/stream/stream-reader.ts';
+import type { ShownEnd } from './pass-large-event.ts';
 
 /** A frame may hold a whole image; beyond this it is the upstream's failure. */
 const MAX_FRAME_BYTES = 32 * 1024 * 1024;
@@ -27,6 +29,8 @@ interface PassedStream {
   readonly onBroken?: (frames: readonly string[]) => Frames | Promise<Frames>;
   /** The caller's clients go by the names of events: they get one where the server writes none. */
   readonly namesEvents: boolean;
+  /** What is done with an event that is too large for the event loop; null for one that is read as any other. */
+  readonly onLarge?: (frame: Frame) => Promise<ShownEnd | null> | null;
   /** The error that an event's data reports in words of the upstream's own. */
   readonly explain: (data: string) => GatewayError;
 }
@@ -49,12 +53,23 @@ class PassedEvents implements EventMapper {
   readonly #namesEvents: boolean;
   readonly #explain: PassedStream['explain'];
   readonly #onBroken: PassedStream['onBroken'];
+  readonly #onLarge: PassedStream['onLarge'];
   /** What the caller gets later, with all that follows it. */
   #held: (EventFrame | Promise<EventFrame | Frames>)[] = [];
   /** The caller has got an error instead of the upstream's own words for it. */
   #isBrokenOff = false;
 
-  constructor({ reader, requestId, onFrame, onDelta, explain, onBroken, namesEvents }: PassedStream) {
+  constructor({
+    reader,
+    requestId,
+    onFrame,
+    onDelta,
+    explain,
+    onBroken,
+    namesEvents,
+    onLarge,
+  }: PassedStream) {
+    this.#onLarge = onLarge;
     this.#reader = reader;
     this.#requestId = requestId;
     this.#onFrame = onFrame;
@@ -65,6 +80,23 @@ class PassedEvents implements EventMapper {
   }
 
   frame(received: Frame): typeof PASS | Frames {
+    const large = isLarge(received.end - received.start) ? (this.#onLarge?.(received) ?? null) : null;
+    if (large === null) return this.#small(received);
+    this.#held.push(this.#large(received, large));
+    return [];
+  }
+
+  async #large(frame: Frame, reading: Promise<ShownEnd | null>): Promise<Frames> {
+    const end = await reading;
+    const kind = this.#reader.frame(end?.head ?? frame);
+    if (kind === 'failed') {
+      this.#isBrokenOff = true;
+      return this.#reader.breakOff(this.#explain(end?.head.data ?? frame.data ?? ''), this.#requestId);
+    }
+    return kind === 'hidden' ? [] : [end?.shown ?? (await this.#event(frame)) ?? frame];
+  }
+
+  #small(received: Frame): typeof PASS | Frames {
     const named = this.#namesEvents ? namedFrame(received) : null;
     const frame = named ?? received;
     const kind = this.#reader.frame(frame);

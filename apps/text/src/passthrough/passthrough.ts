@@ -20,12 +20,14 @@ import { storesTurn } from '../call/storing/store-turn.ts';
 import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
+import { bringsIds } from '../stored/origins/received-ids.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
 import type { GivenIds } from './given-ids.ts';
 import { droppedBetas, streamHeaders, upstreamRequestHeaders } from './headers.ts';
 import { type OwnBody, ownBody } from './own-body.ts';
+import { passLargeEvent } from './pass-large-event.ts';
 import {
   consumedByStream,
   consumedByWhole,
@@ -177,6 +179,8 @@ async function passStream(call: TextCall, reply: Reply, given: GivenIds | null):
     hidesUsage: !showsUsage(request),
     answers: request.output.answers,
   });
+  /** Characters of an answer that the reader has not seen. */
+  let largeLength = 0;
   const ids = repeatedIds(call, reply);
   const onFrame = (frame: Frame) => storeEvent(call, reply, frame, { reader, ids, given });
   const stream = passedStream({
@@ -185,6 +189,15 @@ async function passStream(call: TextCall, reply: Reply, given: GivenIds | null):
     onFrame,
     ...(given !== null && { onDelta: (frame) => given.delta(frame) }),
     namesEvents: endpoint.protocol === 'messages',
+    ...(endpoint.operation === 'responses' && {
+      onLarge: (frame) =>
+        bringsIds('responses', frame)
+          ? passLargeEvent(call, reply, frame, { reader, given }).then((end) => {
+              largeLength = end?.outputLength ?? largeLength;
+              return end;
+            })
+          : null,
+    }),
     explain: explainFor(reply),
     ...(endpoint.operation === 'responses' && {
       onBroken: (frames) =>
@@ -218,7 +231,7 @@ async function passStream(call: TextCall, reply: Reply, given: GivenIds | null):
       },
       onEnd: () => {
         const { pendingId } = consumed;
-        consumed = consumedByStream(call, reader, pendingId);
+        consumed = consumedByStream(call, reader, pendingId, largeLength);
         if (pendingId !== null && consumed.pendingId === null)
           services.background.forget(pendingId).catch(() => undefined);
         logConsumed(call, reply, consumed);

@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { dataIn, type ReadResponse } from '../../large/data-columns.ts';
+import type { EndTask, ReadEnd } from '../../large/end-task.ts';
 import { inThread } from '../../large/in-thread.ts';
 import { itemsIn } from '../../large/item-columns.ts';
 import type { ReadReply, ReplyTask } from '../../large/reply-task.ts';
@@ -129,3 +130,43 @@ const tooMuch = (): GatewayError =>
     source: 'upstream',
     retry: false,
   });
+
+/** A large event that ends a response. */
+export interface LargeEnd extends Pick<ReadEnd, 'outputLength' | 'ids'> {
+  /** The small members of its response, and those beside it. */
+  readonly head: JsonObject;
+  readonly event: JsonObject;
+  /** Its data as its caller gets it. */
+  readonly bytes: Buffer;
+  readonly isChanged: boolean;
+  readonly stored: ReadResponse | null;
+}
+
+/** Reads such an event in the thread; null for any other, and for one that shows less than the events before it. */
+export async function readLargeEnd(
+  call: TextCall,
+  { candidate }: Reply,
+  { bytes: received, ...task }: Omit<EndTask, 'storing' | 'bytes'> & { readonly bytes: Buffer },
+): Promise<LargeEnd | null> {
+  const bytes = sharedBytes(received);
+  const storing = { owner: call.history.owner, maker: makerName(makerAt(candidate)) };
+  const { owner, load } = waitingFor(call);
+  const read = await inThread('end', { ...task, bytes, storing }, { owner, load });
+  if (read === null) return null;
+  const { head, event, output, data, bytes: written, ...rest } = read;
+  return {
+    ...rest,
+    head: objectOf(parseBody(head)),
+    event: objectOf(parseBody(event)),
+    bytes: written === null ? bytes : bufferOf(written),
+    isChanged: written !== null,
+    stored: output && data && { output: itemsIn(output), data: dataIn(data) },
+  };
+}
+
+/** Such an event with other members of its response. */
+export async function amendedEnd(call: TextCall, bytes: Buffer, members: JsonObject): Promise<Buffer> {
+  const { owner, load } = waitingFor(call);
+  const task = { bytes, members: JSON.stringify(members) };
+  return bufferOf(await inThread('amendEvent', task, { owner, load }));
+}

@@ -47,6 +47,8 @@ export interface StreamReader {
    * event has the whole answer.
    */
   missingMembers?(answer: JsonObject, lastEvent: string): JsonObject | null;
+  /** How many items have come in events of their own. */
+  itemCount?(): number;
   /** The answer as an earlier event has shown it, for a last event that does not. */
   shown?(): JsonObject;
   /** A frame without content, for long silences; null while none may be sent. */

@@ -45,7 +45,7 @@ export function missingMembers(
 const WORDED = new Set<unknown>(['message', 'function_call', 'custom_tool_call']);
 
 /** Whether an item of a response that has ended may have more elsewhere. */
-const isUnfinished = (item: JsonObject): boolean =>
+export const isUnfinished = (item: JsonObject): boolean =>
   item.status === 'in_progress' || (WORDED.has(item.type) && lengthOf(item) === 0);
 
 function joined(

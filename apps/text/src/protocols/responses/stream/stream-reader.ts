@@ -153,6 +153,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       const known = lifecycle === null ? null : parseObject(lifecycle);
       return (known && objectAt(known, 'response')) ?? { object: 'response', output: [] };
     },
+    itemCount: () => output.size,
     missingMembers: (response, type) => missingMembers(response, type, output),
     // A comment: every client's parser skips it, and it takes no sequence number.
     keepAlive: () => COMMENT_FRAME,
