@@ -62,7 +62,7 @@ export interface Simulator extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const DEFAULT_SIGNATURE_SECRET = 'simulated provider';
+export const DEFAULT_SIGNATURE_SECRET = 'simulated provider';
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 /** Starts the simulated provider in this process. Rejects when the port is taken. */

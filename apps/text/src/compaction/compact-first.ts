@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '@gateway/upstream/candidate';
-import { type CallOutcome, failedWith } from '../call/accounting/outcome.ts';
+import { type CallOutcome, failedWith, NONE_UNREAD } from '../call/accounting/outcome.ts';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import { unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
@@ -53,7 +53,7 @@ export async function compactFirst(
   } catch (thrown) {
     return {
       call,
-      outcome: { ...failedWith(thrown), candidate: null, attempts: [], overtaken: 0, discarded: [] },
+      outcome: { ...failedWith(thrown), candidate: null, attempts: [], unread: NONE_UNREAD, discarded: [] },
     };
   }
 }

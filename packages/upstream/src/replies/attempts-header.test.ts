@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest';
 import { attemptsHeader } from './attempts-header.ts';
-import type { Attempt } from './reply.ts';
 
-const attempt = (channel: string, more: Partial<Attempt> = {}): Attempt => ({
+type Facts = Parameters<typeof attemptsHeader>[0][number];
+
+const attempt = (channel: string, more: Partial<Facts> = {}): Facts => ({
   channel,
   account: 'default',
   outcome: 'ok',
   status: 200,
   durationMs: 41.6,
-  detail: 'never shown',
   isHedge: false,
-  waitedMs: 0,
   ...more,
 });
 

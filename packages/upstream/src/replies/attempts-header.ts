@@ -6,8 +6,11 @@ const MAX_SHOWN = 16;
 /** The name of the account of a channel with one key. */
 const ONLY_ACCOUNT = 'default';
 
+/** Of an attempt, what the header says. */
+type Facts = Omit<Attempt, 'route' | 'waitedMs' | 'detail'>;
+
 /** Names of channels and accounts are configured, and safe inside quotes; outcomes are tokens. */
-const memberOf = ({ channel, account, outcome, status, durationMs, isHedge }: Attempt): string => {
+const memberOf = ({ channel, account, outcome, status, durationMs, isHedge }: Facts): string => {
   const answered = status === null ? '' : `;status=${status}`;
   const hedge = isHedge ? ';hedge' : '';
   const by = account === ONLY_ACCOUNT ? '' : `;account="${account}"`;
@@ -19,7 +22,7 @@ const memberOf = ({ channel, account, outcome, status, durationMs, isHedge }: At
  * `"one";outcome=rate-limited;status=429;ms=81, "two";outcome=ok;status=200;ms=412`. Of many, those in the middle are
  * counted only: `more;count=5`. Null where there was none.
  */
-export function attemptsHeader(attempts: readonly Attempt[]): string | null {
+export function attemptsHeader(attempts: readonly Facts[]): string | null {
   if (attempts.length === 0) return null;
   if (attempts.length <= MAX_SHOWN) return attempts.map(memberOf).join(', ');
   const first = attempts.slice(0, MAX_SHOWN / 2);
@@ -29,7 +32,7 @@ export function attemptsHeader(attempts: readonly Attempt[]): string | null {
 }
 
 /** Whether the header tells more than the channel: there were several attempts, or one by an account among others, or none answered. */
-export function saysMore(attempts: readonly Attempt[]): boolean {
+export function saysMore(attempts: readonly Facts[]): boolean {
   const [first] = attempts;
   if (first === undefined) return false;
   return attempts.length > 1 || first.outcome !== 'ok' || first.account !== ONLY_ACCOUNT;

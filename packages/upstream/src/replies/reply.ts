@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
+import type { Route } from '../configuration/configuration.ts';
 import type { FailureKind } from '../failures/failure-rules.ts';
 
 /** One attempt, and how it went. */
 export interface Attempt {
   readonly channel: string;
+  readonly route: Route;
   /** The name of the channel's account. */
   readonly account: string;
   /** `ok`: it gave the reply. `busy`: it was skipped because all its slots were taken. */

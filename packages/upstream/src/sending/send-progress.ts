@@ -195,6 +195,7 @@ export class SendProgress {
     const { candidate, waitedMs } = turn;
     const attempt: Attempt = {
       channel: candidate.channel.name,
+      route: candidate.route,
       account: candidate.account.name,
       outcome,
       isHedge: false,

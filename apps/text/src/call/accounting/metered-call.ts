@@ -18,7 +18,7 @@ import {
 } from '@gateway/model-service/metered-request';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
-import type { Candidate } from '@gateway/upstream/candidate';
+import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import {
   consumptionOf,
@@ -209,7 +209,7 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
  */
 export function resultOf(
   call: TextCall,
-  { candidate, attempts, overtaken, discarded, firstByteMs, thrown, ...consumed }: CallOutcome,
+  { candidate, attempts, unread, discarded, firstByteMs, thrown, ...consumed }: CallOutcome,
 ): UsageResult {
   const { model, startedAt, context } = call;
   const unanswered =
@@ -217,17 +217,17 @@ export function resultOf(
   const spent = call.compacted?.spent;
   const lost = [...discarded, ...(spent?.discarded ?? [])];
   const all = [consumed, ...lost, ...(spent === undefined ? [] : [spent])];
-  const estimated = unanswered || overtaken > 0 || all.some((one) => one.estimated);
+  const estimated = unanswered || unread.others.length > 0 || all.some((one) => one.estimated);
   const answer = unanswered ? inputOf(call) : (consumed.usage ?? NO_USAGE);
   const hasBegun = candidate !== null || unanswered;
-  const priceAt = (made: Candidate | null) => (made === null ? model.price : model.priceAt(made.route));
-  const price = priceAt(candidate);
+  const priceAt = (route: Route | null | undefined) => (route ? model.priceAt(route) : model.price);
+  const price = priceAt(candidate?.route ?? unread.own);
   const further = [
     ...lost.flatMap((one) =>
-      one.usage === null ? [] : [{ usage: one.usage, price: priceAt(one.candidate) }],
+      one.usage === null ? [] : [{ usage: one.usage, price: priceAt(one.candidate.route) }],
     ),
-    ...Array.from({ length: overtaken }, () => ({ usage: inputOf(call), price: model.price })),
-    ...(spent === undefined ? [] : [{ usage: spent.usage, price: priceAt(spent.candidate) }]),
+    ...unread.others.map((route) => ({ usage: inputOf(call), price: priceAt(route) })),
+    ...(spent === undefined ? [] : [{ usage: spent.usage, price: priceAt(spent.candidate.route) }]),
   ];
   // Each is priced by itself: a long input may have another price, and another route.
   const charged = hasBegun ? [{ usage: answer, price }, ...further] : further;
@@ -236,7 +236,7 @@ export function resultOf(
     return sum === null || own === null ? null : sum + own;
   }, model.price && 0);
   context.line.costMicroUsd = cost;
-  if (overtaken > 0) context.line.usageEstimated = true;
+  if (unread.others.length > 0) context.line.usageEstimated = true;
   const outcome = outcomeOf(call, { firstByteMs, thrown });
   const { dropped } = context.line;
   const failure = outcome === 'ok' ? undefined : thrown instanceof GatewayError ? thrown : context.failure;

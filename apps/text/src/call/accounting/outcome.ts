@@ -1,5 +1,6 @@
 import type { EndAnswer } from '@gateway/model-service/stream/relay-stream';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Attempt } from '@gateway/upstream/replies/reply';
 import type { KnownUsage } from '../../metering/consumption.ts';
 import type { Usage } from '../../wire/usage.ts';
@@ -36,13 +37,22 @@ export interface DiscardedReply extends Consumed {
   readonly candidate: Candidate;
 }
 
+/** The routes of attempts that were in flight to their end and have said nothing of their cost. Providers may bill their input. */
+export interface UnreadAttempts {
+  /** The request's own, where no reply was read; null where there is one, or nothing was sent. */
+  readonly own: Route | null;
+  /** Beside it: those that another one has overtaken, or that the caller left. */
+  readonly others: readonly Route[];
+}
+
+export const NONE_UNREAD: UnreadAttempts = { own: null, others: [] };
+
 /** The outcome of a call, for its usage record. */
 export interface CallOutcome extends ReplyOutcome {
   /** The candidate that answered; null: none has begun to answer. */
   readonly candidate: Candidate | null;
   readonly attempts: readonly Attempt[];
-  /** The number of attempts that were in flight when another one answered. Providers may bill their input. */
-  readonly overtaken: number;
+  readonly unread: UnreadAttempts;
   /** Replies before this one that turned out to be no answer, after another route was tried. Providers may bill them too. */
   readonly discarded: readonly DiscardedReply[];
 }

@@ -3,11 +3,17 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { createWaitingCaller } from '@gateway/model-service/stream/waiting-caller';
 import type { Candidate } from '@gateway/upstream/candidate';
+import type { Route } from '@gateway/upstream/configuration/configuration';
 import { type Attempt, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { keepAliveFrame, PROTOCOLS } from '../../protocols/protocols.ts';
 import { isBilled } from '../accounting/broken-answer.ts';
 import { logAttempt, logDiscarded, logReply } from '../accounting/call-log.ts';
-import { type CallOutcome, failedWith, type ReplyOutcome } from '../accounting/outcome.ts';
+import {
+  type CallOutcome,
+  failedWith,
+  type ReplyOutcome,
+  type UnreadAttempts,
+} from '../accounting/outcome.ts';
 import type { TextCall } from '../request/text-call.ts';
 import { consumedByDiscarded } from './discarded-reply.ts';
 import { enveloped } from './envelope.ts';
@@ -57,8 +63,8 @@ export async function attemptCandidates(
   const prepared = new Map<Candidate, PreparedAttempt>();
   let attempts: readonly Attempt[] = [];
   const read: ReadReply[] = [];
-  /** How many of them were of attempts that the caller left. */
-  let readWhenLeft = 0;
+  /** The routes of those among them that the caller left. */
+  const readWhenLeft: Route[] = [];
   /** Whether the last of them is of the last attempt. */
   let isLastRead = false;
 
@@ -77,8 +83,8 @@ export async function attemptCandidates(
     const { thrown } = outcome;
     const last = thrown === undefined ? outcome.end : () => void waiting.fail(thrown);
     const discarded = read.map((one) => ({ ...one.outcome, candidate: one.candidate }));
-    const overtaken = unreadInputs(attempts, { readWhenLeft, isRead: candidate !== null });
-    return { ...outcome, end: last, candidate, discarded, attempts, overtaken };
+    const unread = unreadAttempts(attempts, { readWhenLeft, isRead: candidate !== null });
+    return { ...outcome, end: last, candidate, discarded, attempts, unread };
   };
 
   waiting.begin();
@@ -118,7 +124,7 @@ export async function attemptCandidates(
         const consumed = consumedByDiscarded(call, reply);
         if (consumed.usage === null) return;
         logDiscarded(call, reply, consumed);
-        if (error.code === 'client_closed_request') readWhenLeft += 1;
+        if (error.code === 'client_closed_request') readWhenLeft.push(reply.candidate.route);
         take({ ...failedWith(error), ...consumed }, reply.candidate);
       },
       onAttempt: (attempt, all) => {
@@ -146,19 +152,27 @@ interface ReadReply {
 }
 
 /**
- * How many attempts were in flight to their end and have said nothing of their cost, beside the request's own: the input of each may be
- * billed.
+ * The attempts whose input may be billed though nothing was read of them.
  *
- * @param ended `isRead`: the request's own is a reply that was read
+ * @param ended `readWhenLeft`: the routes of what was read of attempts that the caller left; `isRead`: the request's own is a reply
+ * that was read
  */
-export function unreadInputs(
-  attempts: readonly Pick<Attempt, 'outcome'>[],
-  { readWhenLeft, isRead }: { readonly readWhenLeft: number; readonly isRead: boolean },
-): number {
-  const overtaken = attempts.filter(({ outcome }) => outcome === 'overtaken').length;
-  const left = attempts.filter(({ outcome }) => outcome === 'left').length - readWhenLeft;
-  // Of two that were running when the caller left, one counts as the request's own.
-  return overtaken + Math.max(0, isRead ? left : left - 1);
+export function unreadAttempts(
+  attempts: readonly Pick<Attempt, 'outcome' | 'route'>[],
+  { readWhenLeft, isRead }: { readonly readWhenLeft: readonly Route[]; readonly isRead: boolean },
+): UnreadAttempts {
+  const routesOf = (wanted: Attempt['outcome']): Route[] =>
+    attempts.flatMap(({ outcome, route }) => (outcome === wanted ? [route] : []));
+  const overtaken = routesOf('overtaken');
+  const left = routesOf('left');
+  for (const route of readWhenLeft) {
+    const at = left.indexOf(route);
+    if (at >= 0) left.splice(at, 1);
+  }
+  if (isRead) return { own: null, others: [...overtaken, ...left] };
+  // Of two that were running when the caller left, one is the request's own.
+  const [own = attempts.findLast(({ outcome }) => outcome !== 'busy')?.route ?? null, ...others] = left;
+  return { own, others: [...overtaken, ...others] };
 }
 
 /** Failures of a provider's own, after which another one may do better. */
