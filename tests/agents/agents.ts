@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Protocol } from './protocols.ts';
 
 export interface Place {
   /** Where the agents' packages are installed. */
@@ -24,7 +23,6 @@ export interface Command {
 export interface Agent {
   readonly name: string;
   readonly package: string;
-  readonly protocol: Protocol;
   /** The transport that it is set to use. */
   readonly transport: 'http' | 'websocket';
   /** Its shell tool, and the arguments with which it runs a command. */
@@ -36,7 +34,6 @@ export interface Agent {
 const codexOver = (transport: Agent['transport']): Agent => ({
   name: transport === 'http' ? 'Codex CLI' : 'Codex CLI with a WebSocket',
   package: '@openai/codex@^0.169.0',
-  protocol: 'responses',
   transport,
   shell: { tool: 'exec_command', input: (cmd) => ({ cmd }) },
   command: async ({ packages, home, url, key, model }, task) => {
@@ -65,7 +62,6 @@ const codexOver = (transport: Agent['transport']): Agent => ({
 const claudeCode: Agent = {
   name: 'Claude Code',
   package: '@anthropic-ai/claude-code@^2.1.329',
-  protocol: 'messages',
   transport: 'http',
   shell: { tool: 'Bash', input: (command) => ({ command, description: 'Writes the proof' }) },
   command: async ({ packages, url, key, model }, task) => ({

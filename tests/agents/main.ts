@@ -2,15 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { startGateway } from '../support/start-gateway.ts';
 import { AGENTS } from './agents.ts';
-import { configuration, PROTOCOLS } from './protocols.ts';
 import { runTask } from './run-task.ts';
+import { configuration, startUpstreams } from './upstreams.ts';
 
 /**
  * `npm run agents`: real coding agents do a task with their real shell through a real gateway, over each upstream
- * protocol. They are installed from the npm registry, and then run in a network namespace that has nothing but its own
+ * protocol and the clouds. `--all` has every agent do it over every upstream, `--over NAME` over those that are named. They are installed from the npm registry, and then run in a network namespace that has nothing but its own
  * loopback, so that they reach the gateway and nobody else. Needs Linux and root (for the namespace).
  */
 
@@ -46,7 +47,8 @@ async function installAndEnter(): Promise<number> {
   }
   const inside = 'ip link set lo up && exec "$0" "$@"';
   const self = fileURLToPath(import.meta.url);
-  return run('unshare', ['--net', 'sh', '-c', inside, process.execPath, self], { [INSIDE]: '1' });
+  const own = process.argv.slice(2);
+  return run('unshare', ['--net', 'sh', '-c', inside, process.execPath, self, ...own], { [INSIDE]: '1' });
 }
 
 function run(file: string, args: readonly string[], env: Record<string, string> = {}): number {
@@ -56,19 +58,30 @@ function run(file: string, args: readonly string[], env: Record<string, string> 
 }
 
 async function runAll(): Promise<number> {
+  const { all, over: only } = parseArgs({
+    options: { all: { type: 'boolean' }, over: { type: 'string', multiple: true } },
+  }).values;
   const results: boolean[] = [];
+  const simulators = await startUpstreams();
   for (const offered of WEBSOCKETS) {
     const env = { EDGE_WEBSOCKETS: offered };
-    const gateway = await startGateway({ services: ['edge', 'text'], configuration, env });
+    const gateway = await startGateway({
+      services: ['edge', 'text'],
+      configuration: () => configuration(simulators),
+      env,
+    });
     try {
       for (const agent of AGENTS) {
         const prefers = agent.transport === 'websocket';
         if (offered === 'false' && !prefers) continue;
-        for (const over of PROTOCOLS) {
+        for (const [over, simulator] of simulators) {
+          if (only === undefined ? !all && over.longOnly?.includes(agent.name) : !only.includes(over.name))
+            continue;
           const way = prefers && offered === 'false' ? ', with none offered' : '';
           results.push(
-            await isDone(`${agent.name} over ${over}${way}`, () =>
+            await isDone(`${agent.name} over ${over.name}${way}`, () =>
               runTask(gateway, agent, over, {
+                simulator,
                 packages: PACKAGES,
                 searchPath: process.env.PATH ?? '',
                 expectsSocket: prefers && offered === 'true',
@@ -81,6 +94,7 @@ async function runAll(): Promise<number> {
       await gateway.close();
     }
   }
+  await Promise.all([...simulators.values()].map((one) => one.close()));
   const failed = results.filter((done) => !done).length;
   console.log(
     failed === 0 ? `All ${results.length} tasks were done.` : `${failed} of ${results.length} tasks failed.`,

@@ -2,17 +2,20 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Simulator } from '@gateway/simulator/start-simulator';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import type { Gateway } from '../support/start-gateway.ts';
 import type { Agent, Command, Place } from './agents.ts';
-import { PATHS, type Protocol } from './protocols.ts';
 import { SHELL_CALLS } from './shell-call.ts';
+import type { Upstream } from './upstreams.ts';
 
 const TASK = 'Write down the proof that you were here, with your shell.';
 const PROOF = 'proof of the shell';
 const TIME_LIMIT_MS = 120_000;
 
 interface TaskOptions extends Pick<Place, 'packages' | 'searchPath'> {
+  /** Plays the upstream. */
+  readonly simulator: Simulator;
   /** Whether the agent's requests are to come over a WebSocket. */
   readonly expectsSocket: boolean;
 }
@@ -25,18 +28,18 @@ interface TaskOptions extends Pick<Place, 'packages' | 'searchPath'> {
 export async function runTask(
   gateway: Gateway,
   agent: Agent,
-  over: Protocol,
-  { packages, searchPath, expectsSocket }: TaskOptions,
+  { name, protocol, path: ofAnswers }: Upstream,
+  { simulator, packages, searchPath, expectsSocket }: TaskOptions,
 ): Promise<void> {
   const before = gateway.lines.length;
   await using folder = await owned();
   const work = join(folder.path, 'work');
   await mkdir(work);
-  gateway.simulator.reset();
+  simulator.reset();
   const isTask = ({ path, body }: { path: string; body: Buffer }) =>
-    path === PATHS[over] && body.includes(TASK) && body.includes(`"${agent.shell.tool}"`);
+    ofAnswers.test(path) && body.includes(TASK) && body.includes(`"${agent.shell.tool}"`);
   const input = agent.shell.input(`echo '${PROOF}' | tee proof.txt`);
-  gateway.simulator.script(isTask, { sse: SHELL_CALLS[over]({ tool: agent.shell.tool, input }) });
+  simulator.script(isTask, SHELL_CALLS[protocol]({ tool: agent.shell.tool, input }));
 
   const place = {
     packages,
@@ -44,7 +47,7 @@ export async function runTask(
     home: folder.path,
     url: gateway.url,
     key: gateway.key,
-    model: `agent-over-${over}`,
+    model: `agent-over-${name}`,
   };
   const { code, output } = await run(await agent.command(place, TASK), place, work);
   const fail = (what: string): never => {
@@ -53,7 +56,7 @@ export async function runTask(
   if (code !== 0) fail('the agent failed');
   const proof = await readFile(join(work, 'proof.txt'), 'utf8').catch(() => fail('its shell wrote nothing'));
   if (proof.trim() !== PROOF) fail(`its shell wrote ${JSON.stringify(proof)}`);
-  const sent = gateway.simulator.requests.filter(({ path }) => path === PATHS[over]);
+  const sent = simulator.requests.filter(({ path }) => ofAnswers.test(path));
   if (sent.length < 2) fail('it never reported to the model what its shell wrote');
   if (!output.includes(PROOF)) fail("it did not show the model's last answer");
   const overSocket = gateway.lines

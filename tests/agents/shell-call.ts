@@ -1,3 +1,7 @@
+import { eventOf } from '@gateway/simulator/bedrock/event-message';
+import { callSignature } from '@gateway/simulator/gemini/signatures';
+import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
+import { DEFAULT_SIGNATURE_SECRET } from '@gateway/simulator/start-simulator';
 import type { Protocol } from './protocols.ts';
 
 const frame = (data: { readonly type?: string; readonly [member: string]: unknown }): string =>
@@ -80,9 +84,42 @@ const overResponses = ({ tool, input }: ShellCall): string => {
   return events.map((event, sequence_number) => frame({ ...event, sequence_number })).join('');
 };
 
+/** The signature is demanded back with the call. */
+const overGemini = ({ tool, input }: ShellCall): string => {
+  const functionCall = { name: tool, args: input };
+  const thoughtSignature = callSignature(functionCall, DEFAULT_SIGNATURE_SECRET);
+  const usageMetadata = { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 };
+  const parts = [{ functionCall, thoughtSignature }];
+  const candidate = { content: { role: 'model', parts }, finishReason: 'STOP', index: 0 };
+  return frame({ candidates: [candidate], usageMetadata });
+};
+
+const overConverse = ({ tool, input }: ShellCall): Buffer => {
+  const block = { contentBlockIndex: 0 };
+  const json = JSON.stringify(input);
+  return Buffer.concat([
+    eventOf('messageStart', { role: 'assistant' }),
+    eventOf('contentBlockStart', {
+      ...block,
+      start: { toolUse: { toolUseId: 'tooluse_shell', name: tool } },
+    }),
+    eventOf('contentBlockDelta', { ...block, delta: { toolUse: { input: json.slice(0, 5) } } }),
+    eventOf('contentBlockDelta', { ...block, delta: { toolUse: { input: json.slice(5) } } }),
+    eventOf('contentBlockStop', block),
+    eventOf('messageStop', { stopReason: 'tool_use' }),
+    eventOf('metadata', { usage: { inputTokens: 100, outputTokens: 20, totalTokens: 120 } }),
+  ]);
+};
+
 /** An upstream's stream that calls one tool with this input. */
-export const SHELL_CALLS: Readonly<Record<Protocol, (call: ShellCall) => string>> = {
-  responses: overResponses,
-  messages: overMessages,
-  chat: overChat,
+export const SHELL_CALLS: Readonly<Record<Protocol, (call: ShellCall) => ScriptedReply>> = {
+  responses: (call) => ({ sse: overResponses(call) }),
+  messages: (call) => ({ sse: overMessages(call) }),
+  chat: (call) => ({ sse: overChat(call) }),
+  gemini: (call) => ({ sse: overGemini(call) }),
+  converse: (call) => ({
+    body: overConverse(call),
+    cuts: 'bytes',
+    headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+  }),
 };
