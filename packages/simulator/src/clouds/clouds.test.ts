@@ -1,11 +1,18 @@
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
+import { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
-import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
-import OpenAI from 'openai';
+import type { MessageCreateParamsNonStreaming, Messages } from '@anthropic-ai/sdk/resources/messages';
+import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
+import { OAuth2Client } from 'google-auth-library';
+import OpenAI, { AzureOpenAI } from 'openai';
+import { bedrock as openaiOnBedrock } from 'openai/providers/bedrock';
+import { vertex as openaiOnVertex } from 'openai/providers/vertex';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../start-simulator.ts';
 import { anthropicAws, foundry } from './anthropics-paths.ts';
+import { bedrock } from './bedrock.ts';
 import type { Cloud } from './cloud.ts';
+import { vertex } from './vertex.ts';
 
 const TOKEN = 'a-token-of-the-cloud';
 const ASKED: MessageCreateParamsNonStreaming = {
@@ -17,13 +24,14 @@ const ASKED: MessageCreateParamsNonStreaming = {
 /** What the vendor's own client gets: whole, streamed, and as a refusal. */
 async function asked(
   cloud: Cloud,
-  open: (url: string) => { readonly messages: Pick<AnthropicAws['messages'], 'create'> },
+  open: (url: string) => { readonly messages: Pick<Messages, 'create'> },
+  model: string = ASKED.model,
 ) {
   await using simulator = await startSimulator({ cloud });
   const { messages } = open(simulator.url);
-  const whole = await messages.create(ASKED);
+  const whole = await messages.create({ ...ASKED, model });
   let streamed = '';
-  for await (const event of await messages.create({ ...ASKED, stream: true }))
+  for await (const event of await messages.create({ ...ASKED, model, stream: true }))
     if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
       streamed += event.delta.text;
   return [whole.content, [{ type: 'text', text: streamed }]];
@@ -76,4 +84,106 @@ test("Foundry takes what Anthropic's and OpenAI's own clients send", async () =>
   await expect(openai.responses.create({ model: 'no-deployment', input: 'Hello' })).rejects.toThrow(
     /does not exist/,
   );
+});
+
+const MANTLE = { region: 'eu-central-1', service: 'bedrock-mantle', endpoint: 'mantle' } as const;
+
+test("Bedrock's mantle lets Anthropic's own client in, by its signature and by a key of Bedrock's", async () => {
+  const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'a-secret-access-key' };
+  const cloud = bedrock({ ...MANTLE, ...keys, apiKeys: [TOKEN] });
+  const open = (credentials: object) => (url: string) =>
+    new AnthropicBedrockMantle({
+      baseURL: `${url}/anthropic`,
+      awsRegion: MANTLE.region,
+      maxRetries: 0,
+      ...credentials,
+    });
+  const signed = (secret: string) => open({ awsAccessKey: keys.accessKeyId, awsSecretAccessKey: secret });
+  const model = 'anthropic.claude-opus-5';
+  expect(await asked(cloud, signed(keys.secretAccessKey), model)).toEqual([TEXT, TEXT]);
+  expect(await asked(cloud, open({ apiKey: TOKEN }), model)).toEqual([TEXT, TEXT]);
+  await expect(asked(cloud, signed('another-secret'), model)).rejects.toThrow(/does not match/);
+  await expect(asked(cloud, signed(keys.secretAccessKey), `eu.${model}`)).rejects.toThrow(/not_found/);
+});
+
+test("Bedrock takes what OpenAI's own client sends", async () => {
+  const cloud = bedrock({ ...MANTLE, accessKeyId: '', secretAccessKey: '', apiKeys: [TOKEN] });
+  await using simulator = await startSimulator({ cloud });
+  const open = (apiKey: string) =>
+    new OpenAI({
+      provider: openaiOnBedrock({ baseURL: `${simulator.url}/openai/v1`, apiKey }),
+      maxRetries: 0,
+    });
+  const { output_text: text } = await open(TOKEN).responses.create({
+    model: 'openai.gpt-5.2',
+    input: 'Hello',
+  });
+  expect(text).toBe('You said: Hello');
+  await expect(open('no-key').responses.create({ model: 'openai.gpt-5.2', input: 'Hello' })).rejects.toThrow(
+    /403/,
+  );
+});
+
+const PROJECT = { project: 'p1', location: 'eu', acceptsToken: (token: string) => token === TOKEN };
+const googleClient = (token: string): OAuth2Client => {
+  const client = new OAuth2Client();
+  client.setCredentials({ access_token: token, expiry_date: Date.now() + 3_600_000 });
+  return client;
+};
+
+test("Vertex AI takes Anthropic's own client, with the tokens of Google's library", async () => {
+  const open = (token: string) => (url: string) =>
+    new AnthropicVertex({
+      baseURL: `${url}/v1`,
+      region: PROJECT.location,
+      projectId: PROJECT.project,
+      authClient: googleClient(token),
+      maxRetries: 0,
+    });
+  const cloud = vertex(PROJECT);
+  expect(await asked(cloud, open(TOKEN), 'claude-opus-4-5@20251101')).toEqual([TEXT, TEXT]);
+  await expect(asked(cloud, open('an-old-token'))).rejects.toThrow(/invalid authentication credentials/);
+  await expect(asked(vertex({ ...PROJECT, project: 'p2' }), open(TOKEN))).rejects.toThrow(/denied/);
+  await using simulator = await startSimulator({ cloud });
+  const { model, messages } = ASKED;
+  const { input_tokens: count } = await open(TOKEN)(simulator.url).messages.countTokens({ model, messages });
+  expect(count).toBeGreaterThan(0);
+});
+
+test("Vertex AI takes what OpenAI's own client sends", async () => {
+  await using simulator = await startSimulator({ cloud: vertex(PROJECT) });
+  const baseURL = `${simulator.url}/v1/projects/p1/locations/eu/publishers/openai/v1`;
+  const provider = openaiOnVertex({ baseURL, tokenProvider: () => TOKEN });
+  const openai = new OpenAI({ provider, maxRetries: 0 });
+  const { output_text: text } = await openai.responses.create({ model: 'gpt-5.2', input: 'Hello' });
+  expect(text).toBe('You said: Hello');
+});
+
+test("OpenAI's client for Azure is let in by a key and by a token of Entra ID", async () => {
+  const cloud = foundry({
+    apiKeys: [TOKEN],
+    acceptsToken: (token) => token === 'of-entra',
+    deployments: ['our-gpt'],
+  });
+  await using simulator = await startSimulator({ cloud });
+  const open = (credentials: object) =>
+    new AzureOpenAI({
+      baseURL: `${simulator.url}/openai/v1`,
+      apiVersion: 'preview',
+      maxRetries: 0,
+      ...credentials,
+    });
+  for (const credentials of [{ apiKey: TOKEN }, { azureADTokenProvider: async () => 'of-entra' }]) {
+    const { output_text: text } = await open(credentials).responses.create({
+      model: 'our-gpt',
+      input: 'Hello',
+    });
+    expect(text).toBe('You said: Hello');
+  }
+  await expect(
+    open({ azureADTokenProvider: async () => 'of-another-audience' }).responses.create({
+      model: 'our-gpt',
+      input: 'Hello',
+    }),
+  ).rejects.toThrow(/Access denied/);
 });

@@ -9,7 +9,8 @@ export interface VertexOptions {
   readonly acceptsToken: (token: string) => boolean;
 }
 
-const VERSION = 'vertex-2023-10-16';
+/** The documented version, and the one that Anthropic's own client writes since November 2026. */
+const VERSIONS: readonly unknown[] = ['vertex-2023-10-16', '2026-10-21'];
 
 const REFUSED: RefusedParts = {
   betas: [
@@ -72,7 +73,8 @@ export const vertex = ({ project, location, acceptsToken }: VertexOptions): Clou
       const parsed = request.json();
       if (!isObject(parsed)) return google(400, 'INVALID_ARGUMENT', 'The request has no object.');
       const { anthropic_version: version, ...message } = parsed;
-      if (version !== VERSION) return refusedByModel(`anthropic_version: Input should be '${VERSION}'`);
+      if (!VERSIONS.includes(version))
+        return refusedByModel(`anthropic_version: Input should be '${VERSIONS[0]}'`);
       const counts = model === 'count-tokens';
       if (counts && headers['anthropic-beta'] !== undefined)
         return refusedByModel('Unexpected value(s) for the `anthropic-beta` header.');
