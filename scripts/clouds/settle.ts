@@ -56,11 +56,11 @@ const failed = (error: unknown): Finding => ({
 /** Each model of each channel once. */
 function targetsIn({ models }: Configuration): readonly Target[] {
   const found = new Map<string, Target>();
-  for (const { routes, pattern } of models)
+  for (const { kind, routes, pattern } of models)
     for (const route of routes) {
       const { channel } = route;
       const model = route.model ?? pattern;
-      if (model.includes('*') || channel.library !== null) continue;
+      if (model.includes('*') || kind !== 'text') continue;
       const [account] = channel.accounts;
       const key = `${channel.name} ${model}`;
       if (!found.has(key)) found.set(key, { channel, route, model, ask: askOf(channel, account) });

@@ -1,5 +1,6 @@
 import type { Account, Channel, Route } from './configuration/configuration.ts';
-import type { Protocol } from './protocol.ts';
+import type { LibraryName } from './libraries/libraries.ts';
+import { isConversationProtocol, type Protocol } from './protocol.ts';
 
 /** An account that may serve a request by one of its channel's routes, under one protocol. */
 export interface Candidate {
@@ -14,3 +15,10 @@ export interface Candidate {
   /** The name that the caller used. */
   readonly requestedModel: string;
 }
+
+/** The client library that a candidate is called by; null: it gets requests of its protocol. */
+export const libraryBy = ({
+  channel,
+  protocol,
+}: Pick<Candidate, 'channel' | 'protocol'>): LibraryName | null =>
+  isConversationProtocol(protocol) ? null : channel.library;

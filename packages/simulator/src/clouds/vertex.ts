@@ -1,4 +1,4 @@
-import { asObject, isObject } from '../json-value.ts';
+import { asList, asObject, isObject } from '../json-value.ts';
 import type { Reply } from '../replies/reply.ts';
 import { type Admitted, behindGate, type Cloud, refusal, refusedByModel } from './cloud.ts';
 import { type RefusedParts, refusedPart } from './refused-parts.ts';
@@ -36,7 +36,11 @@ const REFUSED: RefusedParts = {
 const google = (code: number, status: string, message: string): Reply =>
   refusal(code, { error: { code, message, status } });
 
-/** Claude and Chat Completions on Vertex AI. */
+/** Unlike the Gemini API, Vertex AI wants a role in every content. */
+const unknownRole = (contents: unknown): boolean =>
+  asList(contents).some((content) => !['user', 'model'].includes(String(asObject(content).role)));
+
+/** Claude, Gemini, Imagen and Chat Completions on Vertex AI. */
 export const vertex = ({ project, location, acceptsToken }: VertexOptions): Cloud => ({
   admit(request): Admitted | Reply {
     const { path, headers, body, query } = request;
@@ -66,6 +70,11 @@ export const vertex = ({ project, location, acceptsToken }: VertexOptions): Clou
       return { path: '/v1/chat/completions', headers: behindGate(headers), body };
     if (rest === '/publishers/openai/v1/responses')
       return { path: '/v1/responses', headers: behindGate(headers), body };
+    const [, ofGoogle] = /^\/publishers\/google(\/models\/[^/]+)$/.exec(rest) ?? [];
+    if (ofGoogle !== undefined)
+      return unknownRole(asObject(request.json()).contents)
+        ? google(400, 'INVALID_ARGUMENT', 'Please use a valid role: user, model.')
+        : { path: `/v1beta${ofGoogle}`, headers: behindGate(headers), body };
     const found = /^\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(rest);
     if (found === null) return google(404, 'NOT_FOUND', `Not found: ${path}`);
     return claude(found[1] ?? '', found[2] === 'streamRawPredict');

@@ -10,6 +10,7 @@ import { dataFrame, jsonReply, streamReply } from '../replies/reply.ts';
 import type { Call, Handler } from '../requests/call.ts';
 import { contentText, countInputTokens, splitWords } from '../tokens.ts';
 import { checkGeminiRequest } from './check-request.ts';
+import { createMedia, mediaWanted, predictImages } from './create-media.ts';
 import { googleError } from './google-error.ts';
 import { callSignature } from './signatures.ts';
 
@@ -140,18 +141,24 @@ const readPath = ({ params }: Call): { model: string; method: string } => {
 /** A prompt with these words is not answered: a 200 without candidates. */
 const BLOCKED = /\bforbidden words\b/i;
 
-/** `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent` and `:countTokens` */
+/** `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent`, `:countTokens` and `:predict` */
 export const createContent: Handler = (call) => {
   const { provider, request } = call;
   const { model, method } = readPath(call);
   const sent = readJson(call);
   if (method === 'countTokens') return countTokens(sent, provider.signatureSecret);
+  if (method === 'predict') {
+    call.applyDirectives(asText(asObject(asList(sent.instances)[0]).prompt), model);
+    return predictImages(model, sent);
+  }
   if (method !== 'generateContent' && method !== 'streamGenerateContent')
     throw new ProviderError({ status: 404, message: 'Not Found' });
   if (method === 'streamGenerateContent' && !request.url.includes('alt=sse'))
     throw new ProviderError({ status: 400, message: 'The simulator only streams with alt=sse.' });
   call.applyDirectives(lastUserText(sent.contents), model);
   checkGeminiRequest(sent, provider.signatureSecret);
+  const media = mediaWanted(sent);
+  if (media !== null) return createMedia(model, sent, media);
   const prompt = readPrompt(sent, model);
   const head = { modelVersion: model, responseId: provider.ids.next('rsp-') };
   const streams = method === 'streamGenerateContent';

@@ -38,7 +38,7 @@ export interface Channel {
   readonly builtInTools: Preset['builtInTools'];
   /** What checks its conversations at AWS; null: nothing that the gateway asks for. */
   readonly guardrail: NonNullable<ChannelSettings['guardrail']> | null;
-  /** The client library that its provider is called through; null: it speaks the protocol itself. */
+  /** The client library that its provider's media are reached by; null: it speaks their protocols itself. */
   readonly library: LibraryName | null;
   readonly connectMs: number;
   /** The way to its provider, and to what its results link to. */

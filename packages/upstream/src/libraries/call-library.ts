@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Candidate } from '../candidate.ts';
+import type { CredentialSource } from '../credentials/credential-source.ts';
 import { requestPath } from '../requests/operation-path.ts';
 import type { UpstreamRequest } from '../requests/upstream-request.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
@@ -17,12 +18,14 @@ import { transcribe } from './transcripts/transcribe.ts';
 
 interface CallOptions {
   readonly candidate: Candidate;
+  /** Null: its account has a key. */
+  readonly credentials: CredentialSource | null;
   readonly client: ChannelClient;
   readonly request: UpstreamRequest;
   readonly library: LibraryName;
 }
 
-/** Its requests get the account's key only on their way out. */
+/** Its requests get the account's key or token only on their way out. */
 const NO_KEY = 'set-on-the-way-out';
 
 /**
@@ -30,7 +33,7 @@ const NO_KEY = 'set-on-the-way-out';
  * provider spoke the protocol itself, so that time limits, failures and what may be repeated are the same for all.
  */
 export async function callLibrary(
-  { candidate, client, request, library: name }: CallOptions,
+  { candidate, credentials, client, request, library: name }: CallOptions,
   exchange: Exchange,
 ): Promise<void> {
   const { channel, account } = candidate;
@@ -45,6 +48,8 @@ export async function callLibrary(
     library,
     channel,
     account,
+    credentials,
+    onUnauthorized: (error) => exchange.unauthorized(error),
     basePath: requestPath(candidate, request, false),
     client,
     signal: controller.signal,

@@ -1,4 +1,5 @@
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import { imagen, isImagen } from './imagen.ts';
 import type { CallFacts, Library } from './library.ts';
 import { assemblyTurns, deepgramTurns, elevenLabsTurns } from './transcripts/turns.ts';
 
@@ -21,6 +22,7 @@ const number = (value: unknown): number | undefined => {
 };
 
 const POLL_MS = 500;
+const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 
 const GEMINI_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const;
 const FLUX_RATIOS = [
@@ -42,6 +44,19 @@ const wantsSpeakers = ({ format }: TranscriptFacts): boolean => format === 'diar
 
 const jpegOrPng = ({ members }: CallFacts) =>
   members.output_format === 'jpeg' || members.output_format === 'png' ? members.output_format : undefined;
+
+const GOOGLE = {
+  bases: [GEMINI_API],
+  images: {
+    takes: ['seed'],
+    sizes: false,
+    ratios: GEMINI_RATIOS,
+    imagesPerCall: 1,
+    maxInputImages: 16,
+    masks: false,
+  },
+  speech: { takes: ['instructions'], formats: { wav: 'wav', pcm: 'pcm' } },
+} as const satisfies Partial<Library>;
 
 /** Every provider that is called through its own library, November 2026. */
 export const LIBRARIES = {
@@ -136,21 +151,12 @@ export const LIBRARIES = {
     refusedTask: { status: /^error$/, reason: 'error', code: null },
   },
   google: {
-    bases: ['https://generativelanguage.googleapis.com/v1beta'],
+    ...GOOGLE,
     load: async (settings) => {
       const { createGoogle } = await import('@ai-sdk/google');
       const { image, speech, transcription } = createGoogle(settings);
       return { image, speech, transcription };
     },
-    images: {
-      takes: ['seed'],
-      sizes: false,
-      ratios: GEMINI_RATIOS,
-      imagesPerCall: 1,
-      maxInputImages: 16,
-      masks: false,
-    },
-    speech: { takes: ['instructions'], formats: { wav: 'wav', pcm: 'pcm' } },
     transcriptions: {
       takes: ['language', 'languages', 'keywords'],
       formats: ['json', 'text', 'verbose_json'],
@@ -166,6 +172,15 @@ export const LIBRARIES = {
         };
       },
       tellsDuration: false,
+    },
+  },
+  // The same protocol below another address, and Imagen, which the Gemini API has no longer.
+  vertex: {
+    ...GOOGLE,
+    load: async (settings) => {
+      const { createGoogle } = await import('@ai-sdk/google');
+      const { image, speech } = createGoogle(settings);
+      return { image: (id) => (isImagen(id) ? imagen(id, GEMINI_API, settings) : image(id)), speech };
     },
   },
   'black-forest-labs': {

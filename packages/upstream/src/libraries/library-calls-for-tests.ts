@@ -13,6 +13,7 @@ const BASE_PATHS: Readonly<Record<LibraryName, string>> = {
   deepgram: '',
   assemblyai: '',
   google: '/v1beta',
+  vertex: '',
   'black-forest-labs': '/v1',
   fal: '',
   replicate: '/v1',

@@ -3,6 +3,7 @@ import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { Dispatcher } from 'undici';
 import type { Account, Channel } from '../configuration/configuration.ts';
 import { openAgent } from '../connecting/open-pool.ts';
+import type { Authorization, CredentialSource } from '../credentials/credential-source.ts';
 import { isPublicAddress } from '../fetching/public-address.ts';
 import type { ChannelClient } from '../sending/channel-client.ts';
 import type { Library } from './library.ts';
@@ -33,6 +34,10 @@ interface FetchOptions {
   readonly library: Library;
   readonly channel: Channel;
   readonly account: Account;
+  /** Null: the account has a key. */
+  readonly credentials: CredentialSource | null;
+  /** Called where there are no credentials; the request is then not sent. */
+  readonly onUnauthorized: (error: unknown) => void;
   /** The path of the channel's base URL. */
   readonly basePath: string;
   readonly client: Pick<ChannelClient, 'dispatch'>;
@@ -45,10 +50,11 @@ const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 
 /**
  * The `fetch` of a library: over the channel's connections, with the account's key and at the channel's address. Where a
- * reply leads elsewhere, only public addresses are connected to, and only hosts of the same provider get the key.
+ * reply leads elsewhere, only public addresses are connected to, and only hosts of the same provider get the key. Credentials
+ * of a source that may have expired are renewed once, as for other requests.
  */
 export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
-  const { library, channel, account, client, observer, signal } = options;
+  const { library, channel, account, client, observer, signal, credentials, onUnauthorized } = options;
   return async (input, init) => {
     const { signal: _, ...rest } = init ?? {};
     const request = new Request(input, rest);
@@ -64,12 +70,35 @@ export function libraryFetch(options: FetchOptions): typeof globalThis.fetch {
       body,
     };
     const others = isOwn ? null : openAgent({ ...channel, isAllowed: isPublicAddress });
-    try {
-      const reply = await new Promise<CollectedReply>((resolve, reject) => {
+    const source = isTrusted ? credentials : null;
+    const authorized = async (): Promise<Authorization | null> => {
+      if (source === null) return null;
+      const { method, path } = sent;
+      try {
+        return await source.authorize({ method, origin: url.origin, path, headers, body });
+      } catch (error) {
+        onUnauthorized(error);
+        throw error;
+      }
+    };
+    const dispatch = (authorization: Authorization | null) =>
+      new Promise<CollectedReply>((resolve, reject) => {
         const handler = new ReplyCollector({ resolve, reject, makes, observer, signal });
-        if (others === null) client.dispatch(sent, handler);
-        else others.dispatch(sent, handler);
+        const whole = authorization ? { ...sent, headers: [...headers, ...authorization.headers] } : sent;
+        if (others === null) client.dispatch(whole, handler);
+        else others.dispatch(whole, handler);
       });
+    try {
+      const authorization = await authorized();
+      let reply = await dispatch(authorization);
+      if (authorization !== null && source?.mayHaveExpired(reply.status)) {
+        const refusal = {
+          status: reply.status,
+          headers: Object.fromEntries(reply.headers),
+          body: reply.body.toString(),
+        };
+        if (await source.renew(refusal, authorization)) reply = await dispatch(await authorized());
+      }
       const isAccepted = reply.status >= 200 && reply.status < 300;
       if (makes && isAccepted) observer.onPostAccepted();
       const refusal = isAccepted ? refusalIn(reply, library) : null;

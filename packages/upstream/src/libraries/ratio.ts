@@ -19,10 +19,19 @@ export function ratioOf(
   ratios: readonly Ratio[],
 ): { readonly ratio: Ratio; readonly isExact: boolean } | null {
   const [, width, height] = SIZE.exec(typeof size === 'string' ? size : '') ?? [];
-  const [first, ...others] = ratios;
-  if (!Number(width) || !Number(height) || first === undefined) return null;
+  if (!Number(width) || !Number(height)) return null;
   const wanted = Number(width) / Number(height);
-  const distance = (ratio: Ratio) => Math.abs(Math.log(quotientOf(ratio) / wanted));
-  const ratio = others.reduce((best, one) => (distance(one) < distance(best) ? one : best), first);
-  return { ratio, isExact: distance(ratio) < 1e-9 };
+  const ratio = nearest(wanted, ratios);
+  return ratio === null ? null : { ratio, isExact: distance(ratio, wanted) < 1e-9 };
+}
+
+/** The one of these ratios that is the nearest to another one. */
+export const nearestRatio = <Known extends Ratio>(ratio: Ratio, ratios: readonly Known[]): Known | null =>
+  nearest(quotientOf(ratio), ratios);
+
+const distance = (ratio: Ratio, wanted: number): number => Math.abs(Math.log(quotientOf(ratio) / wanted));
+
+function nearest<Known extends Ratio>(wanted: number, [first, ...others]: readonly Known[]): Known | null {
+  if (first === undefined) return null;
+  return others.reduce((best, one) => (distance(one, wanted) < distance(best, wanted) ? one : best), first);
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Candidate } from '../candidate.ts';
+import { type Candidate, libraryBy } from '../candidate.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { callLibrary } from '../libraries/call-library.ts';
 import { callerQuery } from '../requests/caller-query.ts';
@@ -19,7 +19,7 @@ export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 't
 /** Sends the request to one channel. @throws for internal errors, before anything has begun */
 export function attempt({ request, credentials, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
-  const { library } = candidate.channel;
+  const library = libraryBy(candidate);
   const streamed = request.streamed ?? options.streamed;
   const sent = library === null ? httpRequest(candidate, request, streamed) : null;
   const exchange = new Exchange({
@@ -38,7 +38,8 @@ export function attempt({ request, credentials, ...options }: AttemptOptions): E
     const open = () => openBody(request, exchange);
     const final = { ...sent, origin, body } as const;
     void new AuthorizedRequest({ request: final, method, open, credentials, client, exchange }).send();
-  } else if (library !== null) void callLibrary({ candidate, client, request, library }, exchange);
+  } else if (library !== null)
+    void callLibrary({ candidate, credentials, client, request, library }, exchange);
   return exchange;
 }
 

@@ -1,5 +1,5 @@
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
-import type { Candidate } from '../candidate.ts';
+import { type Candidate, libraryBy } from '../candidate.ts';
 import type { Accounts } from '../choosing/accounts.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
 import type { SlotWait } from '../choosing/wait-for-slot.ts';
@@ -206,7 +206,9 @@ async function sendInTurn(
 }
 
 /** What a library cannot take; a provider that speaks the protocol takes all of it. */
-const fitFor = ({ channel, model }: Candidate, request: UpstreamRequest): Fit =>
-  channel.library === null ? FITS : fitOf(libraryOf(channel.library), mediaRequestOf(request), model);
+function fitFor(candidate: Candidate, request: UpstreamRequest): Fit {
+  const library = libraryBy(candidate);
+  return library === null ? FITS : fitOf(libraryOf(library), mediaRequestOf(request), candidate.model);
+}
 
 const FITS: Fit = { refusal: null, dropped: [] };

@@ -14,8 +14,6 @@ export function checkAuth(
   preset: Preset,
   { provider, region }: Pick<ChannelEntry, 'provider' | 'region'>,
 ): Complaint[] {
-  if (preset.library !== undefined)
-    return [{ path, at: 'key', expected: 'apiKey: this provider is called with a key only' }];
   const types = preset.auth?.types;
   if (types !== undefined && auth.type !== 'oauth' && !types.includes(auth.type)) {
     const expected = `${types.join(' or ')}, whose credentials a channel of ${provider} takes, or oauth`;

@@ -1,6 +1,7 @@
 import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths, invokePaths } from './bedrock-models.ts';
 import { CLAUDE_BY_INVOKE, CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
 import { GEMINI, GEMINI_FAMILIES, geminiPaths, geminiQuirks } from './gemini.ts';
+import { googleMediaPaths } from './media-providers.ts';
 import { awsDomain, foundryPath, vertexHost } from './place.ts';
 import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
 
@@ -91,9 +92,11 @@ export const CLOUD_PROVIDERS = {
     basePath: '/v1/projects/{project}/locations/{location}',
     settings: { project: 'required', location: 'required' },
     words: vertexHost,
-    speaks: ['messages', 'gemini', 'chat', 'responses'],
+    speaks: ['messages', 'gemini', 'chat', 'responses', 'images', 'speech'],
+    library: 'vertex',
     paths: {
       ...geminiPaths('/publishers/google'),
+      ...googleMediaPaths('/publishers/google'),
       messages: {
         whole: '/publishers/anthropic/models/{model}:rawPredict',
         streamed: '/publishers/anthropic/models/{model}:streamRawPredict',
@@ -104,7 +107,8 @@ export const CLOUD_PROVIDERS = {
     },
     speaksOf: [
       { ids: /^claude-/, speaks: ['messages'] },
-      { ids: /^gemini-/, speaks: ['gemini'] },
+      { ids: /^gemini-/, speaks: ['gemini', 'images', 'speech'] },
+      { ids: /^imagen-/, speaks: ['images'] },
       { ids: /^[\w.-]+\//, speaks: ['chat'] },
     ],
     key: { header: 'x-goog-api-key', prefix: '', required: true },

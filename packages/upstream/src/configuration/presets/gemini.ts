@@ -1,4 +1,5 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
+import { googleMediaPaths } from './media-providers.ts';
 import { bearer, openaiPaths, type Preset } from './preset.ts';
 
 /** The protocol's paths, below one that both of Google's APIs have. */
@@ -30,12 +31,18 @@ export const GEMINI_FAMILIES = [
 /** The Gemini API. Its OpenAI-compatible surface loses what only the protocol of its own has, and is there by `speaks: [chat]`. */
 export const GEMINI = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
-  speaks: ['gemini'],
+  speaks: ['gemini', 'images', 'speech', 'transcriptions'],
+  library: 'google',
   otherForm: {
     ending: '/openai',
     expected: 'the URL without its last /openai, or speaks: [chat] for the OpenAI-compatible API',
   },
-  paths: { ...geminiPaths(''), chat: `/openai${openaiPaths.chat}` },
+  paths: {
+    ...geminiPaths(''),
+    ...googleMediaPaths(''),
+    transcriptions: '',
+    chat: `/openai${openaiPaths.chat}`,
+  },
   key: { header: 'x-goog-api-key', prefix: '', required: true },
   builtInTools: ['web_search'],
   quirks: geminiQuirks,

@@ -2,6 +2,10 @@ import type { LibraryName } from '../../libraries/libraries.ts';
 import type { Protocol } from '../../protocol.ts';
 import { bearer, type Preset } from './preset.ts';
 
+/** Google's images and speech, below the path that both of its APIs have; of transcriptions only the Gemini API. */
+export const googleMediaPaths = <Base extends string>(base: Base) =>
+  ({ 'images.generations': base, 'images.edits': base, speech: base }) as const;
+
 /** Operations of media, for libraries that know their own paths below the base URL. */
 const OWN_PATHS = {
   'images.generations': '',
@@ -38,7 +42,7 @@ export const MEDIA_PROVIDERS = {
     baseUrl: 'https://api.assemblyai.com',
     key: { header: 'authorization', prefix: '', required: true },
   },
-  // Gemini's own API, for what its OpenAI-compatible surface lacks.
+  // Gemini's own API, for media alone.
   google: {
     ...throughLibrary('google', ['images', 'speech', 'transcriptions']),
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',

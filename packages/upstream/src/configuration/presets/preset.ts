@@ -66,7 +66,7 @@ export interface Preset {
     readonly protocol: Protocol;
     readonly quirks: QuirksInput;
   }[];
-  /** It speaks none of the protocols: its own client library does, and knows the paths. */
+  /** Its media are reached by its own client library, which knows the paths below those of the operations. */
   readonly library?: LibraryName;
 }
 
