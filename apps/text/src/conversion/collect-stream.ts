@@ -11,16 +11,36 @@ export class StreamCollector {
   readonly #plan: AnswerPlan;
   readonly #context: ReplyContext;
   readonly #source: NeutralSource;
-  readonly #events: StreamEvent[] = [];
+  readonly #maxBytes: number;
+  #events: StreamEvent[] = [];
+  #outputLength = 0;
+  #sizeBytes = 0;
+  /** The streams so far, each one that follows a pause. */
+  readonly #streams: Buffer[][] = [[]];
 
-  constructor(plan: AnswerPlan, context: ReplyContext) {
+  /** @param maxBytes what is larger is not put together here: see `streams` */
+  constructor(plan: AnswerPlan, context: ReplyContext, maxBytes = Number.POSITIVE_INFINITY) {
     this.#plan = plan;
     this.#context = context;
+    this.#maxBytes = maxBytes;
     this.#source = new NeutralSource(plan, context.cleanText);
   }
 
   push(bytes: Buffer): void {
-    this.#events.push(...this.#source.push(bytes));
+    this.#sizeBytes += bytes.length;
+    if (this.#maxBytes < Number.POSITIVE_INFINITY) this.#streams.at(-1)?.push(bytes);
+    this.#take(this.#source.push(bytes));
+  }
+
+  #take(events: readonly StreamEvent[]): void {
+    for (const event of events) {
+      if ('text' in event) this.#outputLength += event.text.length;
+      if (!this.#isLarge || event.type === 'error') this.#events.push(event);
+    }
+  }
+
+  get #isLarge(): boolean {
+    return this.#sizeBytes > this.#maxBytes;
   }
 
   /** See `StreamTranslator`. */
@@ -29,6 +49,7 @@ export class StreamCollector {
   }
 
   resume(): void {
+    this.#streams.push([]);
     this.#source.resume();
   }
 
@@ -39,16 +60,29 @@ export class StreamCollector {
 
   /** Characters of what has come. */
   get outputLength(): number {
-    return this.#events.reduce((sum, event) => sum + ('text' in event ? event.text.length : 0), 0);
+    return this.#outputLength;
   }
 
   get rest(): NeutralSource['rest'] {
     return this.#source.rest;
   }
 
+  /**
+   * The answer that the stream amounts to, or the streams that are to be put together elsewhere. Call it once.
+   *
+   * @throws GatewayError that the stream ended with
+   */
+  endOrLarge(): TranslatedReply | readonly Buffer[] {
+    if (!this.#isLarge) return this.end();
+    this.#take(this.#source.end());
+    const failure = this.#events.find((event) => event.type === 'error');
+    if (failure !== undefined) throw failure.error;
+    return this.#streams.map((chunks) => Buffer.concat(chunks));
+  }
+
   /** The answer that the stream amounts to. Call it once. @throws GatewayError that the stream ended with */
   end(): TranslatedReply {
-    this.#events.push(...this.#source.end());
+    this.#take(this.#source.end());
     const reply = collectReply(this.#events);
     const context = { ...this.#context, plan: this.#plan };
     const body = PROTOCOLS[this.#plan.caller].encodeReply(reply, context);

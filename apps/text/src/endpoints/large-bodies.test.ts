@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type Stack, startStack } from '../testing/start-stack.ts';
 import { CALLERS } from '../testing/test-streams.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
@@ -111,7 +112,7 @@ beforeAll(async () => {
       const path = request.url ?? '';
       const { whole, stream } = answers.get(path) ??
         WRITTEN[path] ?? { whole: '{"input_tokens":9}', stream: '' };
-      const isStream = body.includes('"stream":true') && stream !== '';
+      const isStream = whole === '' || (body.includes('"stream":true') && stream !== '');
       reply.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
       reply.end(isStream ? stream : whole);
     });
@@ -416,6 +417,25 @@ test.for([
     await made('/v1/responses', `{"model":"chat","input":"and?","previous_response_id":"${first}"}`);
     expect(longest).toBeLessThan(MAX_CHARACTERS);
     for (const said of ['hi', END, 'and?']) expect(sent[1]).toContain(said);
+  },
+);
+
+const COLLECTED = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
+
+test.for(COLLECTED)(
+  '$caller over $upstream, a large stream that nobody requested is put together',
+  async ({ caller, upstream }) => {
+    const texts = [...LARGE_TEXTS.parts.slice(0, 2500), END];
+    const frames = PROTOCOLS[upstream].replyFrames({ ...WRITING[upstream](texts) }, { hidesUsage: false });
+    answers.set(PATHS[upstream], { whole: '', stream: frames?.join('') ?? '' });
+    longest = 0;
+    const reply = await stack.text.fetch(PATHS[caller], { body: bodyOf(caller, upstream, text('"hi"')) });
+    const answer = await reply.text();
+    // An event that is large by itself is read here.
+    if (upstream === 'messages') expect(longest).toBeLessThan(MAX_CHARACTERS);
+    expect(reply.status, answer.slice(0, 300)).toBe(200);
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    for (const said of [texts[0], END]) expect(answer).toContain(said);
   },
 );
 

@@ -2,6 +2,7 @@ import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { idsIn } from '../passthrough/sent-ids.ts';
 import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
 import { backgroundTask, type WrittenBackground } from './background-task.ts';
+import { type CollectTask, collectTask } from './collect-task.ts';
 import {
   type BesideTask,
   besideTask,
@@ -68,6 +69,7 @@ export interface LargeTasks {
   stored: { task: StoredTask; result: Uint8Array };
   reply: { task: ReplyTask; result: ReplyResult };
   amend: { task: AmendTask; result: Uint8Array | null };
+  collect: { task: CollectTask; result: Uint8Array | null };
   ids: { task: { readonly bytes: Uint8Array }; result: ReadonlySet<string> };
   end: { task: EndTask; result: ReadEnd | null };
   amendEvent: { task: AmendEventTask; result: Uint8Array };
@@ -107,6 +109,7 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   stored: storedTask,
   reply: replyTask,
   amend: amendTask,
+  collect: collectTask,
   ids: ({ bytes }) => idsIn(bufferOf(bytes).toString()),
   end: endTask,
   amendEvent: amendEventTask,

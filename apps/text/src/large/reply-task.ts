@@ -6,8 +6,9 @@ import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { hasAnswer } from '../call/attempts/whole-body.ts';
 import { endpointOf } from '../call/request/text-endpoint.ts';
-import { translateReply } from '../conversion/translate-reply.ts';
-import type { AnswerPlan } from '../neutral/target.ts';
+import { StreamCollector } from '../conversion/collect-stream.ts';
+import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
+import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { GivenIds } from '../passthrough/given-ids.ts';
 import { missingInWhole, shownMembers } from '../passthrough/own-members.ts';
 import { RepeatedCallIds } from '../passthrough/repeated-call-ids.ts';
@@ -54,6 +55,8 @@ interface TranslatedOrder {
   readonly requestId: string;
   /** Replies before it that ended in a pause. */
   readonly earlier: readonly Uint8Array[];
+  /** Whether they are streams, which have gone on after their pauses. */
+  readonly isStream: boolean;
   readonly mayPause: boolean;
 }
 
@@ -104,6 +107,7 @@ export async function replyTask({ bytes, order, storing }: ReplyTask): Promise<R
   const protocol =
     order.kind === 'passed' ? endpointOf(order.operation).protocol : order.plan.target.protocol;
   const bodies: unknown[] = [];
+  if (order.kind === 'translated' && order.isStream) return collected(bytes, order, storing);
   try {
     const earlier = order.kind === 'translated' ? order.earlier.map(bodyIn) : [];
     bodies.push(...earlier);
@@ -195,28 +199,65 @@ async function passed(
 function translated(
   body: unknown,
   earlier: readonly unknown[],
-  { plan: { ...plan }, echo, tokens, requestId, mayPause }: TranslatedOrder,
+  { plan, echo, tokens, requestId, mayPause }: TranslatedOrder,
   storing: ReplyTask['storing'],
 ): ReplyResult {
   const paused = mayPause ? pausedContent(body) : null;
   if (paused !== null) return { kind: 'paused', content: JSON.stringify(paused) };
-  const whole: AnswerPlan = { ...plan, echo: objectOf(parseBody(echo)) };
-  const context = {
-    requestId,
-    mintId: newId,
-    nowSeconds: () => Math.floor(Date.now() / 1000),
-    tokens: opaqueTokens(tokens),
-    cleanText: asItCame,
-  };
-  const { body: made, usage, finish } = translateReply(whole, body, context, earlier);
-  const written = sharedText(JSON.stringify(made));
+  const made = translateReply(wholePlan(plan, echo), body, contextOf(tokens, requestId), earlier);
   const tier = UPSTREAMS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
+  return readTranslated({ ...made, usage: atTier(made.usage, tier) }, plan.caller, storing);
+}
+
+/** What one push takes: a stream comes in pieces. */
+const PUSHED_BYTES = 65_536;
+
+/** The same for the streams that an answer came in. */
+function collected(
+  bytes: Uint8Array,
+  { plan, echo, tokens, requestId, earlier }: TranslatedOrder,
+  storing: ReplyTask['storing'],
+): ReplyResult {
+  const collector = new StreamCollector(wholePlan(plan, echo), contextOf(tokens, requestId));
+  try {
+    for (const [at, stream] of [...earlier, bytes].map(bufferOf).entries()) {
+      if (at > 0) collector.resume();
+      for (let from = 0; from < stream.length; from += PUSHED_BYTES)
+        collector.push(stream.subarray(from, from + PUSHED_BYTES));
+    }
+    return readTranslated(collector.end(), plan.caller, storing);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    const { usage, outputLength } = collector;
+    return { kind: 'refused', error: thrown.serialize(), isUnreadable: false, usage, outputLength };
+  }
+}
+
+const wholePlan = (plan: TranslatedOrder['plan'], echo: string): AnswerPlan => ({
+  ...plan,
+  echo: objectOf(parseBody(echo)),
+});
+
+const contextOf = (tokens: TokenKey, requestId: string): ReplyContext => ({
+  requestId,
+  mintId: newId,
+  nowSeconds: () => Math.floor(Date.now() / 1000),
+  tokens: opaqueTokens(tokens),
+  cleanText: asItCame,
+});
+
+function readTranslated(
+  { body, usage, finish }: TranslatedReply,
+  caller: TextProtocol,
+  storing: ReplyTask['storing'],
+): ReadReply {
+  const written = sharedText(JSON.stringify(body));
   // As the caller reads it, kept numbers and all.
   const parsed = objectOf(parseBody(written.toString()));
   return {
-    ...readAs(parsed, plan.caller, storing),
+    ...readAs(parsed, caller, storing),
     bytes: written,
-    usage: atTier(usage, tier),
+    usage,
     outputLength: answerLength(parsed),
     unknownFinish: finish.unknown,
     ids: [],

@@ -8,6 +8,7 @@ import { consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
 import { type Consumed, NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
+import { collectedLarge } from '../call/attempts/large-reply.ts';
 import { type PreparedAttempt, unlessRefusedLater } from '../call/attempts/prepared-attempt.ts';
 import { MAX_REPLY_BYTES } from '../call/attempts/whole-body.ts';
 import { turnIn } from '../call/request/history.ts';
@@ -151,9 +152,11 @@ async function passWhole(
   const hidesUsage = !showsUsage(request);
   const receive = () =>
     isCollected
-      ? collectPassed(collected, reply, request.output.answers, (part, error) =>
-          onConsumed(consumedByPart(call, part, error)),
-        )
+      ? collectPassed(collected, reply, {
+          answers: request.output.answers,
+          collectLarge: (bytes) => collectedLarge(call, { protocol: collected, bytes }),
+          onBroken: (part, error) => onConsumed(consumedByPart(call, part, error)),
+        })
       : reply.bytes(MAX_REPLY_BYTES);
   const relay = async () => {
     const bytes = await receive();

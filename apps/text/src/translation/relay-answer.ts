@@ -2,6 +2,7 @@ import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import { boundedJson } from '@gateway/contracts/json/json-depth';
 import { relayStream } from '@gateway/model-service/stream/relay-stream';
 import { chunksUntilWhole, type Output } from '@gateway/model-service/stream/relayed-stream';
+import { LARGE_BODY_BYTES } from '@gateway/service-kit/request/json-body';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
@@ -67,14 +68,24 @@ export async function readAnswer(
   answer: ReadableAnswer,
   onConsumed: OnConsumed = () => undefined,
 ): Promise<TranslatedReply> {
-  const answered = await answerOf(answer, onConsumed);
+  if (isEventStream(answer.reply.headers)) return collect(answer, onConsumed, (collector) => collector.end());
+  const answered = await whole(answer, onConsumed);
   return 'earlier' in answered
     ? translated(answer, parsedBody(answered.bytes), answered.earlier.map(parsedBody))
     : answered;
 }
 
 const answerOf = (answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply | LargeAnswer> =>
-  isEventStream(answer.reply.headers) ? collect(answer, onConsumed) : whole(answer, onConsumed);
+  isEventStream(answer.reply.headers) ? collect(answer, onConsumed, endOrLarge) : whole(answer, onConsumed);
+
+function endOrLarge(collector: StreamCollector): TranslatedReply | LargeAnswer {
+  const ended = collector.endOrLarge();
+  if (!isStreams(ended)) return ended;
+  return { bytes: ended.at(-1) ?? Buffer.alloc(0), earlier: ended.slice(0, -1), isStream: true };
+}
+
+const isStreams = (ended: TranslatedReply | readonly Buffer[]): ended is readonly Buffer[] =>
+  Array.isArray(ended);
 
 /** Brings an upstream's reply as a stream or whole, as the caller requested, whichever the upstream chose. Never rejects. */
 export function relayAnswer(answer: Answer): Promise<ReplyOutcome> {
@@ -143,7 +154,8 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
 async function relayAsStream(answer: Answer, onConsumed: OnConsumed): Promise<Written> {
   const { call, reply, plan, head } = answer;
   const bytes = await reply.bytes(MAX_REPLY_BYTES);
-  if (isLarge(bytes.length)) return relayLargeAnswer(answer, { bytes, earlier: [] }, onConsumed);
+  if (isLarge(bytes.length))
+    return relayLargeAnswer(answer, { bytes, earlier: [], isStream: false }, onConsumed);
   const body = parsedBody(bytes);
   const frames = understood(answer, [body], onConsumed, () => {
     const all = streamReply(plan, body, contextFor(answer));
@@ -192,7 +204,7 @@ async function whole(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<Tr
   const earlier: { readonly bytes: Buffer; readonly body: unknown }[] = [];
   let bytes = await reply.bytes(MAX_REPLY_BYTES);
   for (;;) {
-    if (isLarge(bytes.length)) return { bytes, earlier: earlier.map((one) => one.bytes) };
+    if (isLarge(bytes.length)) return { bytes, earlier: earlier.map((one) => one.bytes), isStream: false };
     const body = parsedBody(bytes);
     const before = earlier.map((one) => one.body);
     const paused = plan.mayPause && earlier.length < MAX_PAUSES ? pausedContent(body) : null;
@@ -253,8 +265,12 @@ function translated(
 }
 
 /** The stream of an upstream that only streams, for a caller who does not. */
-async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<TranslatedReply> {
-  const collector = new StreamCollector(answer.plan, contextFor(answer));
+async function collect<Ended>(
+  answer: ReadableAnswer,
+  onConsumed: OnConsumed,
+  end: (collector: StreamCollector) => Ended,
+): Promise<Ended> {
+  const collector = new StreamCollector(answer.plan, contextFor(answer), LARGE_BODY_BYTES);
   const read = async (reply: Reply) => {
     for await (const chunk of chunksUntilWhole(reply, () => collector.rest)) collector.push(chunk);
   };
@@ -269,7 +285,7 @@ async function collect(answer: ReadableAnswer, onConsumed: OnConsumed): Promise<
       collector.resume();
       await read(reply);
     }
-    return collector.end();
+    return end(collector);
   } catch (error) {
     const consumed = (isPaused ? consumedByLost : consumedByPart)(answer.call, collector, error);
     logConsumed(answer.call, answer.reply, consumed);

@@ -17,6 +17,8 @@ import type { Answer, OnConsumed } from './relay-answer.ts';
 export interface LargeAnswer {
   readonly bytes: Buffer;
   readonly earlier: readonly Buffer[];
+  /** Whether they are streams, which have gone on after their pauses. */
+  readonly isStream: boolean;
 }
 
 /** Brings a large whole answer to its caller, as events where it streams: the thread reads and writes it. */
@@ -50,11 +52,11 @@ export async function relayLargeAnswer(
 /** Reads the answer to its end: a paused one goes on. @throws {GatewayError} where it is none */
 async function readWhole(
   answer: Answer,
-  { bytes, earlier }: LargeAnswer,
+  { bytes, earlier, isStream }: LargeAnswer,
   onConsumed: OnConsumed,
 ): Promise<LargeReply> {
   const { call, plan, goOn } = answer;
-  const mayPause = plan.mayPause && earlier.length < MAX_PAUSES;
+  const mayPause = plan.mayPause && earlier.length < MAX_PAUSES && !isStream;
   const count = (part: Part, error: unknown) => {
     const consumed = consumedByLost(call, part, error);
     logConsumed(call, answer.reply, consumed);
@@ -64,7 +66,7 @@ async function readWhole(
     count(result.part, result.error);
     throw result.error;
   };
-  const result = await read(answer, { bytes, earlier }, mayPause);
+  const result = await read(answer, { bytes, earlier, isStream }, mayPause);
   if (result.kind === 'read') return result;
   if (result.kind === 'refused') return refuse(result);
   let next: Buffer | null;
@@ -72,19 +74,20 @@ async function readWhole(
     const rest = await goOn(result.content);
     next = rest && (await rest.bytes(MAX_REPLY_BYTES));
   } catch (error) {
-    const cut = await read(answer, { bytes, earlier }, false);
+    const cut = await read(answer, { bytes, earlier, isStream }, false);
     if (cut.kind !== 'paused') count(cut.kind === 'read' ? cut : cut.part, error);
     throw error;
   }
-  if (next !== null) return readWhole(answer, { bytes: next, earlier: [...earlier, bytes] }, onConsumed);
-  const cut = await read(answer, { bytes, earlier }, false);
+  if (next !== null)
+    return readWhole(answer, { bytes: next, earlier: [...earlier, bytes], isStream }, onConsumed);
+  const cut = await read(answer, { bytes, earlier, isStream }, false);
   if (cut.kind === 'paused') throw new Error('an answer that was not to pause');
   return cut.kind === 'read' ? cut : refuse(cut);
 }
 
 function read(
   { call, reply, plan }: Answer,
-  { bytes, earlier }: LargeAnswer,
+  { bytes, earlier, isStream }: LargeAnswer,
   mayPause: boolean,
 ): Promise<LargeResult> {
   const { echo, ...rest } = plan;
@@ -97,6 +100,7 @@ function read(
       tokens: tokensOf(call).key,
       requestId: call.context.requestId,
       earlier,
+      isStream,
       mayPause,
     },
   });

@@ -48,9 +48,7 @@ export async function readLarge(
   const storing = { owner: history.owner, maker: makerName(makerAt(reply.candidate)) };
   const { owner, load } = waitingFor(call);
   const read = (given: ReplyTask['order']) =>
-    inThread('reply', { bytes, order: given, storing }, { owner, load }).catch((error: unknown) => {
-      throw error instanceof GatewayError && error.code === 'request_too_large' ? tooMuch() : error;
-    });
+    inThread('reply', { bytes, order: given, storing }, { owner, load }).catch(throwTooMuch);
   const first = await read(order);
   const result =
     first.kind === 'asking' && order.kind === 'passed'
@@ -105,6 +103,17 @@ const blocksIn = (json: string): readonly JsonObject[] => {
 const storedMessage = (id: string, [item]: readonly NewItem[]): StoredMessage | null =>
   item === undefined ? null : { id, item };
 
+/** The whole reply that a large stream amounts to; null where it is none. */
+export async function collectedLarge(
+  call: TextCall,
+  { protocol, bytes }: { readonly protocol: TextProtocol; readonly bytes: Buffer },
+): Promise<Buffer | null> {
+  const { owner, load } = waitingFor(call);
+  const task = { protocol, bytes: sharedBytes(bytes) };
+  const written = await inThread('collect', task, { owner, load }).catch(throwTooMuch);
+  return written && bufferOf(written);
+}
+
 /** A large reply with other members, or as events; null where it is no finished reply. */
 export async function amendedLarge(
   call: TextCall,
@@ -122,6 +131,11 @@ export async function amendedLarge(
   const task = { bytes, members: JSON.stringify(members ?? {}), asStream };
   const written = await inThread('amend', task, { owner, load });
   return written && bufferOf(written);
+}
+
+/** It is the upstream's reply that takes too long, and not the caller's request. */
+function throwTooMuch(error: unknown): never {
+  throw error instanceof GatewayError && error.code === 'request_too_large' ? tooMuch() : error;
 }
 
 const tooMuch = (): GatewayError =>
@@ -151,7 +165,7 @@ export async function readLargeEnd(
   const bytes = sharedBytes(received);
   const storing = { owner: call.history.owner, maker: makerName(makerAt(candidate)) };
   const { owner, load } = waitingFor(call);
-  const read = await inThread('end', { ...task, bytes, storing }, { owner, load });
+  const read = await inThread('end', { ...task, bytes, storing }, { owner, load }).catch(throwTooMuch);
   if (read === null) return null;
   const { head, event, output, data, bytes: written, ...rest } = read;
   return {
@@ -168,5 +182,5 @@ export async function readLargeEnd(
 export async function amendedEnd(call: TextCall, bytes: Buffer, members: JsonObject): Promise<Buffer> {
   const { owner, load } = waitingFor(call);
   const task = { bytes, members: JSON.stringify(members) };
-  return bufferOf(await inThread('amendEvent', task, { owner, load }));
+  return bufferOf(await inThread('amendEvent', task, { owner, load }).catch(throwTooMuch));
 }
