@@ -23,6 +23,12 @@ test('what many looks find is what a few find', () => {
   expect(sent.has('said')).toBe(false);
 });
 
+test('an id that is no text of Unicode is not in any request', () => {
+  const sent = new SentIds(Buffer.from(requestWith(ids(3))));
+  for (const id of ['\ud800', '\udc00call_1', 'call_1\ud83d']) expect(sent.has(id)).toBe(false);
+  expect(sent.has('call_1')).toBe(true);
+});
+
 test.for([
   ['small', 0, 1000, false],
   ['large', 600_000, 4, false],

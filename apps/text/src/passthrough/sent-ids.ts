@@ -32,7 +32,8 @@ export class SentIds {
     const asked = this.#asked.get(id);
     if (asked !== undefined) return asked;
     if (this.#known === null && this.#asked.size < MAX_SEARCHES) {
-      const isThere = this.#sent.includes(`"${id}"`);
+      // Node ends the process where bytes are searched for half a surrogate pair.
+      const isThere = this.#sent.includes(`"${id.toWellFormed()}"`);
       this.#asked.set(id, isThere);
       return isThere;
     }
