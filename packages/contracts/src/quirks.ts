@@ -88,6 +88,12 @@ export const Quirks = z.strictObject({
   storedResponses: z.boolean().default(false),
 
   /**
+   * Responses: whether requests say `store: false`, and those with `reasoning` ask for its encrypted content: the server would
+   * keep what the gateway stores itself, or loses what it keeps.
+   */
+  unstoredResponses: z.boolean().default(false),
+
+  /**
    * Responses and Messages: whether the server compacts conversations itself, and reads its own compactions. Elsewhere the
    * gateway has the model write a summary, and seals it.
    */

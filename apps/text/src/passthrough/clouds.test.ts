@@ -370,3 +370,23 @@ test.for([
       );
   },
 );
+
+test('at Foundry nothing is stored: the gateway stores it, and continues it with its encrypted reasoning', async () => {
+  const reasoning = { effort: 'medium' };
+  const first = await text.fetch('/v1/responses', {
+    body: { model: 'gpt-foundry', input: 'Hello', reasoning },
+  });
+  const { id, store } = Object(await first.json());
+  expect([first.status, store]).toEqual([200, true]);
+  const sent = Object((await sentTo('foundry')).json());
+  expect([sent.store, sent.include]).toEqual([false, ['reasoning.encrypted_content']]);
+  const body = { model: 'gpt-foundry', input: 'Go on', previous_response_id: id, reasoning };
+  const second = await text.fetch('/v1/responses', { body });
+  expect(second.status, await second.clone().text()).toBe(200);
+  const continued = Object((await sentTo('foundry')).json());
+  expect(continued.previous_response_id).toBe(undefined);
+  expect(JSON.stringify(continued.input)).toMatch(/"encrypted_content":"[^"]/);
+  const plain = '{"model":"our-gpt", "input":"Hello", "store":false}';
+  await text.fetch('/v1/responses', { body: plain.replace('our-gpt', 'gpt-foundry') });
+  expect((await sentTo('foundry')).text()).toBe(plain);
+});

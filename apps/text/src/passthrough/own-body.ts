@@ -70,8 +70,10 @@ function ownChanges(
   const isNameless = !target.quirks.namedToolChoice && request.choosesTool;
   const fit = fitOf(target.quirks);
   const isUnfit = fit !== null && mayNotFit(large?.bytes ?? bytes, fit);
+  const isUnstored = endpoint.operation === 'responses' && target.quirks.unstoredResponses && request.stored;
   const isRewritten =
     isUnfit ||
+    isUnstored ||
     missing.length > 0 ||
     isNameless ||
     request.rewritten !== null ||
@@ -90,6 +92,7 @@ function ownChanges(
           isNameless,
           unknownThoughts: strangers,
           fit: isUnfit ? fit : null,
+          isUnstored,
         }
       : null,
   };

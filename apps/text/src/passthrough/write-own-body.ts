@@ -33,6 +33,8 @@ interface Rewriting {
   readonly unknownThoughts: ReadonlySet<string>;
   /** Null: the channel takes its protocol as it is. */
   readonly fit: Fit | null;
+  /** The channel is to store nothing of it. */
+  readonly isUnstored: boolean;
 }
 
 export const changesNothing = ({ model, streamOptions, setsUnstored, rewriting }: OwnChanges): boolean =>
@@ -54,7 +56,7 @@ export function replaceOwnMembers(bytes: Buffer, { model, streamOptions, setsUns
 export function rewriteOwnBody(
   parsed: unknown,
   { model, streamOptions, setsUnstored }: OwnChanges,
-  { protocol, target, missing, isNameless, unknownThoughts, fit }: Rewriting,
+  { protocol, target, missing, isNameless, unknownThoughts, fit, isUnstored }: Rewriting,
   tokens: OpaqueTokens,
 ): { readonly body: string; readonly dropped: readonly Dropped[] } {
   if (!isJsonObject(parsed)) throw new Error('a checked body that is no object');
@@ -67,9 +69,19 @@ export function rewriteOwnBody(
     ...(model !== null && { model }),
     ...(streamOptions && { stream_options: streamOptions }),
     ...(setsUnstored && { store: false }),
+    ...(isUnstored && unstored(fitted.body)),
   });
   const lost = missing.map(({ path }) => ({ path, reason: 'the tool is not available for this model' }));
   return { body: written, dropped: [...dropped, ...fitted.dropped, ...lost] };
+}
+
+const ENCRYPTED = 'reasoning.encrypted_content';
+
+/** What makes a response complete in itself. Models that do not reason refuse to include their reasoning. */
+function unstored({ include, reasoning }: JsonObject): JsonObject {
+  if (!isJsonObject(reasoning)) return { store: false };
+  const included = Array.isArray(include) ? include : [];
+  return { store: false, include: included.includes(ENCRYPTED) ? included : [...included, ENCRYPTED] };
 }
 
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {

@@ -64,6 +64,91 @@ test.for([
     null,
     /switch on/,
   ],
+  [
+    403,
+    {
+      message:
+        'User: arn:aws:sts::1:assumed-role/r is not authorized to perform: bedrock:InvokeModel on resource: x',
+    },
+    'AccessDeniedException',
+    /role's policy/,
+  ],
+  [
+    403,
+    { message: 'User: arn:aws:iam::1:user/k is not authorized to perform: bedrock:CallWithBearerToken' },
+    'AccessDeniedException',
+    /key's user/,
+  ],
+  [
+    403,
+    { message: "You don't have access to the model with the specified model ID." },
+    'AccessDeniedException',
+    /request access/,
+  ],
+  [
+    404,
+    { message: 'This model version has reached the end of its life.' },
+    'ResourceNotFoundException',
+    /newer/,
+  ],
+  [
+    401,
+    {
+      statusCode: 401,
+      message:
+        'Unauthorized. Access token is missing, invalid, audience is incorrect (https://ai.azure.com), or have expired.',
+    },
+    null,
+    /auth\.scope/,
+  ],
+  [
+    401,
+    {
+      error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' },
+    },
+    null,
+    /resource/,
+  ],
+  [
+    403,
+    {
+      error: {
+        code: 'AuthenticationTypeDisabled',
+        message: 'Key based authentication is disabled for this resource.',
+      },
+    },
+    null,
+    /entra/,
+  ],
+  [
+    403,
+    { error: { code: 'PermissionDenied', message: 'The principal lacks the required data action x.' } },
+    null,
+    /Azure AI User/,
+  ],
+  [
+    400,
+    {
+      error: {
+        code: 'OperationNotSupported',
+        message: 'The chatCompletion operation does not work with the specified model, x.',
+      },
+    },
+    null,
+    /speaks/,
+  ],
+  [
+    403,
+    {
+      error: {
+        code: 403,
+        status: 'PERMISSION_DENIED',
+        message: "Permission 'aiplatform.endpoints.predict' denied on resource 'x'.",
+      },
+    },
+    null,
+    /aiplatform\.user/,
+  ],
 ] as const)('%i %o: the operator is told what to do', ([status, body, code, advice]) => {
   const read = readProviderError(JSON.stringify(body));
   expect(operatorAdvice(status, { ...read, code: read.code ?? code })).toMatch(advice);

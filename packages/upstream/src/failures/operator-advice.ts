@@ -30,12 +30,29 @@ const ROWS: readonly AdviceRow[] = [
   { code: 'InvalidClientTokenId', advice: 'check the access key: AWS does not know it' },
   { code: 'ExpiredTokenException', advice: 'use a source that renews its keys: auth without accessKeyId' },
   {
+    words: /bedrock:CallWithBearerToken/,
+    advice: "allow bedrock:CallWithBearerToken to the key's user, or use auth: { type: aws }",
+  },
+  {
+    words: /anthropic-workspace-id|workspace .{0,60}not found/i,
+    advice: "check the channel's workspaceId",
+  },
+  {
     words: /project\/default/,
     advice: 'allow bedrock:InvokeModel on arn:aws:bedrock:*:*:project/default as well',
   },
   {
     words: /use case details|don['’]t have access to the model|not authorized to invoke this model/i,
     advice: 'request access to the model in the console of Bedrock, in this region',
+  },
+  {
+    words: /not authorized to perform: (?:bedrock|aws-external-anthropic)/,
+    advice:
+      "allow that action in the role's policy, for the profile in the route and for the models behind it",
+  },
+  {
+    words: /end of its life/i,
+    advice: "put a newer model's id into the route",
   },
   {
     words: /too many tokens, please wait/i,
@@ -45,6 +62,33 @@ const ROWS: readonly AdviceRow[] = [
   {
     code: 'DeploymentNotFound',
     advice: "check the deployment's name in the route; a new deployment takes some minutes",
+  },
+  {
+    words: /audience is (?:incorrect|invalid)|invalid audience/i,
+    advice: 'set auth.scope to that audience, with /.default at its end',
+  },
+  {
+    words: /lacks the required data action|PermissionDenied/,
+    advice:
+      'give the identity the role Azure AI User, or Cognitive Services OpenAI User, on the resource; a new role takes some minutes',
+  },
+  { code: 'AuthenticationTypeDisabled', advice: 'the resource takes no keys: use auth: { type: entra, … }' },
+  {
+    words: /invalid subscription key or wrong API endpoint/i,
+    advice: "check the channel's resource, and its apiKey or auth.scope; a new role takes some minutes",
+  },
+  {
+    words: /public access is disabled/i,
+    advice: "set the channel's baseUrl to the resource's private endpoint, which this machine has to reach",
+  },
+  {
+    words: /operation does not work with the specified model/i,
+    advice: "set the route's speaks to what the deployment's model speaks",
+  },
+  {
+    words: /aiplatform\.[\w.]+['’]? denied/,
+    advice:
+      "check the channel's project and location, and give the identity the role roles/aiplatform.user there",
   },
   {
     words: /has not been used in project|SERVICE_DISABLED/,

@@ -141,7 +141,7 @@ export const CLOUD_PROVIDERS = {
     builtInTools: 'any',
     quirksOf: {
       messages: { ownValues: false, compaction: true },
-      responses: { ...OPENAI_ELSEWHERE, customTools: true },
+      responses: { ...OPENAI_ELSEWHERE, customTools: true, unstoredResponses: true },
       chat: { ...OPENAI_ELSEWHERE, customTools: true },
     },
   },
