@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { COMPILE_CACHE } from '@gateway/stack/compile-cache';
@@ -24,20 +25,38 @@ const KEY = 'benchmark-key-without-limits';
 const ADMIN_TOKEN = 'benchmark-admin-token-of-this-run';
 
 /** Two families of text models, one of which is translated to, priced so that money is counted too. */
-const CONFIGURATION = `channels:
+const configurationOf = (upstreamUrl: string, tokenUrl: string): string => `channels:
   openai: { provider: simulator, speaks: [responses, chat, transcriptions] }
   anthropic: { provider: simulator, speaks: [messages] }
+  keyed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, apiKey: simulator }
+  signed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, auth: { type: aws, region: eu-central-1, service: bedrock, accessKeyId: AKIDEXAMPLE, secretAccessKey: of-nobody } }
+  by-token: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, auth: { type: oauth, tokenUrl: "${tokenUrl}", clientId: bench, clientSecret: of-nobody } }
 models:
+  keyed: { kind: text, routes: [{ channel: keyed, model: gpt-5.2 }] }
+  signed: { kind: text, routes: [{ channel: signed, model: gpt-5.2 }] }
+  by-token: { kind: text, routes: [{ channel: by-token, model: gpt-5.2 }] }
   "gpt-*": { kind: text, routes: [{ channel: openai }], price: { inputPerMTok: 1.25, outputPerMTok: 10 } }
   "claude-*": { kind: text, routes: [{ channel: anthropic }], price: { inputPerMTok: 3, outputPerMTok: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
 `;
 
+/** An identity provider, whose tokens live as long as a cloud's. */
+async function startTokens(): Promise<{ readonly url: string; readonly stop: () => void }> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ access_token: 'a-token', token_type: 'Bearer', expires_in: 3600 }));
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${port}/token`, stop: () => server.close() };
+}
+
 /** Starts the gateway as `npm start` does, with a Redis of its own, in front of an upstream that runs already. */
 export async function startGateway(processes: Processes, upstreamUrl: string): Promise<GatewayContenders> {
   const dataDir = await mkdtemp(join(tmpdir(), `gateway-bench-${processes}-`));
   const configuration = join(dataDir, 'gateway.yaml');
-  await writeFile(configuration, CONFIGURATION);
+  const tokens = await startTokens();
+  await writeFile(configuration, configurationOf(upstreamUrl, tokens.url));
   const ports: Record<string, string> = {};
   for (const variable of PORTS) ports[variable] = String(await freePort());
   const startedAt = performance.now();
@@ -63,7 +82,9 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
     body,
   });
   const startMs = performance.now() - startedAt;
-  const key = await makeLimitedKey(`http://127.0.0.1:${ports.ADMIN_PORT}`, ADMIN_TOKEN);
+  const adminUrl = `http://127.0.0.1:${ports.ADMIN_PORT}`;
+  await firstAnswer(`${adminUrl}/healthz`);
+  const key = await makeLimitedKey(adminUrl, ADMIN_TOKEN);
   const plain: Contender = {
     name: `gateway (${processes})`,
     baseUrl,
@@ -72,6 +93,7 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
     startMs,
     stop: async () => {
       await child.stop();
+      tokens.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -39,17 +39,29 @@ export function loadRow({ id, what, request, contenders, perEvent = false }: Loa
 /** The name of a contender where the same request is not stored. */
 export const NOT_STORED = ', not stored';
 
-/** Processor time of a request whose response is stored, and of one that is not, in turn. */
-export function storingRow(id: string, what: string, plain: Request, stored: Request): Row {
+/** The name of a contender where the provider gets a key. */
+export const BY_KEY = ', by a key';
+
+interface BesideRow {
+  readonly id: string;
+  readonly what: string;
+  readonly request: Request;
+  /** The same without what is measured, and what its contenders have behind their names. */
+  readonly plain: Request;
+  readonly name: typeof NOT_STORED | typeof BY_KEY;
+}
+
+/** Processor time of a request, and of one that goes without something, in turn. */
+export function besideRow({ id, what, request, plain, name: ending }: BesideRow): Row {
   return {
     id,
     what,
     unit: 'µs',
     measure: async ({ generator, gateways, rounds }) => {
-      const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + NOT_STORED }]);
+      const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + ending }]);
       const loadOf = ({ name }: Contender) => ({
         generator,
-        request: name.endsWith(NOT_STORED) ? plain : stored,
+        request: name.endsWith(ending) ? plain : request,
       });
       const measured = await compare(all, loadOf, rounds);
       return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));

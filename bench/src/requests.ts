@@ -81,6 +81,10 @@ export const chainTurn = (turn: number, previous: string | null, model: 'passed'
 
 export const REQUESTS = {
   small: responses(small),
+  /** To channels that differ in their credentials alone. */
+  keyed: responses({ ...small, model: 'keyed' }),
+  signed: responses({ ...small, model: 'signed' }),
+  token: responses({ ...small, model: 'by-token' }),
   /** Its response is kept, with its input. */
   stored: responses({ ...small, store: true }),
   storedTranslated: responses({ ...small, model: TRANSLATED_MODEL, store: true }),

@@ -5,7 +5,7 @@ import type { Contender } from './contender.ts';
 import { JOB_ROWS } from './jobs/job-rows.ts';
 import { pacedLatency } from './latency.ts';
 import { residentBytes } from './processor-time.ts';
-import { loadRow, socketRow, storingRow } from './processor-time-rows.ts';
+import { BY_KEY, besideRow, loadRow, NOT_STORED, socketRow } from './processor-time-rows.ts';
 import { REQUESTS } from './requests.ts';
 import { eachOf, everybody, type Figure, gatewaysOnly, type Row, withoutLimits } from './row.ts';
 import { openSocketsBytes } from './sockets.ts';
@@ -160,13 +160,34 @@ export const ROWS: readonly Row[] = [
       return eachOf(withoutLimits(bench), memoryOf);
     },
   },
-  storingRow('stored', 'small JSON, its response stored', REQUESTS.small, REQUESTS.stored),
-  storingRow(
-    'stored-translated',
-    'small JSON, translated, its response stored',
-    REQUESTS.translated,
-    REQUESTS.storedTranslated,
-  ),
+  besideRow({
+    id: 'stored',
+    what: 'small JSON, its response stored',
+    request: REQUESTS.stored,
+    plain: REQUESTS.small,
+    name: NOT_STORED,
+  }),
+  besideRow({
+    id: 'stored-translated',
+    what: 'small JSON, translated, its response stored',
+    request: REQUESTS.storedTranslated,
+    plain: REQUESTS.translated,
+    name: NOT_STORED,
+  }),
+  besideRow({
+    id: 'signed',
+    what: 'small JSON, signed for AWS',
+    request: REQUESTS.signed,
+    plain: REQUESTS.keyed,
+    name: BY_KEY,
+  }),
+  besideRow({
+    id: 'token',
+    what: 'small JSON, by a token that is renewed',
+    request: REQUESTS.token,
+    plain: REQUESTS.keyed,
+    name: BY_KEY,
+  }),
   {
     id: 'chain',
     what: 'a turn at the end of a chain of 200, over one at its beginning',

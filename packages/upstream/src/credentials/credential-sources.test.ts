@@ -79,7 +79,7 @@ test('the packages of the clouds are loaded when a source is first asked, and no
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
     await import('@gateway/upstream/open-upstream');
-    console.log(loaded.filter((url) => /node_modules.(@aws-sdk|@azure|@smithy|google-auth)/.test(url)).length, loaded.length > 50);
+    console.log(loaded.filter((url) => /node_modules.(@aws-sdk|@azure|@smithy|@ai-sdk|google-auth)/.test(url)).length, loaded.length > 50);
   `;
   const options = { cwd: new URL('../../../../apps/text', import.meta.url) };
   const { stdout } = await promisify(execFile)(
