@@ -13,6 +13,7 @@ import { readSpoolState } from '@gateway/metering/meter/spool-state';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
 import type { Records } from '@gateway/records/open-records';
+import type { Life } from '@gateway/service-kit/life/life';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
@@ -20,6 +21,7 @@ import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readCredentialStates } from '@gateway/upstream/credentials/credential-states';
 import { readAttemptCounts, readAttemptSlices } from '@gateway/upstream/health/attempt-counts';
 import type { Redis } from 'ioredis';
+import { openAlerts } from './alerts/open-alerts.ts';
 import type { AdminRoute } from './api/admin-route.ts';
 import { withOpenapi } from './api/openapi.ts';
 import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
@@ -38,6 +40,7 @@ import { keyRoutes } from './routes/access/key-routes.ts';
 import { oidcRoutes } from './routes/access/oidc-routes.ts';
 import { sessionRoutes } from './routes/access/session-routes.ts';
 import { teamRoutes } from './routes/access/team-routes.ts';
+import { alertRoutes } from './routes/operations/alert-routes.ts';
 import { attentionRoutes } from './routes/operations/attention-routes.ts';
 import { auditRoutes } from './routes/operations/audit-routes.ts';
 import { channelRoutes } from './routes/operations/channel-routes.ts';
@@ -79,6 +82,8 @@ export interface AdminRoutesOptions {
   readonly keys: KeyStore;
   readonly keyFinder: KeyFinder;
   readonly passes: Passes;
+  /** Has what is opened closed when the service stops. */
+  readonly own: Life['own'];
   /** Null: no identity provider is set. */
   readonly oidc: OidcSettings | null;
 }
@@ -139,9 +144,27 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     credentialStates,
     attemptSlices: (lastMs) => readAttemptSlices(redis, { nowMs: now(), lastMs }),
     readSpool: () => readSpoolState(config.GATEWAY_DATA_DIR),
-    thresholds: async () => DEFAULT_THRESHOLDS,
+    thresholds: async () => (await readConfiguration())?.alerts.thresholds ?? DEFAULT_THRESHOLDS,
     pingRedis: () => redis.ping(),
   });
+  const alerts = options.own(
+    openAlerts({
+      redis,
+      redisUrl: config.REDIS_URL,
+      readConfiguration,
+      readFindings,
+      usage,
+      timeZone,
+      consoleUrl: config.CONSOLE_URL ?? null,
+      isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
+      network: environmentNetwork(env),
+      now,
+      logger,
+      metrics,
+      everyMs: config.ALERTS_EVERY_SECONDS * 1000,
+    }),
+    (opened) => opened.close(),
+  );
   return withOpenapi([
     ...sessionRoutes({
       sessions,
@@ -201,6 +224,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       checkText: createTextCheck(config.GATEWAY_CONFIG),
     }),
     ...attentionRoutes({ readFindings }),
+    ...alertRoutes({ readConfiguration, alerts, timeZone, now }),
     ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
     ...webhookRoutes({ webhooks }),
     ...jobRoutes({

@@ -1,5 +1,6 @@
 import { BootstrapKey } from '@gateway/metering/keys/key-secret';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
 export const AdminConfig = ProcessSettings.extend({
@@ -15,6 +16,10 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_TIME_ZONE: setting.timeZone(),
   /** From which keys' webhook secrets are derived. Absent: there are none. */
   WEBHOOK_SECRET: setting.secret().optional(),
+  /** Where alerts may go besides public addresses, as webhooks may. */
+  WEBHOOK_PRIVATE_NETWORKS: PrivateNetworks,
+  /** How often alerts look for what has changed. */
+  ALERTS_EVERY_SECONDS: setting.integer(30, { min: 1, max: 3600 }),
   /** Its file `gateway.db` is the database, unless `DATABASE_URL` names one. */
   GATEWAY_DATA_DIR: z.string().default('.data'),
   /** A PostgreSQL. */

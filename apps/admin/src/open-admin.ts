@@ -120,6 +120,7 @@ export async function openAdmin({
       keyFinder,
       passes,
       oidc,
+      own: life.own.bind(life),
     }),
     relay: createRelay({
       edgeUrl: edgeUrlOf(config),

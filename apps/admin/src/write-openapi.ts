@@ -50,6 +50,7 @@ const routes = adminRoutes({
   checkToken: () => undefined,
   addressOf: () => 'unknown',
   oidc: null,
+  own: (resource) => resource,
   keyFinder: createKeyFinder({ redis, gatewaySecret: NOTHING, now }),
   keys: createKeyStore({ records: access, gatewaySecret: NOTHING, now }),
   passes: createPasses({ gatewaySecret: NOTHING, now }),

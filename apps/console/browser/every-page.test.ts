@@ -35,6 +35,7 @@ const PAGES = [
   '/console/sessions',
   '/console/jobs',
   '/console/jobs?status=completed',
+  '/console/alerts',
   '/console/audit',
   '/console/configuration',
   '/console/configuration?view=check',

@@ -30,6 +30,7 @@ const PICTURES: Readonly<Record<string, string>> = {
   model: '/console/models?model=gpt-5.2',
   sessions: '/console/sessions',
   jobs: '/console/jobs',
+  alerts: '/console/alerts',
   audit: '/console/audit',
   configuration: '/console/configuration',
   'configuration-check': '/console/configuration?view=check',

@@ -26,6 +26,16 @@ models:
   gpt-image-1.5: { kind: image, routes: [{ channel: openai }] }
   gpt-4o-mini-tts: { kind: speech, routes: [{ channel: openai }], price: { perMillionChars: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
+alerts:
+  receivers:
+    ops: { type: slack, url: "http://127.0.0.1:9/services/T000/B000/secret" }
+    support: { type: teams, url: "\${TEAMS_WORKFLOW_URL}" }
+    people: { type: email, smtpUrl: "smtp://127.0.0.1:9", from: gateway@example.com, to: [ops@example.com, ann@example.com] }
+  rules:
+    - { receivers: [ops], severity: urgent, repeatHours: 4 }
+    - { receivers: [people], kinds: [budget_near, budget_spent, key_expiring], teams: [platform], afterSeconds: 0, maxRepeats: 0 }
+  quietHours: { from: "00:00", to: "00:00", days: [saturday, sunday] }
+  weeklyReport: { receivers: [people] }
 `;
 
 /** A gateway with its console, and a browser of the test's own. */

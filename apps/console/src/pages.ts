@@ -1,5 +1,6 @@
 import {
   IconActivity,
+  IconBell,
   IconBox,
   IconChartBar,
   IconFileSettings,
@@ -120,6 +121,14 @@ export const PAGES = [
     group: 'Administration',
     about: 'The loaded file, its last reload, and a check of your next change',
     needs: ['GET /admin/v1/configuration'],
+  },
+  {
+    path: '/alerts',
+    label: 'Alerts',
+    icon: IconBell,
+    group: 'Administration',
+    about: 'Who is told of what needs attention, and what was sent',
+    needs: ['GET /admin/v1/alerts'],
   },
   {
     path: '/audit',

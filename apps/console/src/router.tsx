@@ -78,6 +78,7 @@ const LOAD: Readonly<Record<PagePath, () => Promise<{ default: ComponentType }>>
   '/models': () => import('./pages/models/models-page.tsx'),
   '/jobs': () => import('./pages/jobs/jobs-page.tsx'),
   '/configuration': () => import('./pages/configuration/configuration-page.tsx'),
+  '/alerts': () => import('./pages/alerts/alerts-page.tsx'),
   '/audit': () => import('./pages/audit/audit-page.tsx'),
   '/sessions': () => import('./pages/sessions/sessions-page.tsx'),
 };

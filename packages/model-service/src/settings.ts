@@ -1,6 +1,6 @@
 import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
 import { LoadSettings, MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
-import { parseNetworks } from '@gateway/upstream/fetching/public-address';
+import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
@@ -56,14 +56,7 @@ export const JobWorkerSettings = ModelSettings.extend({
   /** From which keys' webhook secrets are derived; the admin service has the same. Absent: no webhooks are sent. */
   WEBHOOK_SECRET: setting.secret().optional(),
   /** Where webhooks may go besides public addresses. */
-  WEBHOOK_PRIVATE_NETWORKS: z
-    .string()
-    .refine(
-      (text) => parseNetworks(text) !== undefined,
-      'must be networks such as 10.1.0.0/16, separated by commas',
-    )
-    .transform(parseNetworks)
-    .optional(),
+  WEBHOOK_PRIVATE_NETWORKS: PrivateNetworks,
   /** What its jobs may hold in memory together, in bytes, as estimated before they begin. */
   WORKER_MAX_BYTES_IN_FLIGHT: setting.integer(256 * MEBIBYTE, { min: 1 }),
 });

@@ -37,10 +37,22 @@ export interface ConfigurationState extends CheckedConfiguration {
   readonly changedAtMs: number | null;
 }
 
+type FoundInText = CheckedConfiguration & Pick<ConfigurationState, 'text'>;
+
 /** Reads the file as it is now. */
 export type ReadState = () => Promise<ConfigurationState>;
 
 export function createConfigurationState({ path, env }: ConfigurationStateOptions): ReadState {
+  /** What the text came to that was read last: one that did not change is not read again. */
+  let last: { readonly text: string; readonly found: FoundInText } | undefined;
+  const findIn = async (text: string): Promise<FoundInText> => {
+    const found = await checked(() => configurationFromText(text, { path, env, placeholder: PLACEHOLDER }));
+    return {
+      unknownVariables: variablesIn(text).filter((name) => !lookUp(env, name)),
+      ...found,
+      text: found.configuration === null ? null : await masked(text),
+    };
+  };
   return async () => {
     const file = await stat(path).catch(() => null);
     const changedAtMs = file === null ? null : Math.round(file.mtimeMs);
@@ -64,12 +76,8 @@ export function createConfigurationState({ path, env }: ConfigurationStateOption
       const source = found.configuration?.source ?? 'environment';
       return { source, path, text: null, changedAtMs: null, unknownVariables: [], ...found };
     }
-    const found = {
-      unknownVariables: variablesIn(text).filter((name) => !lookUp(env, name)),
-      ...(await checked(() => configurationFromText(text, { path, env, placeholder: PLACEHOLDER }))),
-    };
-    const shown = found.configuration === null ? null : await masked(text);
-    return { source: 'file', path, text: shown, changedAtMs, ...found };
+    if (last?.text !== text) last = { text, found: await findIn(text) };
+    return { source: 'file', path, changedAtMs, ...last.found };
   };
 }
 

@@ -33,10 +33,15 @@ export function createConfigurationReader({
   path: string;
   env: Readonly<Record<string, string | undefined>>;
 }): ReadConfiguration {
+  /** A text that did not change is not read again: a file of a thousand models takes a second. */
+  let last: { readonly text: string | null; readonly configuration: Configuration } | undefined;
   return async () => {
     try {
       const source = { path, env, placeholder: PLACEHOLDER };
-      const configuration = await configurationFromText(await readConfigurationText(source), source);
+      const text = await readConfigurationText(source);
+      if (last === undefined || last.text !== text)
+        last = { text, configuration: await configurationFromText(text, source) };
+      const { configuration } = last;
       return configuration.source === 'simulator' && !env.SIMULATOR_URL ? undefined : configuration;
     } catch (error) {
       if (error instanceof ConfigurationError) return undefined;

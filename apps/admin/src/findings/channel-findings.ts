@@ -51,7 +51,9 @@ function restFinding(channel: string, rest: ShownRest, configuration: Configurat
   const { models, stuck, text } = affectedModels(configuration, { channel, model });
   const common = {
     ...{ subject: channel, since, until },
-    affects: text === null ? null : sentence(`${text}${stuck.length > 0 ? `. ${STUCK}` : ''}`),
+    // Of an account that rests, the channel's others go on.
+    affects:
+      text === null ? null : sentence(`${text}${account === null && stuck.length > 0 ? `. ${STUCK}` : ''}`),
     about: { channels: [channel], models },
     actions: [...ACTIONS],
   };

@@ -213,6 +213,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },
   'GET /admin/v1/attention': { viewer: 200, lead: 200, holder: 403 },
+  'GET /admin/v1/alerts': OVERSEERS,
+  'POST /admin/v1/alerts/receivers/{name}/test': FORBIDDEN,
 
   'GET /admin/v1/queues': OVERSEERS,
   'GET /admin/v1/jobs': { path: () => '/admin/v1/jobs?status=queued', viewer: 200, lead: 200, holder: 403 },

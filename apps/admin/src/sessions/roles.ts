@@ -69,6 +69,8 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': OVERSEERS,
   'GET /admin/v1/attention': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/alerts': OVERSEERS,
+  'POST /admin/v1/alerts/receivers/{name}/test': ADMIN,
 
   'GET /admin/v1/queues': OVERSEERS,
   'GET /admin/v1/jobs': OVERSEERS_AND_LEADS,

@@ -19,6 +19,7 @@ export type Team = Item<Answer<paths['/admin/v1/teams']['get']>>;
 export type Balance = Answer<paths['/admin/v1/keys/{id}/balance']['get']>;
 export type Channel = Item<Answer<paths['/admin/v1/channels']['get']>>;
 export type Model = Item<Answer<paths['/admin/v1/models']['get']>>;
+export type Alerts = Answer<paths['/admin/v1/alerts']['get']>;
 export type Finding = Item<Answer<paths['/admin/v1/attention']['get']>>;
 export type UsageRow = Item<Answer<paths['/admin/v1/usage']['get']>>;
 export type ShownRequest = Item<Answer<paths['/admin/v1/requests']['get']>>;

@@ -1,11 +1,9 @@
 import type { WebhookOutcome, WebhookWorkerOptions } from '@gateway/jobs/webhooks/webhook-worker';
 import type { ReadKeyWebhook } from '@gateway/metering/keys/webhooks/key-webhook';
-import { DIRECT, type Network } from '@gateway/upstream/connecting/network';
-import { openAgent } from '@gateway/upstream/connecting/open-pool';
-import { type InNetworks, isPublicAddress } from '@gateway/upstream/fetching/public-address';
-import { type IsAllowed, NotPublicError } from '@gateway/upstream/fetching/public-connector';
+import type { Network } from '@gateway/upstream/connecting/network';
+import { answerError, createPoster } from '@gateway/upstream/fetching/post-outside';
+import type { InNetworks } from '@gateway/upstream/fetching/public-address';
 import { Webhook } from 'standardwebhooks';
-import { request } from 'undici';
 
 interface SenderOptions {
   readonly readWebhook: ReadKeyWebhook;
@@ -25,48 +23,23 @@ export interface WebhookSender {
   close(): Promise<void>;
 }
 
-const TIME_LIMIT_MS = 15_000;
-const CONNECT_MS = 5000;
-/** The most bytes of an answer, which nobody reads. A longer one ends the connection. */
-const MAX_ANSWER_BYTES = 64 * 1024;
 /** The receiver does not want this webhook any more. */
 const GONE = 410;
 
-/**
- * Sends single webhooks, signed as Standard Webhooks has it. Redirects are not followed; addresses are checked where the connection
- * is made, so that a name cannot lead elsewhere a moment later.
- */
+/** Sends single webhooks, signed as Standard Webhooks has it, to addresses that the poster posts to. */
 export function createWebhookSender(options: SenderOptions): WebhookSender {
-  const { readWebhook, masterSecret, network, now, timeLimitMs = TIME_LIMIT_MS } = options;
-  const { isPrivateAllowed = () => false } = options;
-  const agentFor = (isAllowed: IsAllowed, way: Network) =>
-    openAgent({ network: way, connectMs: CONNECT_MS, isAllowed, isKept: false });
-  const agents = {
-    'https:': agentFor((address) => isPublicAddress(address) || isPrivateAllowed(address), network),
-    // Plain http goes to private networks only, which no proxy leads to.
-    'http:': agentFor(isPrivateAllowed, DIRECT),
-  };
+  const { readWebhook, masterSecret, now } = options;
+  const poster = createPoster(options);
 
   const post = async (
     url: string,
     headers: Record<string, string>,
     body: string,
   ): Promise<WebhookOutcome> => {
-    const dispatcher = new URL(url).protocol === 'https:' ? agents['https:'] : agents['http:'];
-    const signal = AbortSignal.timeout(timeLimitMs);
-    try {
-      const reply = await request(url, { method: 'POST', dispatcher, headers, body, signal });
-      await reply.body.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => undefined);
-      return { url, status: reply.statusCode, ...verdictOn(reply.statusCode) };
-    } catch (error) {
-      const isFinal = error instanceof NotPublicError;
-      return {
-        url,
-        status: null,
-        error: reasonOf(error, { url, isLate: signal.aborted, timeLimitMs }),
-        isFinal,
-      };
-    }
+    const { status, error, isRefused } = await poster.post(url, headers, body);
+    return status === null
+      ? { url, status, error, isFinal: isRefused }
+      : { url, status, error: answerError(status), isFinal: status === GONE };
   };
 
   return {
@@ -88,9 +61,7 @@ export function createWebhookSender(options: SenderOptions): WebhookSender {
       };
       return post(url, headers, body);
     },
-    close: async () => {
-      await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
-    },
+    close: () => poster.close(),
   };
 }
 
@@ -100,29 +71,3 @@ const refused = (url: string | null, error: string): WebhookOutcome => ({
   error,
   isFinal: true,
 });
-
-function verdictOn(status: number): Pick<WebhookOutcome, 'error' | 'isFinal'> {
-  if (status >= 200 && status < 300) return { error: null, isFinal: false };
-  if (status >= 300 && status < 400)
-    return { error: `answered ${status}; redirects are not followed`, isFinal: false };
-  return { error: `answered ${status}`, isFinal: status === GONE };
-}
-
-interface Failing {
-  readonly url: string;
-  readonly isLate: boolean;
-  readonly timeLimitMs: number;
-}
-
-/** The URL as the log may have it: without its query, and without the addresses of its name. */
-function reasonOf(error: unknown, { url, isLate, timeLimitMs }: Failing): string {
-  if (error instanceof NotPublicError) {
-    const { protocol } = new URL(url);
-    const where = 'an address that webhooks may not be sent to';
-    return protocol === 'https:' ? where : `${where} over plain http`;
-  }
-  if (isLate) return `no whole answer within ${timeLimitMs} ms`;
-  const code =
-    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-  return code === null ? 'the connection failed' : `the connection failed: ${code}`;
-}

@@ -7,6 +7,7 @@ import type { LibraryName } from '../libraries/libraries.ts';
 import type { ModelKind, Operation, Protocol } from '../protocol.ts';
 import type { OperationPath } from '../requests/operation-path.ts';
 import type { TimeLimits } from '../sending/time-limits.ts';
+import type { Alerts } from './alerts.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import type { ImageFamily } from './file-schema.ts';
@@ -156,6 +157,7 @@ export interface Configuration {
   /** In the order of the file. */
   readonly models: readonly Model[];
   readonly conversations: ConversationRules;
+  readonly alerts: Alerts;
   /** The way to everything that is no channel's. */
   readonly network: Network;
 }

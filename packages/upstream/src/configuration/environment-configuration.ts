@@ -1,5 +1,6 @@
 import type { Environment } from '@gateway/contracts/environment';
 import { environmentNetwork } from '../connecting/network.ts';
+import { buildAlerts } from './build/build-alerts.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
@@ -77,5 +78,6 @@ export const environmentConfiguration = (env: Environment): Configuration => {
   );
   const source = offers.length > 0 ? 'environment' : 'simulator';
   const conversations = buildConversationRules(null);
-  return { source, revision: '', channels, models, conversations, network };
+  const alerts = buildAlerts(null, () => []);
+  return { source, revision: '', channels, models, conversations, alerts, network };
 };

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
+import { AlertsEntry } from './alerts-entry.ts';
 import { AuthEntry } from './auth-entry.ts';
 import {
   ChannelEntry,
@@ -51,6 +52,12 @@ test('the example shows every setting that exists', async () => {
     ConversationsEntry,
     ConversationsEntry.shape.neverKept.unwrap(),
     ...AuthEntry.options,
+    AlertsEntry,
+    AlertsEntry.shape.thresholds.unwrap(),
+    AlertsEntry.shape.quietHours.unwrap(),
+    AlertsEntry.shape.weeklyReport.unwrap(),
+    AlertsEntry.shape.rules.unwrap().element,
+    ...AlertsEntry.shape.receivers.unwrap().valueType.options,
   ];
   for (const name of settings.flatMap(({ shape }) => Object.keys(shape))) {
     // perMinute and similar settings are within braces

@@ -10,6 +10,8 @@ export interface Variables {
    * a variable is not checked. Absent: such a variable is a mistake.
    */
   readonly placeholder?: string | undefined;
+  /** The section of the file that is read where its variables are missing, too. */
+  readonly optional?: string | undefined;
 }
 
 interface Expansion {
@@ -53,6 +55,9 @@ export function expandVariables(text: string, { env, placeholder }: Variables): 
   });
   return { text: replaced, mistakes, isUnknown };
 }
+
+/** Stands for variables of the optional section. It is an address, for what is checked as one. */
+export const NOT_HERE = 'http://not-known-here';
 
 /** The variables that a text names. */
 export const variablesIn = (text: string): string[] =>

@@ -197,4 +197,5 @@ export const FileOutline = z.strictObject({
   channels: z.record(z.string(), z.unknown()),
   models: z.record(z.string(), z.unknown()),
   conversations: z.unknown().optional(),
+  alerts: z.unknown().optional(),
 });

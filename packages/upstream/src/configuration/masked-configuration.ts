@@ -1,9 +1,16 @@
 import { parseDocument, stringify } from 'yaml';
+import { ALERT_SECRETS } from './alerts-entry.ts';
 import { AUTH_SECRETS } from './auth-entry.ts';
 import { beginsAsKey } from './mistakes/shown-name.ts';
 
 /** Members whose texts are secrets, at any depth below them. */
-const SECRET_MEMBERS: ReadonlySet<string> = new Set(['apiKey', 'apiKeys', 'headers', ...AUTH_SECRETS]);
+const SECRET_MEMBERS: ReadonlySet<string> = new Set([
+  'apiKey',
+  'apiKeys',
+  'headers',
+  ...AUTH_SECRETS,
+  ...ALERT_SECRETS,
+]);
 const MASKED = '[masked]';
 /** A text that consists of variables only tells a name and no secret. */
 const ONLY_VARIABLES = /^(\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/;

@@ -1,17 +1,25 @@
 import type { Environment } from '@gateway/contracts/environment';
+import { lookUp } from '@gateway/contracts/look-up';
 import { environmentNetwork } from '../connecting/network.ts';
+import { AlertsEntry } from './alerts-entry.ts';
+import { buildAlerts } from './build/build-alerts.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import { type Channel, type Configuration, type Model, revisionOf } from './configuration.ts';
+import { variablesIn } from './expand-variables.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
+import { checkAlerts } from './mistakes/check-alerts.ts';
 import { checkChannel, possibleProtocols } from './mistakes/check-channel.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
 import { checkModel, type KnownChannel } from './mistakes/check-model.ts';
 import { ConfigurationError } from './mistakes/configuration-error.ts';
-import { MistakeList } from './mistakes/mistake-list.ts';
+import { MistakeList, valueAt } from './mistakes/mistake-list.ts';
 import { presetFor } from './presets/presets.ts';
 import { readYaml } from './yaml-document.ts';
+
+/** Only the admin service sends alerts: the others need not have the variables of this section. */
+const ALERTS = 'alerts';
 
 /**
  * Checks a configuration file whole. Throws a `ConfigurationError` with every mistake in the order of the file.
@@ -25,7 +33,7 @@ export const parseConfiguration = (
   placeholder?: string,
 ): Configuration => {
   const network = environmentNetwork(env);
-  const document = readYaml(text, file, { env, placeholder });
+  const document = readYaml(text, file, { env, placeholder, optional: ALERTS });
   const mistakes = new MistakeList(document);
   const outline = document.isReadable ? checkEntry(FileOutline, document.value, [], mistakes) : null;
 
@@ -54,6 +62,17 @@ export const parseConfiguration = (
   const rules =
     section === undefined ? null : checkEntry(ConversationsEntry, section, ['conversations'], mistakes);
 
+  const alertsSection = outline?.alerts;
+  const alerts =
+    alertsSection === undefined ? null : checkEntry(AlertsEntry, alertsSection, [ALERTS], mistakes);
+  if (alerts !== null)
+    for (const complaint of checkAlerts(alerts, new Set(known.keys()))) mistakes.add([ALERTS], complaint);
+  /** The variables of a receiver that this process does not have. */
+  const missing = (receiver: string): string[] => {
+    const literal = JSON.stringify(valueAt(document.literal, [ALERTS, 'receivers', receiver])) ?? '';
+    return variablesIn(literal).filter((name) => !lookUp(env, name));
+  };
+
   if (mistakes.sorted.length > 0) throw new ConfigurationError(file, mistakes.sorted);
   return {
     source: 'file',
@@ -61,6 +80,7 @@ export const parseConfiguration = (
     channels,
     models,
     conversations: buildConversationRules(rules),
+    alerts: buildAlerts(alerts, missing),
     network,
   };
 };

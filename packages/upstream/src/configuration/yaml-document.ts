@@ -11,7 +11,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import { expandVariables, type Variables } from './expand-variables.ts';
+import { expandVariables, NOT_HERE, type Variables } from './expand-variables.ts';
 import { type Mistake, UnboundedConfiguration } from './mistakes/configuration-error.ts';
 import { shownPath, valueAt } from './mistakes/mistake-list.ts';
 import { quotedName } from './mistakes/shown-name.ts';
@@ -174,10 +174,14 @@ export const readYaml = (text: string, file: string, variables: Variables): Yaml
     visit(document, {
       Scalar(key, node, parents) {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
-        const result = expandVariables(node.value, variables);
+        const path = pathOf(parents, node);
+        const isOptional = variables.optional !== undefined && path[0] === variables.optional;
+        const result = expandVariables(
+          node.value,
+          isOptional ? { ...variables, placeholder: variables.placeholder ?? NOT_HERE } : variables,
+        );
         if (result.isUnknown) unknown.add(node.value);
         node.value = result.text;
-        const path = pathOf(parents, node);
         for (const found of result.mistakes) report({ ...found, offset: node.range?.[0] ?? null, path });
       },
     });

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 /**
  * Whether an IP address belongs to the public internet. Everything else is refused: private, loopback, link-local
@@ -28,3 +29,13 @@ export function parseNetworks(text: string): InNetworks | undefined {
     return networks.some(([base, bits]) => base.kind() === parsed.kind() && parsed.match(base, bits));
   };
 }
+
+/** The setting `WEBHOOK_PRIVATE_NETWORKS`: where webhooks and alerts may go besides public addresses. */
+export const PrivateNetworks = z
+  .string()
+  .refine(
+    (text) => parseNetworks(text) !== undefined,
+    'must be networks such as 10.1.0.0/16, separated by commas',
+  )
+  .transform(parseNetworks)
+  .optional();

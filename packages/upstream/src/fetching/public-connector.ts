@@ -1,4 +1,5 @@
 import { lookup as lookupHost } from 'node:dns';
+import { lookup as lookupAll } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
@@ -27,6 +28,19 @@ const lookupAllowed =
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
     });
   };
+
+/**
+ * The address of a host, for connections that take one.
+ *
+ * @throws {NotPublicError} where it has one that is not allowed, and what the lookup throws
+ */
+export async function allowedAddress(host: string, isAllowed: IsAllowed): Promise<string> {
+  const addresses = isIP(host) === 0 ? await lookupAll(host, { all: true }) : [{ address: host }];
+  const [first] = addresses;
+  if (first === undefined || !addresses.every(({ address }) => isAllowed(address)))
+    throw new NotPublicError(host);
+  return first.address;
+}
 
 /**
  * Connects to allowed addresses only: to those of the public internet, unless others are given. Literal

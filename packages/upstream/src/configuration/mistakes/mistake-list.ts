@@ -1,3 +1,4 @@
+import { ALERT_SECRETS } from '../alerts-entry.ts';
 import { AUTH_SECRETS } from '../auth-entry.ts';
 import type { Path, YamlDocument } from '../yaml-document.ts';
 import type { Mistake } from './configuration-error.ts';
@@ -9,6 +10,7 @@ import { nearest } from './suggest.ts';
 const SECRET_NAMES: ReadonlySet<string | number> = new Set([
   ...['apiKey', 'apiKeys', 'headers', 'proxy'],
   ...AUTH_SECRETS,
+  ...ALERT_SECRETS,
 ]);
 /** A file with more has one cause that the first ones show. */
 const MAX_MISTAKES = 500;
