@@ -104,6 +104,11 @@ export const Quirks = z.strictObject({
   strictTools: z.boolean().default(true),
   /** Whether a choice that names one tool is obeyed. Elsewhere only that tool is offered, and a call is required. */
   namedToolChoice: z.boolean().default(true),
+  /**
+   * Whether a choice that demands a call is taken. Elsewhere an instruction asks for the call, of the named tool alone where one is
+   * named; that is no guarantee, and reported.
+   */
+  demandedCalls: z.boolean().default(true),
   /** Chat: whether `type: custom` tools exist. Elsewhere they are shown to the model as functions with one text input. */
   customTools: z.boolean().default(false),
   /** Longest tool name taken. Default: 64 on chat, 128 elsewhere. */

@@ -3,11 +3,15 @@ import { type Losses, refuseParameter } from '../neutral/losses.ts';
 import { pathsOf } from '../neutral/scalar-paths.ts';
 import type { Target } from '../neutral/target.ts';
 import { UPSTREAMS } from '../protocols/protocols.ts';
+import type { Path } from '../wire/path.ts';
 
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.';
 
 /** The forced tool whose arguments are the answer. */
 const ANSWER_TOOL = 'give_answer';
+
+/** Stands for a choice that demands a call, where the model takes none. */
+const CALL_INSTRUCTION = 'Do not answer in text: call a tool.';
 
 interface Emulated {
   readonly conversation: Conversation;
@@ -57,5 +61,30 @@ export function emulateOutputFormat(conversation: Conversation, target: Target, 
       toolChoice: { type: 'tool', tool: { name: ANSWER_TOOL, type: 'function' } },
     },
     answerTool: ANSWER_TOOL,
+  };
+}
+
+/**
+ * Replaces a demand for a call by an instruction, which is no guarantee and is reported; of a demand for one tool, the others are not
+ * offered. For models that refuse such a choice.
+ */
+export function emulateDemand({ conversation, answerTool }: Emulated, path: Path, losses: Losses): Emulated {
+  const { toolChoice, tools, system } = conversation;
+  if (tools.length === 0 || toolChoice === undefined) return { conversation, answerTool };
+  const isDemand =
+    toolChoice.type === 'allowed'
+      ? toolChoice.mode === 'required'
+      : ['required', 'tool'].includes(toolChoice.type);
+  if (!isDemand) return { conversation, answerTool };
+  losses.drop(path, 'a call is requested by an instruction, not guaranteed');
+  const offered =
+    toolChoice.type === 'tool' ? [toolChoice.tool] : toolChoice.type === 'allowed' ? toolChoice.tools : null;
+  return {
+    conversation: {
+      ...conversation,
+      toolChoice: offered === null ? undefined : { type: 'allowed', mode: 'auto', tools: offered },
+      system: [...system, { type: 'text', text: CALL_INSTRUCTION, at: path }],
+    },
+    answerTool,
   };
 }

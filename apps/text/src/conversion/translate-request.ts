@@ -1,5 +1,6 @@
 import type { Conversation } from '../neutral/conversation.ts';
 import { type Dropped, Losses } from '../neutral/losses.ts';
+import { pathsOf } from '../neutral/scalar-paths.ts';
 import type { AnswerPlan, Target } from '../neutral/target.ts';
 import type { NamedTool, Tool } from '../neutral/tool.ts';
 import { ToolNames } from '../neutral/tool-names.ts';
@@ -8,7 +9,7 @@ import { echoOf } from '../protocols/responses/reply/response-object.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { OpaqueTokens } from '../wire/tokens/opaque-token.ts';
-import { emulateOutputFormat } from './output-emulation.ts';
+import { emulateDemand, emulateOutputFormat } from './output-emulation.ts';
 
 export interface RequestToTranslate {
   readonly caller: TextProtocol;
@@ -38,7 +39,7 @@ export interface TranslatedRequest {
 export function translateRequest({ caller, body, target, tokens }: RequestToTranslate): TranslatedRequest {
   const losses = new Losses();
   const decoded = withTurn(PROTOCOLS[caller].decodeRequest(body, tokens));
-  const { conversation: emulated, answerTool } = emulateOutputFormat(decoded, target, losses);
+  const { conversation: emulated, answerTool } = withDemand(decoded, target, losses);
   const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
   const adapter = UPSTREAMS[target.protocol];
   const names = new ToolNames(target.quirks.toolNameLength ?? adapter.toolNameLength, {
@@ -67,6 +68,14 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
       showUsage: isJsonObject(streamOptions) && streamOptions.include_usage === true,
     },
   };
+}
+
+/** The output's form and a demanded call, in the ways that the upstream has for them. */
+function withDemand(conversation: Conversation, target: Target, losses: Losses) {
+  const emulated = emulateOutputFormat(conversation, target, losses);
+  if (target.quirks.demandedCalls) return emulated;
+  const { toolChoice, outputFormat } = pathsOf(conversation);
+  return emulateDemand(emulated, emulated.answerTool === null ? toolChoice : outputFormat, losses);
 }
 
 /**

@@ -19,6 +19,7 @@ export interface Sampling {
   readonly topK?: number | undefined;
   readonly presencePenalty?: number | undefined;
   readonly frequencyPenalty?: number | undefined;
+  readonly seed?: number | undefined;
 }
 
 export type OutputFormat =

@@ -41,7 +41,18 @@ export type Citation =
       readonly encryptedIndex?: string | undefined;
       readonly citedText?: string | undefined;
     }
-  | { readonly type: 'file'; readonly fileId: string; readonly filename: string; readonly index: number };
+  | { readonly type: 'file'; readonly fileId: string; readonly filename: string; readonly index: number }
+  /** A place in a document of the request, in characters, pages or blocks. */
+  | {
+      readonly type: 'document';
+      /** Which of the request's documents, from 0. */
+      readonly document: number;
+      readonly title: string | null;
+      readonly unit: 'character' | 'page' | 'block';
+      readonly start: number;
+      readonly end: number;
+      readonly citedText: string;
+    };
 
 export interface TextPart extends Located {
   readonly type: 'text';

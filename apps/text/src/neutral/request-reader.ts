@@ -83,6 +83,9 @@ export class RequestReader {
   }
 }
 
+/** The other protocols in which a request has a seed. */
+const SEEDED: ReadonlySet<ConversationProtocol> = new Set(['gemini']);
+
 /** Reports the losses that decoding found, if the protocols differ. @throws GatewayError for class E */
 export function reportUntranslatable(
   conversation: Conversation,
@@ -94,6 +97,8 @@ export function reportUntranslatable(
     if (loss === 'E') refuseParameter(path, reason);
     losses.drop(path, reason);
   }
+  if (conversation.sampling.seed !== undefined && !SEEDED.has(target))
+    losses.drop(['seed'], 'known to the chat protocol only');
 }
 
 type Step = string | number;

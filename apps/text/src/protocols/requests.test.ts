@@ -101,6 +101,11 @@ const ON_CONVERSE: readonly (readonly [quirk: string, name: string, quirks: Quir
     { reasoningRequest: 'reasoning', sampling: 'drop', maxStopSequences: 0 },
   ],
   ['gpt', 'chat-scalars', { reasoningRequest: 'reasoning', sampling: 'drop', maxStopSequences: 0 }],
+  ['claude', 'messages-cited-documents', CLAUDE],
+  ['free-choice', 'messages-tool-choice-any', { demandedCalls: false }],
+  ['free-choice', 'messages-tool-choice-named', { demandedCalls: false }],
+  ['free-choice', 'chat-allowed-tools', { demandedCalls: false }],
+  ['free-choice', 'chat-structured-output', { demandedCalls: false, structuredOutput: 'none' }],
   ['no-system', 'messages-system-blocks', { systemPrompt: false, cachePoints: [] }],
   ['system-anywhere', 'messages-system-blocks', { systemMessages: 'anywhere' }],
   [

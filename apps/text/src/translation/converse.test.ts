@@ -205,6 +205,29 @@ test('marks of a prompt cache become cache points, and are left out where the mo
   expect(bedrock.requests.at(-1)?.text()).not.toContain('cachePoint');
 });
 
+test('a demanded call is asked for by an instruction where the model takes no such choice, or refuses it', async () => {
+  const demanded = {
+    messages: [{ role: 'user', content: 'Hello' }],
+    tools: [{ name: 'get_weather', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'any' },
+  };
+  const llama = await ask('llama', demanded);
+  expect(llama.headers.get('x-gateway-dropped')).toBe('tool_choice');
+  expect((await bedrock.nextRequest()).text()).not.toContain('toolChoice');
+  bedrock.script({
+    status: 400,
+    json: {
+      message:
+        "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again.",
+    },
+    headers: { 'x-amzn-errortype': 'ValidationException' },
+  });
+  const nova = await ask('nova', demanded);
+  expect([nova.status, nova.headers.get('x-gateway-dropped')]).toEqual([200, 'tool_choice']);
+  expect((await bedrock.nextRequest()).json()).toMatchObject({ toolConfig: { toolChoice: { any: {} } } });
+  expect((await bedrock.nextRequest()).text()).not.toContain('toolChoice');
+});
+
 test("a channel's guardrail is in the body, and its intervention is a refusal", async () => {
   const answer = {
     output: { message: { role: 'assistant', content: [{ text: 'Blocked.' }] } },

@@ -190,6 +190,9 @@ interface RetryRule {
 /** Bedrock's answers to cache points of a model that takes none. */
 const NO_CACHING = /\bcache ?points?\b|\bprompt caching\b|\bexplicit caching\b/i;
 
+/** Bedrock's answer to a tool choice that its model does not take. */
+const NO_DEMAND = /\btoolChoice\.(?:any|tool|auto)\b/;
+
 /** OpenAI's answer to an organisation that it has not verified. */
 const NO_SUMMARY = /verified to generate reasoning summaries/i;
 
@@ -214,6 +217,10 @@ const RETRY_RULES: readonly RetryRule[] = [
   {
     isFor: ({ code, message }) => code === 'upstream_rejected' && NO_CACHING.test(message),
     amend: (target) => ({ ...target, quirks: { ...target.quirks, cachePoints: [] } }),
+  },
+  {
+    isFor: ({ code, message }) => code === 'upstream_rejected' && NO_DEMAND.test(message),
+    amend: (target) => ({ ...target, quirks: { ...target.quirks, demandedCalls: false } }),
   },
   {
     isFor: ({ code, message, options }) =>

@@ -6,10 +6,19 @@ import { listOf, maybe, maybeList, maybeNumber, maybeText } from '../json/reply-
  * kind; blocks of other kinds are skipped. Bytes are base64.
  */
 
+const placeInDocument = z.looseObject({ documentIndex: maybeNumber, start: maybeNumber, end: maybeNumber });
+
 const citation = z.looseObject({
   title: maybeText,
   sourceContent: maybeList(z.looseObject({ text: maybeText })),
-  location: maybe(z.looseObject({ web: maybe(z.looseObject({ url: maybeText })) })),
+  location: maybe(
+    z.looseObject({
+      web: maybe(z.looseObject({ url: maybeText })),
+      documentChar: maybe(placeInDocument),
+      documentPage: maybe(placeInDocument),
+      documentChunk: maybe(placeInDocument),
+    }),
+  ),
 });
 export type ConverseCitation = z.infer<typeof citation>;
 

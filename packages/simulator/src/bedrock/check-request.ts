@@ -226,7 +226,9 @@ function checkBytes(format: unknown, formats: readonly string[], source: unknown
     throw invalidConverse(
       `Value '${asText(format)}' at 'format' failed to satisfy enum: [${formats.join(', ')}]`,
     );
-  const bytes = asText(asObject(source).bytes);
+  const { bytes: encoded, content } = asObject(source);
+  if (asList(content).length > 0) return;
+  const bytes = asText(encoded);
   if (bytes === '' || !BASE64.test(bytes))
     throw invalidConverse('Value at source.bytes is not valid base64.');
 }

@@ -314,7 +314,10 @@ test.for([
     'model: eu.amazon.nova-2-lite-v1:0',
     { reasoningRequest: 'reasoningConfig', cachePoints: ['system', 'messages'] },
   ],
-  ['model: us.meta.llama4-maverick-17b-instruct-v1:0', { streamedTools: false, cachePoints: [] }],
+  [
+    'model: us.meta.llama4-maverick-17b-instruct-v1:0',
+    { streamedTools: false, cachePoints: [], demandedCalls: false },
+  ],
   [
     'model: eu.anthropic.claude-opus-5, speaks: [converse]',
     { reasoningVendor: 'anthropic', structuredOutput: 'none' },

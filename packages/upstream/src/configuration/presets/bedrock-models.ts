@@ -9,6 +9,8 @@ const row = (vendors: readonly string[], quirks: QuirksInput) =>
   ({ ids: byVendor(...vendors), protocol: 'converse', quirks }) as const;
 
 const NO_CACHE = { cachePoints: [] } as const satisfies QuirksInput;
+/** AWS documents a choice that demands a call for Claude, Nova and Mistral. */
+const FREE_CHOICE = { demandedCalls: false } as const satisfies QuirksInput;
 
 /**
  * What models take by Converse, as far as their vendor decides it. An ARN says no vendor: what its model takes is said by its
@@ -23,14 +25,14 @@ export const CONVERSE_MODELS: NonNullable<Preset['quirksOfModels']> = [
     cachePoints: ['system', 'messages'],
   }),
   row(['openai'], { ...NO_CACHE, reasoningRequest: 'reasoning_effort', maxStopSequences: 0 }),
-  row(['meta'], { ...NO_CACHE, maxStopSequences: 0, streamedTools: false }),
+  row(['meta'], { ...NO_CACHE, ...FREE_CHOICE, maxStopSequences: 0, streamedTools: false }),
   row(['mistral'], {
     ...NO_CACHE,
     toolCallIds: 'nine-alphanumeric',
     namedToolChoice: false,
     topKMember: 'top_k',
   }),
-  row(['cohere'], { ...NO_CACHE, topKMember: 'k' }),
+  row(['cohere'], { ...NO_CACHE, ...FREE_CHOICE, topKMember: 'k' }),
   row(['ai21', 'deepseek', 'google', 'minimax', 'moonshot', 'moonshotai', 'qwen', 'writer', 'zai'], NO_CACHE),
 ];
 

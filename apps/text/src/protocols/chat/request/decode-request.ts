@@ -33,6 +33,7 @@ export function decodeChatRequest(body: unknown, tokens: OpaqueTokens): Conversa
       ...(typeof request.top_p === 'number' && { topP: request.top_p }),
       ...(request.presence_penalty && { presencePenalty: request.presence_penalty }),
       ...(request.frequency_penalty && { frequencyPenalty: request.frequency_penalty }),
+      ...(typeof request.seed === 'number' && { seed: request.seed }),
     },
     stopSequences: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
     ...(maxOutputTokens && { maxOutputTokens }),
@@ -137,5 +138,7 @@ function reportMembers(request: ChatRequest, reader: RequestReader): void {
     reader.drop(['top_logprobs'], 'counts together with logprobs only');
   if (Object.keys(request.metadata ?? {}).length > 0)
     reader.drop(['metadata'], 'translated answers are not stored');
+  if (request.seed != null && typeof request.seed !== 'number')
+    reader.drop(['seed'], 'known to the chat protocol only');
   if (request.store) reader.drop(['store'], 'translated answers are not stored');
 }

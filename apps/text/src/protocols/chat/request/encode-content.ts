@@ -1,4 +1,5 @@
 import { toDataUrl } from '../../../neutral/data-url.ts';
+import { dropCitations } from '../../../neutral/encoding/document-citations.ts';
 import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
 import { documentText, fileName, searchResultText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
@@ -37,6 +38,7 @@ const READABLE = /^(text\/.*|application\/json)$/;
 function encodeDocument(part: DocumentPart, encoder: Encoder): ChatPart[] {
   const { source, title, context, at = [] } = part;
   const heading = context === undefined ? [] : [textPart(context)];
+  dropCitations(part, encoder);
   switch (source.type) {
     case 'text':
       return [textPart(documentText(part, source.text))];

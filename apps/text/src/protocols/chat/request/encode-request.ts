@@ -62,7 +62,7 @@ function encodeParallel({ conversation, target, losses }: Encoder) {
 
 function encodeSampling({ conversation, target, losses }: Encoder) {
   const { sampling } = conversation;
-  const { temperature, topP, topK, presencePenalty, frequencyPenalty } = sampling;
+  const { temperature, topP, topK, presencePenalty, frequencyPenalty, seed } = sampling;
   const paths = pathsOf(conversation);
   const isKept = target.quirks.sampling === 'keep';
   const { penalties } = target.quirks;
@@ -77,6 +77,7 @@ function encodeSampling({ conversation, target, losses }: Encoder) {
     ...(isKept && topP !== undefined && { top_p: topP }),
     ...(penalties && presencePenalty !== undefined && { presence_penalty: presencePenalty }),
     ...(penalties && frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+    ...(seed !== undefined && { seed }),
   };
 }
 

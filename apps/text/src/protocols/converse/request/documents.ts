@@ -1,3 +1,5 @@
+import { dropCitations } from '../../../neutral/encoding/document-citations.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
 import { documentText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type { DocumentPart } from '../../../neutral/parts.ts';
@@ -45,24 +47,36 @@ export class DocumentNames {
   }
 }
 
-/** A document as one block. One that the caller wrote in parts is text and images, which `inParts` makes. */
+/** What the blocks of one request are made with. */
+export interface BlockEncoder extends Encoder {
+  readonly documents: DocumentNames;
+}
+
+/** A document as one block. One that the caller wrote in parts is text and images, which `inParts` makes, unless Claude is to cite it. */
 export function encodeDocument(
   part: DocumentPart,
-  names: DocumentNames,
+  encoder: BlockEncoder,
   inParts: (
     parts: readonly Extract<DocumentPart['source'], { type: 'content' }>['parts'][number][],
   ) => Block[],
 ): Block[] {
   const { source, title, context, at = [] } = part;
-  const named = (format: string, content: object): Block[] => [
-    { document: { format, name: names.of(title), source: content, ...(context && { context }) } },
-  ];
+  const isCited = part.citations === true && encoder.target.vendor === 'anthropic';
+  if (!isCited) dropCitations(part, encoder);
+  const named = (format: string, content: object): Block[] => {
+    const name = encoder.documents.of(title);
+    const more = { ...(context && { context }), ...(isCited && { citations: { enabled: true } }) };
+    return [{ document: { format, name, source: content, ...more } }];
+  };
   switch (source.type) {
     case 'text':
       return source.text.trim() === ''
         ? []
         : named('txt', { bytes: Buffer.from(source.text).toString('base64') });
     case 'content': {
+      const texts = source.parts.flatMap((inner) => (inner.type === 'text' ? [{ text: inner.text }] : []));
+      if (isCited && texts.length === source.parts.length) return named('txt', { content: texts });
+      if (isCited) dropCitations(part, encoder);
       const heading = documentText(part, '').trim();
       return [...(heading === '' ? [] : [{ text: heading }]), ...inParts(source.parts)];
     }

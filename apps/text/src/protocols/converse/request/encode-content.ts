@@ -12,12 +12,7 @@ import type {
 } from '../../../neutral/parts.ts';
 import { parseArguments } from '../../../wire/raw-json.ts';
 import { takesPayload } from '../reply/payloads.ts';
-import { type Block, type DocumentNames, encodeDocument } from './documents.ts';
-
-/** What the blocks of one request are made with. */
-export interface BlockEncoder extends Encoder {
-  readonly documents: DocumentNames;
-}
+import { type Block, type BlockEncoder, encodeDocument } from './documents.ts';
 
 const IMAGE_FORMATS: Readonly<Record<string, string>> = {
   'image/png': 'png',
@@ -56,11 +51,7 @@ function encodeShown(part: Exclude<ResultContent, { type: 'text' }>, encoder: Bl
     case 'image':
       return [encodeImage(part, encoder)];
     case 'document':
-      if (part.citations)
-        encoder.losses.drop([...(part.at ?? []), 'citations'], 'citations of documents are not carried');
-      return encodeDocument(part, encoder.documents, (parts) =>
-        parts.flatMap((inner) => encodePart(inner, encoder)),
-      );
+      return encodeDocument(part, encoder, (parts) => parts.flatMap((inner) => encodePart(inner, encoder)));
     case 'search-result':
       return [{ text: searchResultText(part) }];
   }

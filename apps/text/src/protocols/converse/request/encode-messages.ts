@@ -5,8 +5,8 @@ import { refuseParameter } from '../../../neutral/losses.ts';
 import type { TextPart } from '../../../neutral/parts.ts';
 import { pathsOf } from '../../../neutral/scalar-paths.ts';
 import type { CachePoints } from './cache-points.ts';
-import type { Block } from './documents.ts';
-import { type BlockEncoder, encodePart } from './encode-content.ts';
+import type { Block, BlockEncoder } from './documents.ts';
+import { encodePart } from './encode-content.ts';
 
 interface Message {
   readonly role: 'user' | 'assistant' | 'system';

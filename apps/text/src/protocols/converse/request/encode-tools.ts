@@ -76,7 +76,9 @@ const toolSpec = (name: string, description: string | undefined, json: object, m
 });
 
 /** Undefined where the default is the same. */
-function encodeChoice(choice: ToolSelection['choice'], { names }: Encoder): object | undefined {
+function encodeChoice(choice: ToolSelection['choice'], { names, target }: Encoder): object | undefined {
+  // Models that take no demand refuse the member.
+  if (!target.quirks.demandedCalls) return undefined;
   switch (choice?.type) {
     case 'auto':
       return { auto: {} };

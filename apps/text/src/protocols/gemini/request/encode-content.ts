@@ -1,4 +1,5 @@
-import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { dropCitations } from '../../../neutral/encoding/document-citations.ts';
+import type { Encoder } from '../../../neutral/encoding/encoder.ts';
 import { documentText, searchResultText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type { AudioPart, DocumentPart, MediaSource, ResultContent } from '../../../neutral/parts.ts';
@@ -37,8 +38,7 @@ const READABLE = /^(text\/.*|application\/json)$/;
 
 function encodeDocument(part: DocumentPart, encoder: Encoder): GeminiPart[] {
   const { source, at = [] } = part;
-  if (part.citations && !staysHome(encoder))
-    encoder.losses.drop([...at, 'citations'], 'documents are not cited there');
+  dropCitations(part, encoder);
   if (source.type === 'text') return [textPart(documentText(part, source.text))];
   if (source.type === 'base64' && READABLE.test(source.mediaType))
     return [textPart(documentText(part, Buffer.from(source.data, 'base64').toString('utf8')))];

@@ -24,6 +24,7 @@ export function encodeGeminiRequest(encoder: Encoder): EncodedRequest {
   const generationConfig = {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...encodeSampling(encoder),
+    ...encodeSeed(encoder),
     ...(stopsNative && stopSequences.length > 0 && { stopSequences }),
     ...encodeFormat(encoder),
     ...(logprobs !== undefined && { responseLogprobs: true, logprobs }),
@@ -60,6 +61,17 @@ function encodeSampling({ conversation, target, losses }: Encoder) {
   if (presencePenalty) losses.drop(paths.presencePenalty, 'not known to this upstream');
   if (frequencyPenalty) losses.drop(paths.frequencyPenalty, 'not known to this upstream');
   return withoutUndefined(kept);
+}
+
+const MAX_SEED = 2 ** 31 - 1;
+
+/** Of OpenAI's seeds, those that are whole numbers of 32 bits. */
+function encodeSeed({ conversation, losses }: Encoder): object {
+  const { seed } = conversation.sampling;
+  if (seed === undefined) return {};
+  if (Number.isInteger(seed) && Math.abs(seed) <= MAX_SEED) return { seed };
+  losses.drop(['seed'], 'a seed has 32 bits there');
+  return {};
 }
 
 const withoutUndefined = (members: object): object =>

@@ -30,10 +30,11 @@ export function decodeCitation(citation: MessagesCitation, textLength: number): 
 }
 
 /**
- * A citation of a web page as Claude writes it. Clients demand an `encrypted_index`; where Claude did not make one, it
+ * A citation of a web page or of a document as Claude writes it. Clients demand an `encrypted_index`; where Claude did not make one, it
  * is a token of ours. `text` is the part that the offsets count in.
  */
 export function encodeCitation(citation: Citation, text: string, tokens: OpaqueTokens): object | null {
+  if (citation.type === 'document') return encodePlace(citation);
   if (citation.type !== 'url') return null;
   return {
     type: 'web_search_result_location',
@@ -42,6 +43,21 @@ export function encodeCitation(citation: Citation, text: string, tokens: OpaqueT
     encrypted_index: citation.encryptedIndex ?? sealReference(citation.url, tokens),
     cited_text: citation.citedText ?? text.slice(citation.start, citation.end),
   };
+}
+
+type Place = Extract<Citation, { type: 'document' }>;
+
+/** A place in a document of the request. */
+function encodePlace({ document, title, citedText, unit, start, end }: Place): object {
+  const common = { cited_text: citedText, document_index: document, document_title: title, file_id: null };
+  switch (unit) {
+    case 'character':
+      return { type: 'char_location', ...common, start_char_index: start, end_char_index: end };
+    case 'page':
+      return { type: 'page_location', ...common, start_page_number: start, end_page_number: end };
+    case 'block':
+      return { type: 'content_block_location', ...common, start_block_index: start, end_block_index: end };
+  }
 }
 
 /** Fills the member in which clients demand something sealed, for a page that Claude did not find. */

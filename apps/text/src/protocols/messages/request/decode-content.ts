@@ -147,7 +147,6 @@ function decodeSource(source: WireImage['source']): MediaSource {
 
 function decodeDocument(block: Block, at: Path, reader: RequestReader): DocumentPart {
   const { source, title, context, citations } = reader.read(MessagesBlock.document, block, at);
-  if (citations?.enabled) reader.drop([...at, 'citations'], 'other models cannot cite documents');
   const common = {
     type: 'document',
     at,

@@ -28,19 +28,21 @@ export function decodeAnnotation(annotation: unknown): Citation | null {
   return { type: 'file', fileId, filename: filename ?? '', index };
 }
 
-/** `base` is where the cited text begins within the part that it is shown in. */
-export const encodeAnnotation = (citation: Citation, base: number) =>
-  citation.type === 'url'
-    ? {
-        type: 'url_citation',
-        start_index: base + citation.start,
-        end_index: base + citation.end,
-        url: citation.url,
-        title: citation.title,
-      }
-    : {
-        type: 'file_citation',
-        index: base + citation.index,
-        file_id: citation.fileId,
-        filename: citation.filename,
-      };
+/**
+ * Null for places in documents of the request, which have no id here. `base` is where the cited text begins within the part that
+ * it is shown in.
+ */
+export function encodeAnnotation(citation: Citation, base: number): object | null {
+  switch (citation.type) {
+    case 'url': {
+      const { start, end, url, title } = citation;
+      return { type: 'url_citation', start_index: base + start, end_index: base + end, url, title };
+    }
+    case 'file': {
+      const { index, fileId, filename } = citation;
+      return { type: 'file_citation', index: base + index, file_id: fileId, filename };
+    }
+    case 'document':
+      return null;
+  }
+}

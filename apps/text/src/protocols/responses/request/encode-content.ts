@@ -1,4 +1,5 @@
 import { toDataUrl } from '../../../neutral/data-url.ts';
+import { dropCitations } from '../../../neutral/encoding/document-citations.ts';
 import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
 import { documentText, errorText, fileName, searchResultText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
@@ -50,6 +51,7 @@ function encodeImage({ source, detail = 'auto', at = [] }: ImagePart, encoder: E
 function encodeDocument(part: DocumentPart, encoder: Encoder): InputPart[] {
   const { source, title, context, at = [] } = part;
   const heading = context === undefined ? [] : [inputText(context)];
+  dropCitations(part, encoder);
   switch (source.type) {
     case 'text':
       return [inputText(documentText(part, source.text))];

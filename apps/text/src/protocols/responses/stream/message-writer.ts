@@ -39,6 +39,7 @@ export class MessageWriter implements ItemWriter {
 
   citation(citation: Citation): void {
     const annotation = encodeAnnotation(citation, this.#base);
+    if (annotation === null) return;
     const index = this.#annotations.push(annotation) - 1;
     const event = { ...this.#at, annotation_index: index, annotation };
     this.#emit('response.output_text.annotation.added', event);
