@@ -68,4 +68,19 @@ describe('ranges', () => {
     );
     expect(half.at(0)).toBe('2026-11-19T18:00:00Z');
   });
+
+  test.for([
+    { from: '0002-11-20', to: '2026-11-26' },
+    { from: '2026-11-20', to: '0020-11-26' },
+    { from: '0000-01-01' },
+    { to: '9999-12-31' },
+    { from: '0000-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' },
+  ])('of any years that an address names are moments: %j', (range) => {
+    for (const zone of ['UTC', 'America/Los_Angeles', 'Pacific/Kiritimati']) {
+      const span = ranges.spanOf(range, '30d', now, zone);
+      const before = ranges.spanBefore(span);
+      for (const atMs of [span.fromMs, span.toMs, before.fromMs, before.toMs])
+        expect(() => new Date(atMs).toISOString(), zone).not.toThrow();
+    }
+  });
 });

@@ -87,6 +87,14 @@ export function spanOf(range: Range, fallback: Preset, nowMs: number, zone: stri
 export const isFine = ({ bucket }: Pick<Span, 'bucket'>): boolean =>
   bucket === 'minute' || bucket === 'fiveMinutes';
 
+/** An address may name any year, and a year that is being typed begins with zeros: what is further away is these days. */
+const [EARLIEST, LATEST] = ['1970-01-01', '2199-12-31'] as const;
+function bounded(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (text < EARLIEST) return EARLIEST;
+  return text > LATEST ? LATEST : text;
+}
+
 const isDay = (text: string): boolean => !text.includes('T');
 /** A moment of an address: of a day its beginning, or the end of the whole day. */
 const startOf = (text: string, zone: string): number =>
@@ -101,7 +109,8 @@ function momentsSpan(fromMs: number, endMs: number, nowMs: number, zone: string)
   return { fromMs, toMs: Math.max(Math.min(endMs, nowMs), fromMs + MINUTE_MS), bucket, count, zone };
 }
 
-function customSpan({ from, to }: Range, nowMs: number, zone: string): Span {
+function customSpan(range: Range, nowMs: number, zone: string): Span {
+  const [from, to] = [bounded(range.from), bounded(range.to)];
   if ([from, to].some((text) => text !== undefined && !isDay(text))) {
     const endMs = to === undefined ? nowMs : endOf(to, zone);
     return momentsSpan(from === undefined ? endMs - DAY_MS : startOf(from, zone), endMs, nowMs, zone);
