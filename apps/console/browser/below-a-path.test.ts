@@ -63,6 +63,12 @@ test('below a path that the proxy takes off people sign in, go from page to page
   }
   await page.reload();
   await heading(page, 'Usage');
+  const ofAnother = JSON.stringify([{ name: 'of the gateway at the root', search: {} }]);
+  await page.evaluate((views) => localStorage.setItem('gateway-views /usage', views), ofAnother);
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByRole('menuitem', { name: 'Save this view' }).waitFor();
+  expect(await page.getByRole('menuitem', { name: 'of the gateway at the root' }).count()).toBe(0);
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Export' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('menuitem', { name: 'CSV', exact: true }).click();

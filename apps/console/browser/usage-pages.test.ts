@@ -184,6 +184,8 @@ test('a part of a chart that is dragged over is shown by itself, and its range i
   const box = await chart.boundingBox();
   if (box === null) throw new Error('the chart has no place');
   const y = box.y + 60;
+  // The browser's own menu opens nothing of the chart.
+  await page.mouse.click(box.x + box.width * 0.5, y, { button: 'right' });
   await page.mouse.move(box.x + box.width * 0.4, y);
   await page.mouse.down();
   for (const share of [0.5, 0.6, 0.7]) await page.mouse.move(box.x + box.width * share, y);
@@ -215,6 +217,20 @@ test('requests are found by what their callers named them, and their details lea
   await rows.last().getByRole('button').click();
   await page.getByRole('dialog').getByRole('link', { name: 'user-4711' }).click();
   await page.waitForURL(/endUser=user-4711/);
+  const shown = (name: string) => page.getByRole('textbox', { name }).inputValue();
+  expect([await shown('End user'), await shown('Label')]).toEqual(['user-4711', '']);
+});
+
+test('a filter that a link has set is seen, and lasts until it is removed', async () => {
+  const { page } = person;
+  await page.goto('/console/requests?failed=true');
+  await page.getByRole('table', { name: 'Requests' }).getByRole('row').last().getByRole('button').click();
+  await page.getByRole('dialog').getByRole('link', { name: 'View requests with this error' }).click();
+  await page.waitForURL(/errorCode=/);
+  await page.getByRole('combobox', { name: 'Error code' }).waitFor();
+  await page.goto('/console/requests?attemptChannel=4711');
+  await page.getByRole('button', { name: 'Remove: attempted at 4711' }).click();
+  await page.waitForURL((url) => !url.search.includes('attemptChannel'));
 });
 
 test('a view is saved under a name, opened again and deleted', async () => {

@@ -17,11 +17,17 @@ const PAUSE_MS = 250;
 
 /** A field for a search that the admin service does. */
 export function SearchInput({ label, placeholder, value, size = 'sm', onSearch }: SearchInputProps) {
-  const [text, setText] = useState(value ?? '');
-  const search = useDebouncedCallback((typed: string) => onSearch(typed.trim() || undefined), PAUSE_MS);
-  const type = (typed: string): void => {
-    setText(typed);
-    search(typed);
+  /** Undefined: nothing is being typed, and what is searched is shown, whoever set it. */
+  const [typed, setTyped] = useState<string>();
+  const text = typed ?? value ?? '';
+  const search = useDebouncedCallback((wanted: string) => onSearch(wanted.trim() || undefined), PAUSE_MS);
+  const type = (next: string): void => {
+    setTyped(next);
+    search(next);
+  };
+  const leave = (): void => {
+    search.flush();
+    setTyped(undefined);
   };
   return (
     <TextInput
@@ -32,11 +38,16 @@ export function SearchInput({ label, placeholder, value, size = 'sm', onSearch }
       leftSection={<IconSearch size={size === 'xs' ? 14 : 16} aria-hidden />}
       rightSection={
         text !== '' && (
-          <CloseButton size="sm" aria-label={`Clear: ${label.toLowerCase()}`} onClick={() => type('')} />
+          <CloseButton
+            size="sm"
+            aria-label={`Clear: ${label.toLowerCase()}`}
+            onClick={() => onSearch(undefined)}
+          />
         )
       }
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
+      onBlur={leave}
     />
   );
 }

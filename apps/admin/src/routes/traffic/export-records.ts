@@ -1,3 +1,4 @@
+import { type CsvValue, csvLine } from '@gateway/contracts/csv';
 import { Consumption, type ToolCalls, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 
 type Format = 'csv' | 'ndjson';
@@ -7,7 +8,7 @@ export const EXPORT_FORMATS = {
   ndjson: { contentType: 'application/x-ndjson' },
 } as const satisfies Record<Format, { contentType: string }>;
 
-type Value = string | number | boolean | null | ToolCalls;
+type Value = CsvValue | ToolCalls;
 
 /** The columns of both formats, in their order. A record that lacks a count has none of it. */
 const COLUMNS: Readonly<Record<string, (record: UsageRecord, keyName: string | null) => Value>> = {
@@ -45,19 +46,6 @@ function countColumns(): Record<string, (record: UsageRecord) => Value> {
 const rowOf = (record: UsageRecord, keyName: string | null): Record<string, Value> =>
   Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(record, keyName)]));
 
-/** Texts that a spreadsheet would run as a formula; model names come from callers. */
-const FORMULA = /^[=+\-@\t\r\n]/;
-const NEEDS_QUOTES = /[",\r\n]/;
-
-/** RFC 4180. */
-function cell(value: Value): string {
-  if (value === null) return '';
-  if (typeof value === 'object') return cell(callsText(value));
-  if (typeof value !== 'string') return String(value);
-  const safe = FORMULA.test(value) ? `'${value}` : value;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 /** `code_interpreter=1 web_search=3`; empty for none. */
 const callsText = (calls: ToolCalls): string =>
   Object.entries(calls)
@@ -65,7 +53,8 @@ const callsText = (calls: ToolCalls): string =>
     .map(([tool, count]) => `${tool}=${count}`)
     .join(' ');
 
-const line = (values: readonly Value[]): string => `${values.map(cell).join(',')}\r\n`;
+const line = (values: readonly Value[]): string =>
+  csvLine(values.map((value) => (typeof value === 'object' && value !== null ? callsText(value) : value)));
 
 interface ExportOptions {
   readonly isWanted: (record: UsageRecord) => boolean;

@@ -56,12 +56,16 @@ export default function KeyPage() {
       <PageHeader title={key.data?.name ?? 'Key'} about={<LastUsed of={requests} />}>
         <RangePicker of={search} fallback={FALLBACK} change={change} />
       </PageHeader>
-      <Figures
-        now={now.data?.rows[0]}
-        before={before.data?.rows[0]}
-        isKnown={now.data !== undefined}
-        view={address}
-      />
+      {now.error ? (
+        <PageFailed error={now.error} reset={() => void now.refetch()} />
+      ) : (
+        <Figures
+          now={now.data?.rows[0]}
+          before={before.data?.rows[0]}
+          isKnown={now.data !== undefined}
+          view={address}
+        />
+      )}
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Stack gap="md">
           <Charts range={search} only={only} zoom={change} />
@@ -134,9 +138,12 @@ interface ChartsProps extends ViewProps {
 }
 
 function Charts({ range, only, zoom }: ChartsProps) {
-  const { data: usage } = useQuery(
-    usageQuery({ range, fallback: FALLBACK, only, groupBy: ['model'], overTime: true }),
-  );
+  const {
+    data: usage,
+    error,
+    refetch,
+  } = useQuery(usageQuery({ range, fallback: FALLBACK, only, groupBy: ['model'], overTime: true }));
+  if (error) return <PageFailed error={error} reset={() => void refetch()} />;
   return CHARTS.map((name) => {
     const measure = MEASURES[name];
     const drawn =

@@ -8,9 +8,9 @@ import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SavedViews } from '../../parts/page/saved-views.tsx';
 import { ExportMenu } from '../traffic/export-menu.tsx';
-import { FILTER_MEMBERS, Filters, isFiltered } from '../traffic/filters.tsx';
+import { Filters, isFiltered } from '../traffic/filters.tsx';
 import { RangePicker } from '../traffic/range-picker.tsx';
-import { REQUEST_MEMBERS } from '../traffic/request-filter.ts';
+import { FILTER_MEMBERS, REQUEST_MEMBERS } from '../traffic/request-filter.ts';
 import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
 import { COLUMNS } from './columns.tsx';
 import { RequestDetails } from './request-details.tsx';
@@ -140,13 +140,15 @@ interface IdSearchProps {
 
 /** A part of an id filters; a whole one, or a client's error that names one, opens the request. */
 function IdSearch({ id, onChange, onOpen }: IdSearchProps) {
-  const [typed, setTyped] = useState(id ?? '');
+  /** Undefined: nothing is being typed, and what is filtered by is shown. */
+  const [typed, setTyped] = useState<string>();
+  const text = typed ?? id ?? '';
   return (
     <form
       style={{ flex: '1 1 260px' }}
       onSubmit={(event) => {
         event.preventDefault();
-        const found = requestIdIn(typed);
+        const found = requestIdIn(text);
         if (found !== undefined) onOpen(found);
       }}
     >
@@ -155,7 +157,8 @@ function IdSearch({ id, onChange, onOpen }: IdSearchProps) {
         aria-label="Request ID"
         placeholder="Request ID, or an error that contains one"
         leftSection={<IconSearch size={14} aria-hidden />}
-        value={typed}
+        value={text}
+        onBlur={() => setTyped(undefined)}
         onChange={({ currentTarget: { value } }) => {
           setTyped(value);
           onChange(requestIdIn(value) ?? (value.trim() || undefined));

@@ -1,6 +1,6 @@
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { ReferenceArea, useActiveTooltipLabel } from 'recharts';
 import { ticksUpTo } from './axis.ts';
 import { AXIS_TEXT } from './measures.ts';
@@ -61,15 +61,19 @@ export default function DrawnChart({ of: drawn, title, height, group, onOpen, on
   const indexOf = ({ activeTooltipIndex: at }: Pointed): number | undefined =>
     at === undefined || at === null ? undefined : Number(at);
   const pointer = {
-    onMouseDown: (pointed: Pointed) => {
+    onMouseDown: (pointed: Pointed, { nativeEvent }: SyntheticEvent) => {
       const at = indexOf(pointed);
-      if (at !== undefined) setBrush([at, at]);
+      const isMain = nativeEvent instanceof MouseEvent && nativeEvent.button === 0;
+      if (at !== undefined && isMain) setBrush([at, at]);
     },
     onMouseMove: (pointed: Pointed) => {
       const at = indexOf(pointed);
       if (brush !== undefined && at !== undefined && at !== brush[1]) setBrush([brush[0], at]);
     },
-    onMouseLeave: () => setBrush(undefined),
+    onMouseLeave: () => {
+      pressed.current = undefined;
+      setBrush(undefined);
+    },
     onMouseUp: () => {
       const series = pressed.current;
       pressed.current = undefined;

@@ -1,31 +1,11 @@
 import { Button, Collapse, Pill, Group as Row, Select, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import * as z from 'zod/mini';
 import { milliseconds } from '../../parts/numbers.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
 import { KeySelect } from './key-select.tsx';
 import type { REQUEST_MEMBERS, RequestFilter } from './request-filter.ts';
 import { CALLERS, type CallerFilter, GROUP_LABELS, GROUPS, type Group, valuesQuery } from './usage-query.ts';
-
-/** Texts that look like numbers are numbers in an address. */
-const text = z.catch(
-  z.optional(
-    z.pipe(
-      z.union([z.string(), z.number()]),
-      z.transform((value) => String(value)),
-    ),
-  ),
-  undefined,
-);
-
-/** What an address says of filters. The empty text stands for none: no team, no channel. */
-export const FILTER_MEMBERS = {
-  ...{ model: text, team: text, keyId: text, channel: text, endpoint: text, outcome: text },
-  ...{ errorCode: text, status: text },
-  ...{ endUser: text, session: text, label: text, owner: text },
-  failed: z.catch(z.optional(z.boolean()), undefined),
-} satisfies Record<Group | CallerFilter, typeof text> & { failed: unknown };
 
 type Name = Group | CallerFilter | 'failed' | keyof typeof REQUEST_MEMBERS;
 type Filtered = { readonly [Key in Name]?: RequestFilter[Key] | undefined };
@@ -78,6 +58,8 @@ const PILLS: readonly { name: keyof typeof REQUEST_MEMBERS; say: (value: string 
 export function Filters({ of, change }: FiltersProps) {
   const isSet = [...FURTHER, ...CALLERS].some((name) => of[name] !== undefined);
   const [isOpened, setOpened] = useState(isSet);
+  // A link or a saved view may have set one: what a page is filtered by is seen.
+  if (isSet && !isOpened) setOpened(true);
   const pills = PILLS.flatMap(({ name, say }) => {
     const value = of[name];
     return value === undefined ? [] : [{ name, text: say(value) }];
@@ -104,6 +86,7 @@ export function Filters({ of, change }: FiltersProps) {
           variant="default"
           aria-expanded={isOpened}
           aria-controls="further-filters"
+          disabled={isSet}
           onClick={() => setOpened(!isOpened)}
         >
           {isOpened ? 'Fewer filters' : 'More filters'}

@@ -13,9 +13,9 @@ export interface Series {
   readonly value?: string;
 }
 
-/** Values of each series at one hour or day; null: nothing was measured. */
+/** Values of each series at one minute, hour or day; null: nothing was measured. */
 export interface Point {
-  /** As usage names the hour or day. */
+  /** As usage names it. */
   readonly at: string;
   readonly values: Readonly<Record<string, number | null>>;
 }
@@ -33,7 +33,7 @@ const OTHERS = { label: 'All others', color: 'gray.5' } as const;
 
 interface DrawOptions {
   readonly span: Span;
-  /** Grouped by the span's hours or days, and by `group`. */
+  /** Grouped by what the span is drawn by, and by `group`. */
   readonly rows: readonly UsageRow[];
   readonly measure: Measure;
   /** What each series is of; null: everything is one series. */
@@ -131,7 +131,7 @@ const DATE_LENGTH = 'YYYY-MM-DD'.length;
 /** Of dates, which are of no zone. */
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** An hour or day of usage in the zone that is shown: `23 Nov`, `23 Nov 14:00`. */
+/** A day, or the beginning of an hour or minutes of usage, in the zone that is shown: `23 Nov`, `23 Nov 14:00`. */
 export function timeLabel(at: string): string {
   if (at.length <= DATE_LENGTH) return day.format(new Date(at));
   const wall = wallTime(Date.parse(at), timeZone());

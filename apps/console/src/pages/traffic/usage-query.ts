@@ -33,7 +33,7 @@ interface UsageQuery {
   readonly range: Range;
   readonly fallback: Preset;
   readonly groupBy: readonly Group[];
-  /** Also by the hours or days of the span. */
+  /** Also by what the span is drawn by. */
   readonly overTime?: boolean;
   readonly only?: Filter;
   /** Of the span before instead. */

@@ -1,6 +1,7 @@
+import type { CsvValue } from '@gateway/contracts/csv';
 import type { QueryClient } from '@tanstack/react-query';
 import type { UsageRow } from '../../api/types.ts';
-import { type CsvValue, csvOf } from '../../parts/table/csv.ts';
+import { csvOf } from '../../parts/table/csv.ts';
 import { keyQuery } from '../keys/keys-query.ts';
 import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
 

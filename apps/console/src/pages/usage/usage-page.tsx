@@ -13,10 +13,11 @@ import { download } from '../../parts/table/csv.ts';
 import { VirtualTable } from '../../parts/table/virtual-table.tsx';
 import { Chart } from '../traffic/chart.tsx';
 import { ExportMenu } from '../traffic/export-menu.tsx';
-import { FILTER_MEMBERS, Filters, valueLabel } from '../traffic/filters.tsx';
+import { Filters, valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES, type MeasureName } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
+import { FILTER_MEMBERS } from '../traffic/request-filter.ts';
 import { draw } from '../traffic/series.ts';
 import { RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
 import {

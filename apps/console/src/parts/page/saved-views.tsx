@@ -3,6 +3,7 @@ import { IconBookmark, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import * as z from 'zod/mini';
+import { BASE_PATH } from '../../api/base-path.ts';
 import { Dialog } from '../dialog.tsx';
 import { FormEnd } from '../form-end.tsx';
 
@@ -19,7 +20,8 @@ interface SavedViewsProps {
   readonly without: readonly string[];
 }
 
-const storedAt = (page: string): string => `gateway-views ${page}`;
+/** Another gateway may be below another path of the same host. */
+const storedAt = (page: string): string => `gateway-views ${BASE_PATH}${page}`;
 
 function viewsOf(page: string): View[] {
   try {
@@ -36,18 +38,20 @@ export function SavedViews({ page, without }: SavedViewsProps) {
   const [isNaming, setNaming] = useState(false);
   const raw = useSearch({ strict: false });
   const navigate = useNavigate();
-  const store = (next: View[]): void => {
+  /** Changes the views as they are by now: another tab may have saved some. */
+  const store = (changed: (before: View[]) => View[]): void => {
+    const next = changed(viewsOf(page));
     localStorage.setItem(storedAt(page), JSON.stringify(next));
     setViews(next);
   };
   const save = (name: string): void => {
     const search = Object.fromEntries(Object.entries(raw).filter(([member]) => !without.includes(member)));
-    store([...views.filter((view) => view.name !== name), { name, search }].slice(-MAX_VIEWS));
+    store((before) => [...before.filter((view) => view.name !== name), { name, search }].slice(-MAX_VIEWS));
     setNaming(false);
   };
   return (
     <>
-      <Menu position="bottom-end" withinPortal>
+      <Menu position="bottom-end" withinPortal onOpen={() => setViews(viewsOf(page))}>
         <Menu.Target>
           <Button variant="default" size="xs" leftSection={<IconBookmark size={14} aria-hidden />}>
             Views
@@ -69,7 +73,7 @@ export function SavedViews({ page, without }: SavedViewsProps) {
               key={name}
               leftSection={<IconTrash size={14} aria-hidden />}
               closeMenuOnClick={false}
-              onClick={() => store(views.filter((view) => view.name !== name))}
+              onClick={() => store((before) => before.filter((view) => view.name !== name))}
             >
               Delete {name}
             </Menu.Item>

@@ -1,18 +1,8 @@
-export type CsvValue = string | number | null;
+import { type CsvValue, csvLine } from '@gateway/contracts/csv';
 
-/** Texts that a spreadsheet would run as a formula. */
-const FORMULA = /^[=+\-@\t\r\n]/;
-const NEEDS_QUOTES = /[",\r\n]/;
-
-function cell(value: CsvValue): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value);
-  const safe = FORMULA.test(value) ? `'${value}` : value;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** A table as a text (RFC 4180). */
+/** A table as a text. */
 export const csvOf = (headers: readonly string[], rows: readonly (readonly CsvValue[])[]): string =>
-  [headers, ...rows].map((values) => `${values.map(cell).join(',')}\r\n`).join('');
+  [headers, ...rows].map(csvLine).join('');
 
 /** Gives the person a text as a file. */
 export function download(name: string, text: string): void {
