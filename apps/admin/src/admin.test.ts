@@ -59,7 +59,8 @@ test('a key is made, shown once, found by its secret, read, listed and revoked',
     endpoints: wish.endpoints,
   });
   expect((await call('GET', `/keys/${shown.id}`)).body).toEqual(shown);
-  expect((await call('GET', '/keys')).body).toEqual({ data: [shown], next: null });
+  const unused = { lastUsedAt: null, last30Days: { requests: 0, costMicroUsd: 0 } };
+  expect((await call('GET', '/keys')).body).toEqual({ data: [{ ...shown, ...unused }], next: null });
   const revoked = await call('DELETE', `/keys/${shown.id}`);
   expect(revoked).toMatchObject({ status: 200, body: { ...shown, revokedAt: expect.any(String) } });
   expect(await admin.keys.findKey(key)).toBeUndefined();

@@ -1,5 +1,6 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { KeyPage, KeyStore } from '@gateway/metering/keys/key-store';
-import { KEY_STATES } from '@gateway/metering/keys/records/access-records';
+import { KEY_SORTS, KEY_STATES, type KeyUse } from '@gateway/metering/keys/records/access-records';
 import { TeamName } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
 import type { Scope } from '../sessions/scope.ts';
@@ -13,6 +14,33 @@ export const KeyFilter = z.strictObject({
 });
 type KeyFilter = z.infer<typeof KeyFilter>;
 
+/** In which order a list shows them. `lastUsed`, `requests` and `spend` are as `lastUsedAt` and `last30Days` say. */
+export const KeySort = z.strictObject({
+  sort: z.enum(KEY_SORTS).default('created'),
+  order: z.enum(['ascending', 'descending']).default('descending'),
+});
+type KeySort = z.infer<typeof KeySort>;
+
+/** `next` of such a list: a key, and of what it is sorted by the value that it had. */
+export const KEY_CURSOR = /^(?:\d{1,16}\.)?key_[0-9a-z_]{1,60}$/;
+
+/** @throws {GatewayError} for the `next` of a list in another order */
+export function checkCursor(cursor: string | undefined, { sort }: KeySort): void {
+  if (cursor === undefined || cursor.includes('.') === (sort !== 'created')) return;
+  throw new GatewayError('invalid_value', {
+    message: "Invalid value for 'cursor': it is the 'next' of a list in another order.",
+    path: ['cursor'],
+  });
+}
+
+const UNUSED: KeyUse = { lastUsedMs: null, requests: 0, microUsd: 0 };
+
+/** How much a key is used, as lists show it. */
+export const shownUse = ({ lastUsedMs, requests, microUsd }: KeyUse = UNUSED) => ({
+  lastUsedAt: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString(),
+  last30Days: { requests, costMicroUsd: microUsd },
+});
+
 interface FindOptions {
   readonly limit: number;
   readonly after: string | undefined;
@@ -20,10 +48,10 @@ interface FindOptions {
   readonly scope: Scope;
 }
 
-/** One page of the keys that a filter selects among those that a person sees, the newest first. */
+/** One page of the keys that a filter selects among those that a person sees. */
 export function findKeys(
   keys: Pick<KeyStore, 'listKeys'>,
-  { search, team, state }: KeyFilter,
+  { search, team, state, sort, order }: KeyFilter & KeySort,
   { limit, after, nowMs, scope }: FindOptions,
 ): Promise<KeyPage> {
   const seen = scope.kind === 'teams' ? scope.teams : undefined;
@@ -33,5 +61,5 @@ export function findKeys(
     states: state && { of: [state], nowMs },
     search,
   };
-  return keys.listKeys({ limit, after, only });
+  return keys.listKeys({ limit, after, only, order: { by: sort, isAscending: order === 'ascending' } });
 }

@@ -11,12 +11,14 @@ import {
   shownKey,
 } from './key-record.ts';
 import { hashOf, makeSecret } from './key-secret.ts';
-import { type AccessRecords, type PageRequest, untilChanged } from './records/access-records.ts';
+import { type AccessRecords, type KeyUse, type PageRequest, untilChanged } from './records/access-records.ts';
 import type { KeySettings } from './settings.ts';
 import { newWebhookSecret, webhookSecretText } from './webhooks/webhook-secret.ts';
 
 export interface KeyPage {
   readonly keys: readonly KeyRecord[];
+  /** How much each of them is used, by its id. */
+  readonly uses: ReadonlyMap<string, KeyUse>;
   /** What to pass as `after` for the next page; null on the last one. */
   readonly next: string | null;
 }
@@ -37,7 +39,7 @@ export type KeySelection = (record: KeyRecord) => boolean;
  */
 export interface KeyStore {
   createKey(settings: KeySettings, by?: Actor): Promise<KeyWithSecret>;
-  /** The newest first, revoked ones included. */
+  /** In the order that is asked for, revoked ones included. */
   listKeys(page: PageRequest): Promise<KeyPage>;
   getKey(id: string): Promise<KeyRecord | undefined>;
   /**
@@ -136,7 +138,11 @@ export function createKeyStore(options: KeyStoreOptions): KeyStore {
 
     listKeys: async (page) => {
       const { records: found, next } = await records.list('key', page);
-      return { keys: found.flatMap(({ id, text }) => read(id, text) ?? []), next };
+      return {
+        keys: found.flatMap(({ id, text }) => read(id, text) ?? []),
+        uses: new Map(found.flatMap(({ id, use }) => (use === undefined ? [] : [[id, use]]))),
+        next,
+      };
     },
 
     getKey: async (id) => {

@@ -7,6 +7,8 @@ import { writeAudit } from '../audit/audit-rows.ts';
 import { awaitDatabase } from '../database/await-database.ts';
 import { type Database, placesOf, type Queries } from '../database/database.ts';
 import { createDatabaseId } from '../database/facts.ts';
+import { addKeys } from '../key-uses/key-uses.ts';
+import { readKeys } from '../key-uses/read-keys.ts';
 import { readChanges, readRecord, readRecords, takeVersions } from './access-rows.ts';
 import { foundBy } from './found-by.ts';
 
@@ -38,10 +40,10 @@ export function createAccessStore({ database, projection, now, opened }: AccessS
   return {
     get: (kind, id) => read(async (queries) => (await readRecord(queries, kind, id))?.text ?? null),
 
-    list: async (kind, { limit, after, only }) => {
-      const order = kind === 'key' ? 'descending' : 'ascending';
+    list: async (kind, { limit, after, only, order }) => {
+      if (kind === 'key') return read((queries) => readKeys(queries, { limit, after, only, order }));
       const found = await read((queries) =>
-        readRecords(queries, { kind, order, after, limit: limit + 1, only }),
+        readRecords(queries, { kind, order: 'ascending', after, limit: limit + 1, only }),
       );
       const records = found.slice(0, limit);
       return { records, next: found.length > limit ? (records.at(-1)?.id ?? null) : null };
@@ -102,6 +104,10 @@ export async function writeRecords(
     `insert into access_records (${columns.join(', ')}) values ${placesOf(rows.length, columns.length)}
      on conflict (kind, id) do ${there === 'keep' ? 'nothing' : `update set ${changed}`}`,
     rows.flatMap((row) => Object.values(row)),
+  );
+  await addKeys(
+    { query },
+    records.flatMap(({ kind, id }) => (kind === 'key' ? [id] : [])),
   );
 }
 

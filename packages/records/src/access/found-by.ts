@@ -1,7 +1,7 @@
 import { parseKeyRecord } from '@gateway/metering/keys/key-record';
 import type { KeyState, RecordFilter, RecordKind } from '@gateway/metering/keys/records/access-records';
 import { parseTeamRecord } from '@gateway/metering/teams/team-record';
-import type { SqlValue } from '../database/database.ts';
+import { likePattern, type SqlValue } from '../database/database.ts';
 
 /** What lists find records by, as columns beside each. */
 interface FoundBy {
@@ -75,10 +75,7 @@ export function conditionsOf(
   if (hasBudget !== undefined) conditions.push(`has_budget = ${place(hasBudget ? 1 : 0)}`);
   if (expiresBy !== undefined) conditions.push(`expires_at <= ${place(expiresBy)}`);
   const text = search?.trim().toLowerCase() ?? '';
-  if (text !== '') {
-    const pattern = `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
-    conditions.push(`searched like ${place(pattern)} escape '\\'`);
-  }
+  if (text !== '') conditions.push(`searched like ${place(likePattern(text))} escape '\\'`);
   return conditions;
 }
 

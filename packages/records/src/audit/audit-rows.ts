@@ -1,6 +1,6 @@
 import type { EntryId, OutboxEntry } from '@gateway/metering/usage/outbox';
 import { z } from 'zod';
-import { placesOf, type Queries } from '../database/database.ts';
+import { likePattern, placesOf, type Queries, type SqlValue } from '../database/database.ts';
 import { storable } from '../usage/usage-groups.ts';
 
 type AuditRow = Pick<OutboxEntry, 'id' | 'text'>;
@@ -19,16 +19,28 @@ export async function writeAudit({ query }: Queries, entries: readonly AuditRow[
   }
 }
 
+interface AuditQuery {
+  readonly before: EntryId | null;
+  readonly limit: number;
+  /** A part of their texts. */
+  readonly containing: string | undefined;
+}
+
 /** The newest entries before a position. */
 export async function readAuditRows(
   { query }: Queries,
-  before: EntryId | null,
-  limit: number,
+  { before, limit, containing }: AuditQuery,
 ): Promise<readonly AuditRow[]> {
-  const where = before === null ? '' : 'where (entry_ms, entry_seq) < ($2, $3)';
+  const values: SqlValue[] = [limit];
+  const place = (value: SqlValue): string => `$${values.push(value)}`;
+  const wheres = [
+    ...(before === null ? [] : [`(entry_ms, entry_seq) < (${place(before.ms)}, ${place(before.seq)})`]),
+    ...(containing === undefined ? [] : [`content like ${place(likePattern(containing))} escape '\\'`]),
+  ];
+  const where = wheres.length === 0 ? '' : `where ${wheres.join(' and ')}`;
   const rows = await query(
     `select entry_ms, entry_seq, content from audit_log ${where} order by entry_ms desc, entry_seq desc limit $1`,
-    [limit, ...(before === null ? [] : [before.ms, before.seq])],
+    values,
   );
   return Rows.parse(rows).map(({ entry_ms: ms, entry_seq: seq, content }) => ({
     id: { ms, seq },

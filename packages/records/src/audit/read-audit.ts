@@ -13,6 +13,8 @@ interface AuditRequest {
   readonly limit: number;
   /** `next` of the page before. */
   readonly after?: string | undefined;
+  /** Only entries whose text has this part. */
+  readonly containing?: string | undefined;
 }
 
 /**
@@ -29,17 +31,18 @@ const MAX_TAIL = 10_000;
 
 export const createAuditReader =
   ({ database, redis, onBroken }: { database: Database; redis: Redis; onBroken: ReportBroken }): ReadAudit =>
-  async ({ limit, after }) => {
+  async ({ limit, after, containing }) => {
     const before = after === undefined ? null : parseEntryId(after);
     const { rows, recorded } = await awaitDatabase(
       database.read(async (queries) => ({
         recorded: (await readCursors(queries, [AUDIT_STREAM]))(AUDIT_STREAM),
-        rows: await readAuditRows(queries, before, limit + 1),
+        rows: await readAuditRows(queries, { before, limit: limit + 1, containing }),
       })),
       MEANWHILE,
     );
     const tail = await awaitRedis(readOutbox(redis, AUDIT_STREAM, { after: recorded, count: MAX_TAIL }));
-    const isInPage = ({ id }: { id: EntryId }) => before === null || isAfter(before, id);
+    const isInPage = ({ id, text }: { id: EntryId; text: string }) =>
+      (before === null || isAfter(before, id)) && (containing === undefined || text.includes(containing));
     const found = [...tail.filter(isInPage), ...rows].toSorted((a, b) => (isAfter(a.id, b.id) ? -1 : 1));
     const page = found.slice(0, limit);
     const entries = page.flatMap(({ id, text }) => {

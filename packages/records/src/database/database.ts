@@ -49,3 +49,6 @@ export function placesOf(rows: number, columns: number, before = 0): string {
     `(${Array.from({ length: columns }, (_, at) => `$${before + row * columns + at + 1}`).join(', ')})`;
   return Array.from({ length: rows }, (_, row) => place(row)).join(', ');
 }
+
+/** For `like … escape '\\'`: whatever has this part. */
+export const likePattern = (part: string): string => `%${part.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;

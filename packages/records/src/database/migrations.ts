@@ -8,6 +8,9 @@ export const columnOf = (name: string): string =>
 const sumColumns = (measures: readonly Measure[]): string =>
   measures.map((measure) => `${columnOf(measure)} bigint not null`).join(',\n      ');
 
+/** By bytes, as Redis sorted them: ids are pages' cursors. */
+const sortedText = (dialect: Dialect): string => (dialect === 'postgres' ? 'text collate "C"' : 'text');
+
 /**
  * How the schema came about: each step is run once, in a transaction, on both databases. Steps that have been released are never
  * changed; a new one only adds, so that the version before still runs beside it.
@@ -85,13 +88,11 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     )${dialect === 'sqlite' ? ' without rowid' : ''}`,
   ],
   (dialect) => {
-    // By bytes, as Redis sorted them: ids are pages' cursors.
-    const sortedText = dialect === 'postgres' ? 'text collate "C"' : 'text';
     return [
       // Keys by their ids and teams by their names. Each change of any of them has a version of its own.
       `create table access_records (
         kind text not null,
-        id ${sortedText} not null,
+        id ${sortedText(dialect)} not null,
         version bigint not null,
         content text not null,
         team text,
@@ -108,7 +109,7 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
       'create table access_changes (version bigint primary key, kind text not null, id text not null)',
       'create table audit_log (entry_ms bigint not null, entry_seq bigint not null, content text not null, primary key (entry_ms, entry_seq))',
       // What budgets' accounts have spent, by their names in Redis.
-      `create table spent_accounts (name ${sortedText} primary key, micro_usd bigint not null, changed_at bigint not null)`,
+      `create table spent_accounts (name ${sortedText(dialect)} primary key, micro_usd bigint not null, changed_at bigint not null)`,
     ];
   },
   // Sums that are there already are by all groups only.
@@ -183,4 +184,17 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
   ],
   // What callers name their requests by. Their indexes are made later.
   () => ['end_user', 'session', 'label'].map((name) => `alter table usage_records add column ${name} text`),
+  (dialect) => [
+    // How much each key is used, for lists in that order: `requests` and `micro_usd` are those of some days until now.
+    `create table key_uses (
+      key_id ${sortedText(dialect)} primary key,
+      last_used_at bigint not null default 0,
+      requests bigint not null default 0,
+      micro_usd bigint not null default 0
+    )`,
+    ...['last_used_at', 'requests', 'micro_usd'].map(
+      (name) => `create index key_uses_${name} on key_uses (${name}, key_id)`,
+    ),
+    "insert into key_uses (key_id) select id from access_records where kind = 'key'",
+  ],
 ];

@@ -8,6 +8,7 @@ import { createConversationKeeper } from '../conversations/conversation-keeper.t
 import type { MovedCounts } from '../conversations/conversation-mover.ts';
 import { QueryError } from '../database/database.ts';
 import type { OpenedDatabase } from '../database/open-database.ts';
+import { moveWindow } from '../key-uses/key-uses.ts';
 import { createGroupIds } from '../usage/usage-groups.ts';
 import { createLateIndexes } from './late-indexes.ts';
 import { createLease, LostLease } from './lease.ts';
@@ -69,6 +70,7 @@ export interface Recorder extends AsyncDisposable {
 
 const NOTHING_MOVED: MovedCounts = { movedOut: 0, broughtBack: 0, expired: 0 };
 const EVERY_MS = 1000;
+const ROUNDS_OF_WINDOW = 60;
 const ROUNDS_OF_RETENTION = 600;
 
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -151,6 +153,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
         if (error instanceof LostLease) throw error;
         report({ what: 'without index', detail: String(error) });
       });
+    if (rounds % ROUNDS_OF_WINDOW === 0)
+      await moveWindow({ database, lease, nowMs: await earlierClock(), keepSumsDays });
     if (rounds % ROUNDS_OF_RETENTION === 0)
       await deleteOld({ database, lease, nowMs: await earlierClock(), keepRecordsDays, keepSumsDays });
     rounds += 1;

@@ -14,6 +14,7 @@ import { hourNumber } from '@gateway/metering/usage/usage-rows';
 import { z } from 'zod';
 import { type ChargedRecord, type ChargeOptions, chargeAccounts } from '../access/spent-accounts.ts';
 import { placesOf, type Queries, QueryError } from '../database/database.ts';
+import { addKeyUses } from '../key-uses/key-uses.ts';
 import { type Additions, createAdditions } from '../usage/add-sums.ts';
 import { type PlacedRecord, RECORD_COLUMNS, rowOf } from '../usage/record-rows.ts';
 import { type GroupIds, storable } from '../usage/usage-groups.ts';
@@ -76,6 +77,7 @@ async function writeAll(
     const additions = createAdditions();
     const written = await writeRecords(queries, { dialect, groupIds, additions }, read.records);
     await chargeAccounts(queries, charging, written);
+    await addKeyUses(queries, written, charging.now());
     charging.onChargedAgain(await chargedAgain(queries, read.records, written));
     await writeRefusals(queries, additions, read.refusals);
     await additions.write(queries, groupIds);

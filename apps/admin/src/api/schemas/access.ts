@@ -40,7 +40,14 @@ export const NewKeyReply = z.strictObject({ ...shownKey, key: z.string(), warnin
 export const RotatedKeyReply = z.strictObject({ ...shownKey, key: z.string() });
 /** `webhookSecret` is shown this once. */
 export const WebhookSecretReply = z.strictObject({ ...shownKey, webhookSecret: z.string() });
-export const KeyPage = page(KeyReply);
+/** A key as lists show it. */
+export const ListedKey = KeyReply.extend({
+  /** When a request with it ended last; null: never, as far as is known. */
+  lastUsedAt: instant.nullable(),
+  /** Of the last 30 days (UTC), this one included. */
+  last30Days: z.strictObject({ requests: z.number(), costMicroUsd: z.number() }),
+});
+export const KeyPage = page(ListedKey);
 
 export const TeamReply = z.strictObject({
   name: z.string(),

@@ -25,7 +25,7 @@ import {
 import { pageQuery } from '../../api/schemas/page.ts';
 import type { Warnings } from '../../configuration/warnings.ts';
 import type { ReadShownBalances } from '../../keys/balances.ts';
-import { findKeys, KeyFilter } from '../../keys/find-keys.ts';
+import { checkCursor, findKeys, KEY_CURSOR, KeyFilter, KeySort, shownUse } from '../../keys/find-keys.ts';
 import { checkLeadsChange, checkLeadsKey } from '../../keys/leads-key.ts';
 import { checkExpiry, checkKeySettings, keySettingsOf } from '../../keys/settings.ts';
 import type { Principal } from '../../sessions/authenticate.ts';
@@ -93,13 +93,15 @@ export function keyRoutes({ keys, warnings, readBalances, now }: KeyRoutesOption
     adminRoute({
       method: 'GET',
       path: '/admin/v1/keys',
-      summary: 'List keys, newest first, including revoked ones',
+      summary: 'List keys, newest first or by what they were used for, including revoked ones',
       body: NO_BODY,
-      query: pageQuery(KEY_ID).extend(KeyFilter.shape),
+      query: pageQuery(KEY_CURSOR).extend({ ...KeyFilter.shape, ...KeySort.shape }),
       reply: KeyPage,
       handle: async ({ query: { limit, cursor, ...filter }, principal: { scope } }) => {
+        checkCursor(cursor, filter);
         const page = await findKeys(keys, filter, { limit, after: cursor, nowMs: now(), scope });
-        return { data: page.keys.map(shownKey), next: page.next };
+        const data = page.keys.map((key) => ({ ...shownKey(key), ...shownUse(page.uses.get(key.id)) }));
+        return { data, next: page.next };
       },
     }),
     adminRoute({

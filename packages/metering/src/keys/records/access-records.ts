@@ -33,22 +33,46 @@ export interface RecordFilter {
   readonly search?: string | undefined;
 }
 
+/** What keys are sorted by: when they were made, or what they were used for. */
+export const KEY_SORTS = ['created', 'lastUsed', 'requests', 'spend'] as const;
+
+export interface KeyOrder {
+  readonly by: (typeof KEY_SORTS)[number];
+  readonly isAscending: boolean;
+}
+
+/** How much a key is used: as of the last second or so. */
+export interface KeyUse {
+  /** When a request with it ended last, as far as records of usage go back; null: there is none. */
+  readonly lastUsedMs: number | null;
+  /** Of the last 30 days (UTC), this one included. */
+  readonly requests: number;
+  readonly microUsd: number;
+}
+
 export interface PageRequest {
   readonly limit: number;
-  readonly only?: RecordFilter;
+  readonly only?: RecordFilter | undefined;
+  /** Of keys. Absent: the newest first. */
+  readonly order?: KeyOrder | undefined;
   /** `next` of the page before. */
   readonly after?: string | undefined;
 }
 
 export interface RecordPage {
-  readonly records: readonly { readonly id: string; readonly text: string }[];
+  readonly records: readonly {
+    readonly id: string;
+    readonly text: string;
+    /** Of a key. */
+    readonly use?: KeyUse;
+  }[];
   readonly next: string | null;
 }
 
 /** Where records lie. All throw a `GatewayError` `service_unavailable` where that does not answer. */
 export interface AccessRecords {
   get(kind: RecordKind, id: string): Promise<string | null>;
-  /** Keys with the newest first, teams by name. */
+  /** Keys in the order that is asked for, teams by name. */
   list(kind: RecordKind, page: PageRequest): Promise<RecordPage>;
   /** False if the record has changed since it was read. Who looks keys up knows it when this resolves. */
   change(change: RecordChange): Promise<boolean>;
