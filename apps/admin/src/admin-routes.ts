@@ -38,6 +38,7 @@ import { createTestChannel } from './playground/test-channel.ts';
 import { createRequestTail } from './requests/request-tail.ts';
 import { keyRoutes } from './routes/access/key-routes.ts';
 import { oidcRoutes } from './routes/access/oidc-routes.ts';
+import { searchRoutes } from './routes/access/search-routes.ts';
 import { sessionRoutes } from './routes/access/session-routes.ts';
 import { teamRoutes } from './routes/access/team-routes.ts';
 import { alertRoutes } from './routes/operations/alert-routes.ts';
@@ -198,6 +199,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
     ...teamRoutes({ teams, keys, now, readBalances }),
+    ...searchRoutes({ keys, teams, sessions, readConfiguration, now }),
     ...usageRoutes({ usage, now, keysOf, keys }),
     ...requestRoutes({
       usage,

@@ -14,7 +14,7 @@ import {
   TeamPage,
   TeamReply,
 } from '../api/schemas/access.ts';
-import { AuditPage, ChannelPage } from '../api/schemas/operations.ts';
+import { AuditPage, ChannelPage, FoundPage } from '../api/schemas/operations.ts';
 import { UsagePage } from '../api/schemas/traffic.ts';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
@@ -439,7 +439,7 @@ test('the description names every call that there is, and no other', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(47);
+  expect(described).toHaveLength(48);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));
@@ -469,7 +469,33 @@ test('bodies and queries are described as they are checked', async () => {
   expect(adminOpenapi([])).toMatchObject({ paths: {} });
 });
 
-test('a list of keys has the promised shape', async () => {
+test('a list of keys has the promised shape, and goes on in the order in which it began', async () => {
   await call(NewKeyReply, 'POST', '/keys', full);
-  expect((await call(KeyPage, 'GET', '/keys')).data).toHaveLength(1);
+  await call(NewKeyReply, 'POST', '/keys', { name: 'second' });
+  const first = await call(KeyPage, 'GET', '/keys?sort=spend&order=ascending&limit=1');
+  const second = await call(KeyPage, 'GET', `/keys?sort=spend&order=ascending&limit=1&cursor=${first.next}`);
+  expect([...first.data, ...second.data].map(({ name }) => name).toSorted()).toEqual(['search', 'second']);
+  expect(second.next).toBeNull();
+  for (const query of [`cursor=${first.next}`, 'sort=spend&cursor=key_1'])
+    expect(await refused('GET', `/keys?${query}`)).toMatchObject({ status: 400, path: 'cursor' });
+});
+
+test('keys, teams, models, channels and people are found by a part of their names, the nearest first', async () => {
+  await call(NewKeyReply, 'POST', '/keys', { name: 'old one of annie', owner: 'Annie' });
+  await call(NewKeyReply, 'POST', '/keys', { name: 'Ann', owner: 'Annie', team: 'planning' });
+  await call(TeamReply, 'POST', '/teams', { name: 'planning' });
+  const found = async (q: string) =>
+    (await call(FoundPage, 'GET', `/search?q=${encodeURIComponent(q)}`)).data.map(({ kind, name, about }) =>
+      [kind, name, about].filter(Boolean).join(': '),
+    );
+  expect(await found('ann')).toEqual([
+    'key: Ann: planning, Annie',
+    'key: old one of annie: Annie',
+    'person: Annie: owns keys',
+    'team: planning',
+  ]);
+  expect(await found('CLAUDE')).toEqual(['model: claude-*: text']);
+  expect(await found(' one')).toEqual(['key: old one of annie: Annie', 'channel: one: openai']);
+  expect(await found("no such % thing'")).toEqual([]);
+  expect(await refused('GET', '/search')).toMatchObject({ status: 400, path: 'q' });
 });

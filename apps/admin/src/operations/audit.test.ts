@@ -38,6 +38,12 @@ test('entries are found by a part of who made the change, by the action, and by 
   const [entry] = (await found('subject=three')).data;
   expect(names(await found(`subject=${entry?.subject}`))).toEqual([['ben', 'key.created', 'search three']]);
   expect(await found('who=nobody')).toEqual({ data: [], next: null });
+  expect(names(await found('subjectId=search&kind=team'))).toEqual([
+    ['ann', 'team.changed', 'search'],
+    ['ann', 'team.created', 'search'],
+  ]);
+  for (const none of ['subjectId=searc', 'subjectId=search&kind=key', 'subjectId=%25', 'subjectId=a"b'])
+    expect(await found(none)).toEqual({ data: [], next: null });
 });
 
 test('pages of what a filter selects follow each other, none missing and none twice', async () => {

@@ -8,10 +8,18 @@ export const AuditFilter = z.strictObject({
   action: z.enum(AUDIT_ACTIONS).optional(),
   /** A part of the subject's id or name, in upper or lower case. */
   subject: z.string().max(200).optional(),
+  /** The whole id of a key or a session, or the whole name of a team or a channel. */
+  subjectId: z.string().min(1).max(200).optional(),
+  /** What the subject is. */
+  kind: z.enum(['key', 'team', 'channel', 'session']).optional(),
 });
 type AuditFilter = z.infer<typeof AuditFilter>;
 
-type ReadPage = (options: { limit: number; after: string | undefined }) => Promise<AuditPage>;
+type ReadPage = (options: {
+  limit: number;
+  after: string | undefined;
+  containing: string | undefined;
+}) => Promise<AuditPage>;
 
 const ENTRIES_AT_ONCE = 500;
 /** How many entries one request looks through. A page may be short, and have a `next` all the same. */
@@ -24,11 +32,13 @@ export async function findAuditEntries(
   { limit, after }: { limit: number; after: string | undefined },
 ): Promise<AuditPage> {
   const isWanted = wantedBy(filter);
-  if (isWanted === null) return readPage({ limit, after });
+  const containing =
+    filter.subjectId === undefined ? undefined : `"subject":${JSON.stringify(filter.subjectId)}`;
+  if (isWanted === null) return readPage({ limit, after, containing });
   const found: AuditPage['entries'][number][] = [];
   let cursor = after;
   for (let scanned = 0; scanned < MAX_SCANNED; scanned += ENTRIES_AT_ONCE) {
-    const page = await readPage({ limit: ENTRIES_AT_ONCE, after: cursor });
+    const page = await readPage({ limit: ENTRIES_AT_ONCE, after: cursor, containing });
     const wanted = page.entries.filter(isWanted);
     const room = limit - found.length;
     found.push(...wanted.slice(0, room));
@@ -40,12 +50,21 @@ export async function findAuditEntries(
   return { entries: found, next: cursor ?? null };
 }
 
-function wantedBy({ who, action, subject }: AuditFilter): ((entry: AuditEntry) => boolean) | null {
+function wantedBy({
+  who,
+  action,
+  subject,
+  subjectId,
+  kind,
+}: AuditFilter): ((entry: AuditEntry) => boolean) | null {
   const name = who?.trim().toLowerCase() ?? '';
   const text = subject?.trim().toLowerCase() ?? '';
-  if (name === '' && action === undefined && text === '') return null;
+  if ([name, text].every((one) => one === '') && [action, subjectId, kind].every((one) => one === undefined))
+    return null;
   return (entry) =>
     (action === undefined || entry.action === action) &&
+    (kind === undefined || entry.action.startsWith(`${kind}.`)) &&
+    (subjectId === undefined || entry.subject === subjectId) &&
     entry.who.toLowerCase().includes(name) &&
     (text === '' || namesOf(entry).some((one) => one.toLowerCase().includes(text)));
 }

@@ -175,7 +175,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'DELETE /admin/v1/sessions/{id}': FORBIDDEN,
   'GET /admin/v1/gateway': ANY,
 
-  'GET /admin/v1/keys': ANY,
+  'GET /admin/v1/keys': { path: () => '/admin/v1/keys?sort=spend', ...ANY },
   'GET /admin/v1/key-balances': { path: ({ keyId }) => `/admin/v1/key-balances?ids=${keyId}`, ...ANY },
   'GET /admin/v1/keys/{id}': { path: keyPath(''), ...MISSING },
   'GET /admin/v1/keys/{id}/balance': { path: keyPath('/balance'), ...MISSING },
@@ -197,6 +197,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /admin/v1/teams': { body: () => ({ name: 'green' }), ...FORBIDDEN },
   'PATCH /admin/v1/teams/{name}': { path: teamPath(''), body: () => ({ budget: null }), ...FORBIDDEN },
   'DELETE /admin/v1/teams/{name}': { path: teamPath(''), ...FORBIDDEN },
+
+  'GET /admin/v1/search': {
+    ...{ path: ({ team }) => `/admin/v1/search?q=${team}`, viewer: 200, lead: 200, holder: 403 },
+  },
 
   'GET /admin/v1/usage': { path: ({ keyId }) => `/admin/v1/usage?groupBy=model&keyId=${keyId}`, ...ANY },
   'GET /admin/v1/usage/records': { path: ({ team }) => `/admin/v1/usage/records?team=${team}`, ...ANY },
@@ -298,6 +302,10 @@ test('what another team has is refused with the very answer for what does not ex
 
 test.for([
   ['team-lead', 'GET /admin/v1/keys', 'red key'],
+  ['team-lead', 'GET /admin/v1/keys?sort=lastUsed', 'red key'],
+  ['team-lead', 'GET /admin/v1/search?q=red', 'red key'],
+  ['team-lead', 'GET /admin/v1/search?q=owner', 'red owner'],
+  ['team-lead', 'GET /admin/v1/search?q=RED', '"kind":"team","id":"red"'],
   ['team-lead', 'GET /admin/v1/teams', '"name":"red"'],
   ['team-lead', 'GET /admin/v1/teams/red/balance', 'spentUsd'],
   ['team-lead', 'GET /admin/v1/usage?groupBy=model', 'red-model'],

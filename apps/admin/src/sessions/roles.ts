@@ -52,6 +52,8 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'PATCH /admin/v1/teams/{name}': ADMIN,
   'DELETE /admin/v1/teams/{name}': ADMIN,
 
+  'GET /admin/v1/search': OVERSEERS_AND_LEADS,
+
   'GET /admin/v1/usage': SIGNED_IN,
   'GET /admin/v1/usage/records': SIGNED_IN,
   'GET /admin/v1/requests': SIGNED_IN,

@@ -198,3 +198,14 @@ export const JobDetailReply = z.strictObject({
   /** What is kept of its result. Images have a URL that holds for an hour, for admins only. */
   assets: z.array(z.strictObject({ id: z.string(), contentType: z.string(), url: z.string().nullable() })),
 });
+
+/** What a search by name finds. */
+export const FoundReply = z.strictObject({
+  kind: z.enum(['key', 'team', 'model', 'channel', 'person']),
+  /** A key's id; of all others their name. */
+  id: z.string(),
+  name: z.string(),
+  /** What tells it from others of this name. */
+  about: z.string().nullable(),
+});
+export const FoundPage = page(FoundReply);
