@@ -210,6 +210,97 @@ test('the conversation is still there after another page, until it is started ov
   await page.getByText('No messages yet').waitFor();
 });
 
+test('a request of the log opens in the playground: with its content where it was sent from here, else with a sentence', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2'], protocol: 'chat' });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('Instructions').fill('Answer in one word.');
+  await say(page, 'What is the capital of Norway?');
+  await conversation(page, 'gpt-5.2')
+    .getByText(/^cost /)
+    .waitFor();
+  await conversation(page, 'gpt-5.2').getByRole('link', { name: 'Request' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: 'Open in the playground' }).click();
+  await page.getByText(/the content of request req_\w+ are filled in/).waitFor();
+  expect(await page.getByLabel('Message').inputValue()).toBe('What is the capital of Norway?');
+  expect(await page.getByRole('combobox', { name: 'Protocol' }).inputValue()).toBe('Chat Completions');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  expect(await page.getByLabel('Instructions').inputValue()).toBe('Answer in one word.');
+  // Another page of the browser does not know what was in it.
+  await page.reload();
+  await page.getByText(/^The content of request req_\w+ is not stored/).waitFor();
+  expect(await page.getByLabel('Message').inputValue()).toBe('');
+  await page.getByRole('button', { name: 'Close this note' }).click();
+  await page.waitForURL((url) => !url.search.includes('from='));
+});
+
+test('a stored background response opens in the playground with its content', async () => {
+  const { page } = person;
+  const headers = { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' };
+  const body = { model: 'gpt-5.2', input: 'A stored question.', instructions: 'Be kind.', background: true };
+  const url = `${running.stack.edgeUrl}/v1/responses`;
+  const made = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const response = z.looseObject({ id: z.string() }).parse(await made.json());
+  const id = response.id.replace('resp_', 'job_');
+  await waitFor(async () => {
+    const read = await fetch(`${running.url}/admin/v1/requests/${id}`, {
+      headers: { authorization: `Bearer ${running.stack.adminToken}` },
+    });
+    return read.ok;
+  });
+  await page.goto(`/console/requests?request=${id}`);
+  await page.getByRole('dialog').getByRole('link', { name: 'Open in the playground' }).click();
+  await page.getByText(/the content of request .* are filled in/).waitFor();
+  expect(await page.getByLabel('Message').inputValue()).toBe('A stored question.');
+});
+
+test('a comparison is shared as a link with its answers, and exported as code for all of its models', async () => {
+  const { page } = person;
+  await open({ models: ['gpt-5.2', 'claude-sonnet-5'], temperature: 0.5 });
+  await say(page, 'Compare <these> two.');
+  for (const model of ['gpt-5.2', 'claude-sonnet-5'])
+    await conversation(page, model).getByText('You said: Compare <these> two.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+
+  await page.getByRole('button', { name: 'Export code' }).click();
+  for (const [language, contents] of [
+    [
+      'curl',
+      ["for model in 'gpt-5.2' 'claude-sonnet-5'; do", `"model": "'"$model"'"`, 'Compare <these> two.'],
+    ],
+    ['Python', ['for model in ["gpt-5.2", "claude-sonnet-5"]:', 'model=model,', 'temperature=0.5']],
+    [
+      'TypeScript',
+      ['for (const model of ["gpt-5.2", "claude-sonnet-5"]) {', '    model,', 'temperature: 0.5'],
+    ],
+  ] as const) {
+    await page.getByRole('tab', { name: language, exact: true }).click();
+    const code = await page.getByLabel(`The request in ${language}`, { exact: true }).textContent();
+    for (const content of contents) expect(code).toContain(content);
+  }
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('button', { name: 'Share' }).click();
+  const link = page.getByRole('dialog').getByLabel('Link', { exact: true });
+  const address = (await link.textContent()) ?? '';
+  expect(new URL(address).search).not.toContain('Compare');
+  const other = await running.open();
+  other.page.setDefaultTimeout(PATIENCE_MS);
+  await other.signIn('ben');
+  await other.page.goto(address);
+  await other.page.getByText('Shared comparison').waitFor();
+  await other.page
+    .getByRole('region', { name: 'Shared answer of claude-sonnet-5' })
+    .getByText('You said: Compare <these> two.')
+    .waitFor();
+  expect(await other.page.getByLabel('Message').inputValue()).toBe('Compare <these> two.');
+  await other.page.goto(address.slice(0, -9));
+  await other.page.reload();
+  await other.page.getByText('This link cannot be read').waitFor();
+  expect(other.problems).toEqual([]);
+  await other.page.context().close();
+});
+
 test('the holder of a key plays with that key, and has no other to choose', async () => {
   const { page } = await running.open();
   page.setDefaultTimeout(PATIENCE_MS);

@@ -7,10 +7,17 @@ import { forgetImages, type ImagesAnswer } from './images/make-images.ts';
 import type { PlaygroundSearch } from './playground-search.ts';
 import { type Conversations, createConversations } from './text/conversation.ts';
 
-type DraftName = 'system' | 'tools' | 'schema' | 'message' | 'image-prompt' | 'speech' | 'instructions';
+export type DraftName =
+  | 'system'
+  | 'tools'
+  | 'schema'
+  | 'message'
+  | 'image-prompt'
+  | 'speech'
+  | 'instructions';
 
 /** What a person has written and what was answered: it stays while other pages are open, until the person signs out. */
-interface Desk {
+export interface Desk {
   /** What the address said last. */
   readonly view: { search: PlaygroundSearch };
   readonly drafts: Map<DraftName, string>;

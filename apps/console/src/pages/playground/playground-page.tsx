@@ -1,4 +1,4 @@
-import { Stack, Tabs } from '@mantine/core';
+import { Skeleton, Stack, Tabs } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { type ComponentType, useEffect } from 'react';
 import { sessionQuery } from '../../api/queries.ts';
@@ -8,6 +8,7 @@ import { KeySelect } from '../traffic/key-select.tsx';
 import { SpeechPanel } from './audio/speech-panel.tsx';
 import { TranscriptionPanel } from './audio/transcription-panel.tsx';
 import { useDesk } from './desk.ts';
+import { FilledIn, useFilledIn } from './fill-in.tsx';
 import { ImagesPanel } from './images/images-panel.tsx';
 import { FAMILIES, type Family, type PanelProps, PlaygroundSearch } from './playground-search.ts';
 import { TextPanel } from './text/text-panel.tsx';
@@ -32,6 +33,7 @@ export default function PlaygroundPage() {
   // The holder of a key has no other.
   const keyId = session.keyId ?? search.key;
   const { Panel } = PANELS[family];
+  const filled = useFilledIn(search.from);
   return (
     <Stack gap={0}>
       <PageHeader
@@ -71,7 +73,14 @@ export default function PlaygroundPage() {
               onChoose={(id) => change({ key: id })}
             />
           )}
-          <Panel keyId={keyId} search={search} change={change} />
+          {filled.isPending ? (
+            <Skeleton h={240} animate={false} />
+          ) : (
+            <>
+              {filled.data && <FilledIn of={filled.data} onClose={() => change({ from: undefined })} />}
+              <Panel key={search.from} keyId={keyId} search={search} change={change} />
+            </>
+          )}
         </Tabs.Panel>
       </Tabs>
     </Stack>
@@ -83,7 +92,9 @@ function useView(): Pick<ReturnType<typeof usePageSearch<typeof PlaygroundSearch
   const { search, change } = usePageSearch(PlaygroundSearch);
   const { view } = useDesk();
   useEffect(() => {
-    if (Object.values(search).some((value) => value !== undefined)) view.search = search;
+    // What it began with is filled in once.
+    if (Object.values(search).some((value) => value !== undefined))
+      view.search = { ...search, from: undefined };
     else if (Object.keys(view.search).length > 0) change(view.search);
   }, [search, change, view]);
   return { search, change };

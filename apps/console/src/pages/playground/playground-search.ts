@@ -29,6 +29,8 @@ export const PlaygroundSearch = z.object({
   format: text,
   language: text,
   stream: yes,
+  /** The request of the log that this began with, by any of its ids. */
+  from: text,
 });
 export type PlaygroundSearch = z.infer<typeof PlaygroundSearch>;
 

@@ -9,13 +9,28 @@ interface Sample {
   readonly text: string;
 }
 
-/** A request as code, with the key in an environment variable. `publicUrl` has no slash at its end. */
-export const samplesOf = (call: Call, publicUrl: string): readonly Sample[] => [
-  { language: 'curl', needs: `Expects the key in ${KEY_VARIABLE}.`, text: curlOf(call, publicUrl) },
-  ...clientSamples(call, publicUrl),
+interface SampleOptions {
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  /** The request is sent to each of them; absent: to the call's own. */
+  readonly models?: readonly string[];
+}
+
+/** A request as code, with the key in an environment variable. */
+export const samplesOf = (call: Call, options: SampleOptions): readonly Sample[] => [
+  { language: 'curl', needs: `Expects the key in ${KEY_VARIABLE}.`, text: curlOf(call, options) },
+  ...clientSamples(call, options),
 ];
 
-function curlOf(call: Call, publicUrl: string): string {
+/** Stands for the model in a word of the shell. */
+const MODEL_PLACE = '@@model@@';
+
+function curlOf(call: Call, { publicUrl, models }: SampleOptions): string {
+  if (models !== undefined && call.body.kind === 'json') {
+    const each = { ...call, body: { ...call.body, json: { ...call.body.json, model: MODEL_PLACE } } };
+    const command = curlOf(each, { publicUrl }).replace(MODEL_PLACE, `'"$model"'`);
+    return `for model in ${models.map(shellWord).join(' ')}; do\n  echo "# $model"\n  ${command}\ndone`;
+  }
   const { path, body } = call;
   const headers = Object.entries(headersOf(call)).map(
     ([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`,
@@ -41,7 +56,7 @@ function curlOf(call: Call, publicUrl: string): string {
   ].join(' \\\n  ');
 }
 
-function clientSamples(call: Call, publicUrl: string): Sample[] {
+function clientSamples(call: Call, options: SampleOptions): Sample[] {
   const client = CLIENT_CALLS[call.path];
   if (client === undefined) return [];
   const npmPackage = client.client === 'openai' ? 'openai' : '@anthropic-ai/sdk';
@@ -49,12 +64,12 @@ function clientSamples(call: Call, publicUrl: string): Sample[] {
     {
       language: 'Python',
       needs: `Run pip install ${client.client} first. Expects the key in ${KEY_VARIABLE}.`,
-      text: pythonOf(call, client, publicUrl),
+      text: pythonOf(call, client, options),
     },
     {
       language: 'TypeScript',
       needs: `Run npm install ${npmPackage} first. Expects the key in ${KEY_VARIABLE}.`,
-      text: typeScriptOf(call, client, publicUrl),
+      text: typeScriptOf(call, client, options),
     },
   ];
 }
@@ -87,7 +102,11 @@ const isStreamed = ({ body }: Call): boolean =>
 const soundFile = ({ body }: Call): string =>
   `speech.${body.kind === 'json' && typeof body.json.response_format === 'string' ? body.json.response_format : 'mp3'}`;
 
-function pythonOf(call: Call, { client, method, answer }: ClientCall, publicUrl: string): string {
+function pythonOf(
+  call: Call,
+  { client, method, answer }: ClientCall,
+  { publicUrl, models }: SampleOptions,
+): string {
   const isOpenai = client === 'openai';
   const members = membersOf(
     call,
@@ -105,12 +124,29 @@ function pythonOf(call: Call, { client, method, answer }: ClientCall, publicUrl:
     `    api_key=os.environ[${python(KEY_VARIABLE)}],`,
     ')',
     '',
-    `answer = client.${method}(`,
-    ...members.map(([name, value]) => `    ${name}=${value},`),
-    ')',
   ];
-  return [...lines, ...pythonEnd(call, answer)].join('\n');
+  const request = [
+    `answer = client.${method}(`,
+    ...membersFor(models, members).map(([name, value]) => `    ${name}=${value},`),
+    ')',
+    ...pythonEnd(call, answer),
+  ];
+  const all =
+    models === undefined
+      ? request
+      : [`for model in ${python(models)}:`, ...indented(['print("#", model)', ...request], '    ')];
+  return [...lines, ...all].join('\n');
 }
+
+/** In a loop over models the model is its variable. */
+const membersFor = (
+  models: readonly string[] | undefined,
+  members: readonly (readonly [string, string])[],
+): readonly (readonly [string, string])[] =>
+  models === undefined ? members : members.map(([name, value]) => [name, name === 'model' ? 'model' : value]);
+
+const indented = (lines: readonly string[], indent: string): readonly string[] =>
+  lines.flatMap((line) => line.split('\n')).map((line) => `${indent}${line}`);
 
 function pythonEnd(call: Call, answer: ClientCall['answer']): readonly string[] {
   if (call.isJob || (answer === 'text' && !isStreamed(call))) return ['print(answer)'];
@@ -123,7 +159,11 @@ function pythonEnd(call: Call, answer: ClientCall['answer']): readonly string[] 
   ];
 }
 
-function typeScriptOf(call: Call, { client, method, answer }: ClientCall, publicUrl: string): string {
+function typeScriptOf(
+  call: Call,
+  { client, method, answer }: ClientCall,
+  { publicUrl, models }: SampleOptions,
+): string {
   const members = membersOf(
     call,
     (file) => `createReadStream(${typeScript(file.name)})`,
@@ -140,15 +180,23 @@ function typeScriptOf(call: Call, { client, method, answer }: ClientCall, public
     key: `process.env.${KEY_VARIABLE}`,
   });
   const options = call.isJob ? `, ${typeScript({ headers: { Prefer: 'respond-async' } })}` : '';
-  return [
-    ...files,
-    made,
-    '',
+  const request = [
     `const answer = await ${client}.${method}({`,
-    ...members.map(([name, value]) => `  ${name}: ${value},`),
+    ...membersFor(models, members).map(([name, value]) =>
+      name === value ? `  ${name},` : `  ${name}: ${value},`,
+    ),
     `}${options});`,
     ...typeScriptEnd(call, answer),
-  ].join('\n');
+  ];
+  const all =
+    models === undefined
+      ? request
+      : [
+          `for (const model of ${typeScript(models)}) {`,
+          ...indented(["console.log('#', model);", ...request], '  '),
+          '}',
+        ];
+  return [...files, made, '', ...all].join('\n');
 }
 
 function typeScriptEnd(call: Call, answer: ClientCall['answer']): readonly string[] {

@@ -34,7 +34,10 @@ export function ExchangeDetails({ of: { call, log }, view, onClose }: ExchangeDe
           <Tabs.Tab value="events">Raw events</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="code">
-          <CodeSamples of={call} />
+          <CodeSamples
+            of={call}
+            note="It is the request as it was sent; what is encoded, such as a picture, is shortened."
+          />
         </Tabs.Panel>
         <Tabs.Panel value="events">
           <RawEvents of={log} />
@@ -44,10 +47,18 @@ export function ExchangeDetails({ of: { call, log }, view, onClose }: ExchangeDe
   );
 }
 
-/** The request as a person would write it in a program. */
-function CodeSamples({ of: call }: { of: Call }) {
+interface CodeSamplesProps {
+  readonly of: Call;
+  /** The models that it is sent to; absent: its own. */
+  readonly models?: readonly string[];
+  readonly note: string;
+}
+
+/** A request as a person would write it in a program. */
+export function CodeSamples({ of: call, models, note }: CodeSamplesProps) {
   const { data: gateway } = useQuery(gatewayQuery);
-  const samples = samplesOf(call, (gateway?.publicUrl ?? '').replace(/\/$/, ''));
+  const publicUrl = (gateway?.publicUrl ?? '').replace(/\/$/, '');
+  const samples = samplesOf(call, { publicUrl, ...(models && { models }) });
   return (
     <Tabs defaultValue="curl" keepMounted={false} variant="pills">
       <Tabs.List mb="sm">
@@ -60,7 +71,7 @@ function CodeSamples({ of: call }: { of: Call }) {
       {samples.map(({ language, needs, text }) => (
         <Tabs.Panel key={language} value={language}>
           <Text size="xs" c="dimmed" mb={6}>
-            {needs} It is the request as it was sent; what is encoded, such as a picture, is shortened.
+            {needs} {note}
           </Text>
           <CopyField label={`The request in ${language}`} value={text} />
         </Tabs.Panel>

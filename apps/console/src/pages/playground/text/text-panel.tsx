@@ -8,6 +8,7 @@ import { useLive } from '../exchange/live.ts';
 import { ModelsField, useModelNames } from '../model-fields.tsx';
 import type { PanelProps, PlaygroundSearch } from '../playground-search.ts';
 import { stopUnlessDialog } from '../prompt-box.tsx';
+import { ComparisonActions } from './comparison-actions.tsx';
 import {
   conversationKey,
   isRunning,
@@ -80,6 +81,12 @@ export function TextPanel({ keyId, search, change }: PanelProps) {
         >
           Settings
         </Button>
+        <ComparisonActions
+          columns={columns}
+          protocol={protocol}
+          settings={'settings' in read ? read.settings : undefined}
+          search={search}
+        />
       </Group>
       <Collapse expanded={areSettingsOpen} keepMounted={false}>
         <TextSettingsFields
