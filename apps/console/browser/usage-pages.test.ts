@@ -34,9 +34,7 @@ test("the error that a client got leads from the command palette to its request'
   await page.goto('/console/overview');
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await page.keyboard.press('Control+k');
-  await page
-    .getByPlaceholder('Search pages and actions, or paste a request ID')
-    .fill(`Error: 429 Too many requests (request id: ${requestId})`);
+  await page.getByPlaceholder('Search pages').fill(`Error: 429 Too many requests (request id: ${requestId})`);
   await page.getByText(`Request ${requestId}`).waitFor();
   await page.keyboard.press('Enter');
   const request = page.getByRole('dialog');

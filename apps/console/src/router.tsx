@@ -95,21 +95,31 @@ const pageRoutes = PAGES.map((page) =>
   }),
 );
 
-/** One key. It is for those who see the list of keys. */
-const keyRoute = createRoute({
-  getParentRoute: () => shellRoute,
-  path: '/keys/$id',
-  component: lazyRouteComponent(() => import('./pages/keys/key-page.tsx')),
-  beforeLoad: async ({ context: { queries } }) => {
-    const session = await queries.ensureQueryData(sessionQuery);
-    if (!PAGES.some((page) => page.path === '/keys' && isFor(session, page))) throw notFound();
-  },
-});
+/** The pages of a single key, team, model or channel, below their lists. */
+const LOAD_LIFE = {
+  '/keys': () => import('./pages/keys/key-page.tsx'),
+  '/teams': () => import('./pages/teams/team-page.tsx'),
+  '/models': () => import('./pages/models/model-page.tsx'),
+  '/channels': () => import('./pages/channels/channel-page.tsx'),
+} as const satisfies Partial<typeof LOAD>;
+
+/** They are for those who see the list. */
+const lifeRoutes = Object.entries(LOAD_LIFE).map(([path, load]) =>
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: `${path}/$id`,
+    component: lazyRouteComponent(load),
+    beforeLoad: async ({ context: { queries } }) => {
+      const session = await queries.ensureQueryData(sessionQuery);
+      if (!PAGES.some((page) => page.path === path && isFor(session, page))) throw notFound();
+    },
+  }),
+);
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute,
-  shellRoute.addChildren([firstRoute, ...pageRoutes, keyRoute]),
+  shellRoute.addChildren([firstRoute, ...pageRoutes, ...lifeRoutes]),
 ]);
 
 export const createConsoleRouter = (queries: QueryClient) =>

@@ -14,7 +14,10 @@ type Body<Operation> = Operation extends {
   ? Sent
   : never;
 
-export type Key = Item<Answer<paths['/admin/v1/keys']['get']>>;
+export type Key = Answer<paths['/admin/v1/keys/{id}']['get']>;
+/** With what it was used for. */
+export type ListedKey = Item<Answer<paths['/admin/v1/keys']['get']>>;
+export type Found = Item<Answer<paths['/admin/v1/search']['get']>>;
 export type Team = Item<Answer<paths['/admin/v1/teams']['get']>>;
 export type Balance = Answer<paths['/admin/v1/keys/{id}/balance']['get']>;
 export type Channel = Item<Answer<paths['/admin/v1/channels']['get']>>;

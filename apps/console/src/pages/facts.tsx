@@ -5,8 +5,9 @@ import classes from './facts.module.css';
 /** Names with their values, in two columns. */
 export const Facts = ({ of }: { of: readonly (readonly [string, ReactNode])[] }) => (
   <dl className={classes.facts}>
-    {of.map(([name, value]) => (
-      <div key={name} className={classes.fact}>
+    {of.map(([name, value], at) => (
+      // Some say the same of different things.
+      <div key={`${at} ${name}`} className={classes.fact}>
         <Text component="dt" size="sm" c="dimmed">
           {name}
         </Text>

@@ -1,3 +1,4 @@
+import type { Team } from '../api/types.ts';
 /** What each limit bounds, as forms explain it. */
 export interface LimitField {
   readonly name:
@@ -94,3 +95,12 @@ export const limitLabel = (name: string): string => LABELS[name] ?? name;
 
 export const periodLabel = (period: string): string =>
   PERIODS.find(({ value }) => value === period)?.label ?? period;
+
+/** All limits of a team in a line. */
+export const limitsOf = ({ limits: { models = {}, ...limits } }: Pick<Team, 'limits'>): string => {
+  const own = Object.entries(limits).map(([name, value]) => `${limitLabel(name)}: ${value}`);
+  const patterns = Object.keys(models);
+  return (
+    [...own, ...(patterns.length === 0 ? [] : [`limits for ${patterns.join(', ')}`])].join('; ') || 'none'
+  );
+};

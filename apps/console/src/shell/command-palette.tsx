@@ -1,15 +1,58 @@
 import { useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, spotlight } from '@mantine/spotlight';
-import { IconHistory, IconLogout, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import {
+  IconActivity,
+  IconBox,
+  IconHistory,
+  IconKey,
+  IconLogout,
+  IconMoon,
+  IconPlus,
+  IconSearch,
+  IconSun,
+  IconUser,
+  IconUsersGroup,
+} from '@tabler/icons-react';
+import { keepPreviousData, queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { type ComponentType, useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
+import { api, bodyOf } from '../api/client.ts';
 import { allows } from '../api/permissions.ts';
 import { sessionQuery } from '../api/queries.ts';
+import type { Found } from '../api/types.ts';
 import { requestIdIn } from '../pages/requests/requests-query.ts';
+import { lifeHref } from '../pages/traffic/value-link.tsx';
 import { pagesFor } from '../pages.ts';
+import { hrefOf } from '../parts/page/page-link.tsx';
 import { useSignOut } from './person-menu.tsx';
+
+const SEARCH_DELAY_MS = 200;
+const MIN_SEARCHED = 2;
+
+const foundQuery = (text: string) =>
+  queryOptions({
+    queryKey: ['search', text],
+    queryFn: async () => (await bodyOf(api.GET('/admin/v1/search', { params: { query: { q: text } } }))).data,
+    placeholderData: keepPreviousData,
+  });
+
+interface ShownKind {
+  readonly kind: Found['kind'];
+  readonly group: string;
+  readonly icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }>;
+  readonly href: (id: string) => string;
+}
+
+/** What has a name: its page, or of a person the keys. */
+const KINDS: readonly ShownKind[] = [
+  { kind: 'key', group: 'Keys', icon: IconKey, href: (id) => lifeHref('keyId', id) },
+  { kind: 'team', group: 'Teams', icon: IconUsersGroup, href: (name) => lifeHref('team', name) },
+  { kind: 'model', group: 'Models', icon: IconBox, href: (name) => lifeHref('model', name) },
+  { kind: 'channel', group: 'Channels', icon: IconActivity, href: (name) => lifeHref('channel', name) },
+  { kind: 'person', group: 'People', icon: IconUser, href: (name) => hrefOf('/keys', { search: name }) },
+];
 
 /** Every page and every common act, by a few letters. It opens with each of its `calls`. */
 export default function CommandPalette({ calls }: { calls: number }) {
@@ -18,7 +61,12 @@ export default function CommandPalette({ calls }: { calls: number }) {
   }, [calls]);
   const [typed, setTyped] = useState('');
   const requestId = requestIdIn(typed);
+  const [text] = useDebouncedValue(typed.trim(), SEARCH_DELAY_MS);
   const { data: session } = useSuspenseQuery(sessionQuery);
+  const found = useQuery({
+    ...foundQuery(text),
+    enabled: text.length >= MIN_SEARCHED && allows(session, 'GET /admin/v1/search'),
+  });
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
@@ -31,12 +79,16 @@ export default function CommandPalette({ calls }: { calls: number }) {
       highlightQuery
       scrollable
       maxHeight={420}
-      nothingFound="Nothing found. Try the name of a page, or paste a request ID."
+      nothingFound={
+        found.isFetching
+          ? 'Searching …'
+          : 'Nothing found. Try the name of a page, a key, a team or a model, or paste a request ID.'
+      }
       onQueryChange={setTyped}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'Search pages and actions, or paste a request ID',
-        'aria-label': 'Search pages and actions',
+        placeholder: 'Search pages, keys, teams, models, people, or paste a request ID',
+        'aria-label': 'Search pages, keys, teams, models and people',
       }}
       actions={[
         ...(requestId === undefined
@@ -62,6 +114,20 @@ export default function CommandPalette({ calls }: { calls: number }) {
             leftSection: <Icon {...icon} />,
           })),
         },
+        ...KINDS.map(({ kind, group, icon: Icon, href }) => ({
+          group,
+          actions: (text === '' ? [] : (found.data ?? []))
+            .filter((one) => one.kind === kind)
+            .map(({ id, name, about }) => ({
+              id: `${kind} ${id}`,
+              label: name,
+              description: about ?? '',
+              // The server has found it, by whatever part of it.
+              keywords: typed,
+              onClick: go(href(id)),
+              leftSection: <Icon {...icon} />,
+            })),
+        })),
         {
           group: 'Actions',
           actions: [

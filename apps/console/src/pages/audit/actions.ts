@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../api/types.ts';
+import type { Life } from '../traffic/value-link.tsx';
 
 type Action = AuditEntry['action'];
 
@@ -28,6 +29,11 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
 
 export const isAction = (text: unknown): text is Action =>
   typeof text === 'string' && Object.hasOwn(ACTIONS, text);
+
+const LIVES: Readonly<Record<string, Life>> = { key: 'keyId', team: 'team', channel: 'channel' };
+
+/** What of the gateway an entry is about; undefined where that has no page. */
+export const lifeOf = ({ action }: AuditEntry): Life | undefined => LIVES[action.split('.')[0] ?? ''];
 
 /** The subject's name, where it has one besides its id. */
 export function subjectName({ subject, before, after }: AuditEntry): string {

@@ -1,13 +1,14 @@
-import { Anchor, Badge, Stack, Text, Title } from '@mantine/core';
+import { Badge, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment } from 'react';
 import type { AuditEntry } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { Moment } from '../../parts/moment.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { Facts } from '../facts.tsx';
-import { ACTIONS, subjectName } from './actions.ts';
+import { lifeHref } from '../traffic/value-link.tsx';
+import { ACTIONS, lifeOf, subjectName } from './actions.ts';
 import classes from './audit-details.module.css';
 import { auditEntryQuery } from './audit-query.ts';
 import { type Change, changesOf } from './changes.ts';
@@ -51,7 +52,12 @@ function Shown({ of: entry }: { of: AuditEntry }) {
     <Stack>
       <Facts
         of={[
-          ['Who', entry.who],
+          [
+            'Who',
+            <PageLink key="who" to="/audit" search={{ who: entry.who }}>
+              {entry.who}
+            </PageLink>,
+          ],
           [
             'When',
             <Fragment key="when">
@@ -59,6 +65,7 @@ function Shown({ of: entry }: { of: AuditEntry }) {
             </Fragment>,
           ],
           ['Subject', <Subject key="of" of={entry} />],
+          ['Subject ID', <code key="id">{entry.subject}</code>],
         ]}
       />
       {entry.requestId !== null && (
@@ -97,21 +104,12 @@ const ChangedMember = ({ of: { path, before, after } }: { of: Change }) => (
   </li>
 );
 
-/** The pages of what has one, by the first word of the action. */
-const PLACES: Readonly<Record<string, (subject: string) => string>> = {
-  key: (id) => `/keys?key=${encodeURIComponent(id)}`,
-  team: (name) => `/teams?team=${encodeURIComponent(name)}`,
-  channel: () => '/channels',
-};
-
 /** The way to what was changed, where there is a page for it. */
-function Subject({ of: { action, subject } }: { of: AuditEntry }): ReactNode {
-  const [kind = ''] = action.split('.');
-  const place = PLACES[kind]?.(subject);
-  if (place === undefined) return <code>{subject}</code>;
-  return (
-    <Anchor component={Link} to={place} inherit ff="monospace">
-      {subject}
-    </Anchor>
+function Subject({ of: entry }: { of: AuditEntry }) {
+  const group = lifeOf(entry);
+  return group === undefined ? (
+    <code>{entry.subject}</code>
+  ) : (
+    <PageLink to={lifeHref(group, entry.subject)}>{subjectName(entry)}</PageLink>
   );
 }

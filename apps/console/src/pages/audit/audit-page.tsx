@@ -1,22 +1,28 @@
-import { Badge, Group, Select, Text } from '@mantine/core';
+import { Badge, Group, Pill, Select, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import type { AuditEntry } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { ListPage } from '../../parts/page/list-page.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
-import { ACTIONS, isAction, subjectName } from './actions.ts';
+import { lifeHref } from '../traffic/value-link.tsx';
+import { ACTIONS, isAction, lifeOf, subjectName } from './actions.ts';
 import { AuditDetails } from './audit-details.tsx';
-import { auditQuery } from './audit-query.ts';
+import { AUDIT_KINDS, auditQuery } from './audit-query.ts';
 import { changesOf } from './changes.ts';
 
 const Search = z.object({
   who: z.catch(z.optional(z.string()), undefined),
   action: z.catch(z.optional(z.custom<AuditEntry['action']>(isAction)), undefined),
   subject: z.catch(z.optional(z.string()), undefined),
+  /** One thing alone, as its page links to its changes. */
+  subjectId: z.catch(z.optional(z.string()), undefined),
+  kind: z.catch(z.optional(z.enum(AUDIT_KINDS)), undefined),
   /** The entry that is open. */
   entry: z.catch(z.optional(z.string()), undefined),
 });
@@ -28,7 +34,7 @@ export default function AuditPage() {
   const { search, change, open, close } = usePageSearch(Search);
   const entries = useInfiniteQuery(auditQuery(search));
   const rows = (entries.data?.pages ?? []).flatMap(({ data }) => data);
-  const isFiltered = [search.who, search.action, search.subject].some(Boolean);
+  const isFiltered = [search.who, search.action, search.subject, search.subjectId].some(Boolean);
 
   return (
     <ListPage
@@ -59,6 +65,15 @@ export default function AuditPage() {
             value={search.action ?? null}
             onChange={(action) => change({ action: isAction(action) ? action : undefined })}
           />
+          {search.subjectId !== undefined && (
+            <Pill
+              withRemoveButton
+              removeButtonProps={{ 'aria-label': 'Remove: one subject', 'aria-hidden': false, tabIndex: 0 }}
+              onRemove={() => change({ subjectId: undefined, kind: undefined })}
+            >
+              {search.kind ?? 'subject'} {search.subjectId}
+            </Pill>
+          )}
         </Group>
       }
       list={entries}
@@ -73,6 +88,7 @@ export default function AuditPage() {
       rows={rows}
       idOf={({ id }) => id}
       onOpen={({ id }) => open({ entry: id })}
+      csv={CSV}
     >
       {search.entry !== undefined && (
         <AuditDetails
@@ -85,6 +101,22 @@ export default function AuditPage() {
   );
 }
 
+const CSV = {
+  file: 'audit.csv',
+  textOf: csvWith<AuditEntry>({
+    When: ({ at }) => at,
+    Who: ({ who }) => who,
+    Action: ({ action }) => ACTIONS[action].label,
+    Subject: subjectName,
+    'Subject ID': ({ subject }) => subject,
+    Changes: (entry) =>
+      changesOf(entry)
+        .map(({ path, before = 'none', after = 'none' }) => `${path}: ${before} → ${after}`)
+        .join('; '),
+    'Request ID': ({ requestId }) => requestId,
+  }),
+};
+
 const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     id: 'subject',
@@ -93,10 +125,17 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     onNarrow: true,
     cell: (entry) => {
       const name = subjectName(entry);
+      const group = lifeOf(entry);
       return (
         <>
           <Text size="sm" fw={500} truncate>
-            {name}
+            {group === undefined ? (
+              name
+            ) : (
+              <PageLink to={lifeHref(group, entry.subject)} size="inherit" look="plain">
+                {name}
+              </PageLink>
+            )}
           </Text>
           {name !== entry.subject && (
             <Text size="xs" c="dimmed" ff="monospace" truncate visibleFrom="sm">

@@ -7,14 +7,21 @@ export interface AuditFilter {
   readonly who?: string | undefined;
   readonly action?: AuditEntry['action'] | undefined;
   readonly subject?: string | undefined;
+  /** Of one thing alone, by its whole id or name. */
+  readonly subjectId?: string | undefined;
+  readonly kind?: AuditKind | undefined;
 }
+
+/** What an entry may be about. */
+export const AUDIT_KINDS = ['key', 'team', 'channel', 'session'] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 const ENTRIES_AT_ONCE = 100;
 
 /** The entries that a filter selects, the newest first, a page at a time. */
-export const auditQuery = ({ who, action, subject }: AuditFilter) =>
+export const auditQuery = ({ who, action, subject, subjectId, kind }: AuditFilter) =>
   infiniteQueryOptions({
-    queryKey: ['audit', { who, action, subject }],
+    queryKey: ['audit', { who, action, subject, subjectId, kind }],
     queryFn: ({ pageParam }) =>
       bodyOf(
         api.GET('/admin/v1/audit', {
@@ -25,6 +32,8 @@ export const auditQuery = ({ who, action, subject }: AuditFilter) =>
               ...(who && { who }),
               ...(action && { action }),
               ...(subject && { subject }),
+              ...(subjectId && { subjectId }),
+              ...(kind && { kind }),
             },
           },
         }),

@@ -4,6 +4,7 @@ import type { Channel, UsageRow } from '../../api/types.ts';
 import { milliseconds, percent, wholeNumber } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import type { Preset } from '../traffic/time-range.ts';
+import type { Usage } from '../traffic/usage-query.ts';
 
 type Counts = Channel['attempts']['lastHour'];
 
@@ -12,6 +13,15 @@ const NO_FAILURES: readonly string[] = ['ok', 'busy', 'overtaken', 'left'];
 
 /** What is known of a channel's usage: nothing yet, nothing since it cannot be read, or its row, if there was any. */
 export type ChannelUsage = 'loading' | 'unreadable' | { readonly row: UsageRow | undefined };
+
+/** A channel's row of usage by channel. */
+export function usageOfChannel(
+  { data, error }: { readonly data: Usage | undefined; readonly error: Error | null },
+  { name }: Channel,
+): ChannelUsage {
+  if (error !== null) return 'unreadable';
+  return data === undefined ? 'loading' : { row: data.rows.find(({ channel }) => channel === name) };
+}
 
 /** How a channel did: failures by kind, and how long its requests took. */
 export const trafficFacts = (
@@ -52,7 +62,7 @@ function Ends({ of: counts, at: attemptChannel, range }: EndsProps) {
             to="/requests"
             search={{ attemptChannel, attemptOutcome: kind, range }}
             size="inherit"
-            isQuiet
+            look="quiet"
           >
             {kind} {wholeNumber(count)}
           </PageLink>

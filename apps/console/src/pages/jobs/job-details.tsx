@@ -1,6 +1,5 @@
-import { Anchor, Button, Group, Stack, Text, Timeline, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay } from '../../api/permissions.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
@@ -10,6 +9,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { timeFormat } from '../../parts/time-zone.ts';
 import { Facts } from '../facts.tsx';
+import { ValueLink } from '../traffic/value-link.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
 import { JobStatusBadge, kindName } from './job-names.tsx';
 import { JobResult } from './job-result.tsx';
@@ -66,13 +66,8 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
       <Facts
         of={[
           ['Queue', job.queue],
-          ['Model', job.model],
-          [
-            'Key',
-            <Anchor key="key" component={Link} to={`/keys?key=${encodeURIComponent(job.keyId)}`} inherit>
-              {job.keyId}
-            </Anchor>,
-          ],
+          ['Model', <ValueLink key="model" group="model" value={job.model} />],
+          ['Key', <ValueLink key="key" group="keyId" value={job.keyId} />],
           ...(job.errorCode === null ? [] : [['Error', <code key="error">{job.errorCode}</code>] as const]),
           ...(job.errorMessage === null ? [] : [['Reason', job.errorMessage] as const]),
           ...(job.run === null ? [] : runFacts(job.run)),

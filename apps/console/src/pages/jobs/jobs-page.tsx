@@ -1,6 +1,6 @@
 import { Group, SegmentedControl, SimpleGrid, Skeleton, TextInput } from '@mantine/core';
 import { IconSearch, IconStack2 } from '@tabler/icons-react';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import * as z from 'zod/mini';
 import { useMay } from '../../api/permissions.ts';
@@ -10,7 +10,10 @@ import { ListPage } from '../../parts/page/list-page.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { Line, NameAndId, TwoLines } from '../../parts/table/cell-text.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
+import { readKeyNames } from '../keys/keys-query.ts';
+import { ValueLink } from '../traffic/value-link.tsx';
 import { JobDetails } from './job-details.tsx';
 import { JobStatusBadge, kindName, STATUSES } from './job-names.tsx';
 import { jobsQuery, LISTED, type ListedStatus, queuesQuery } from './jobs-query.ts';
@@ -44,6 +47,7 @@ export default function JobsPage() {
   const seesQueues = useMay()('GET /admin/v1/queues');
   const queues = useQuery({ ...queuesQuery, enabled: seesQueues });
   const jobs = useInfiniteQuery(jobsQuery(status));
+  const client = useQueryClient();
   const rows = (jobs.data?.pages ?? []).flatMap(({ data }) => data);
 
   return (
@@ -76,6 +80,7 @@ export default function JobsPage() {
       rows={rows}
       idOf={({ id }) => id}
       onOpen={({ id }) => open({ job: id })}
+      csv={{ file: 'jobs.csv', textOf: (all) => jobsCsv(client, all) }}
     >
       {search.job !== undefined && (
         <JobDetails
@@ -86,6 +91,27 @@ export default function JobsPage() {
       )}
     </ListPage>
   );
+}
+
+/** The jobs of a list; keys by their names, beside their ids. */
+async function jobsCsv(queries: QueryClient, jobs: readonly Job[]): Promise<string> {
+  const names = await readKeyNames(
+    queries,
+    jobs.map(({ keyId }) => keyId),
+  );
+  return csvWith<Job>({
+    'Job ID': ({ id }) => id,
+    Kind: ({ kind }) => kindName(kind),
+    Status: ({ status }) => STATUSES[status].label,
+    Model: ({ model }) => model,
+    Key: ({ keyId }) => names.get(keyId) ?? keyId,
+    'Key ID': ({ keyId }) => keyId,
+    'Error code': ({ errorCode }) => errorCode,
+    Error: ({ errorMessage }) => errorMessage,
+    Attempts: ({ attempts }) => attempts,
+    Created: ({ createdAt }) => createdAt,
+    Finished: ({ finishedAt }) => finishedAt,
+  })(jobs);
 }
 
 /** Jobs are remembered for two days, and listed for an hour only. */
@@ -130,7 +156,11 @@ const COLUMNS: readonly Column<Job>[] = [
     id: 'model',
     header: 'Model',
     width: 'minmax(0, 1fr)',
-    cell: ({ model }) => <Line>{model}</Line>,
+    cell: ({ model }) => (
+      <Line>
+        <ValueLink group="model" value={model} look="plain" />
+      </Line>
+    ),
   },
   {
     id: 'error',

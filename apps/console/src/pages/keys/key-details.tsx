@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
+import { lifeHref } from '../traffic/value-link.tsx';
 import { KeyPanel } from './key-panel.tsx';
 import { KeyStateBadge } from './key-state.tsx';
 import { keyQuery } from './keys-query.ts';
@@ -27,7 +28,7 @@ export function KeyDetails({ id, onSecret, onClose }: KeyDetailsProps) {
     >
       {(one) => (
         <>
-          <PageLink to={`/keys/${one.id}`}>Usage, errors and changes of this key</PageLink>
+          <PageLink to={lifeHref('keyId', one.id)}>Usage, errors and changes of this key</PageLink>
           <KeyPanel of={one} onSecret={onSecret} />
         </>
       )}

@@ -6,8 +6,10 @@ import { useMay } from '../../api/permissions.ts';
 import type { Key } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { Moment } from '../../parts/moment.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { Facts, Names } from '../facts.tsx';
+import { ValueLink } from '../traffic/value-link.tsx';
 import { RevokeKey, RotateKey } from './key-acts.tsx';
 import { KeyForm } from './key-form.tsx';
 import { type KeyValues, patchOf } from './key-values.ts';
@@ -39,8 +41,8 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
   const may = useMay();
   const mayChange = may('PATCH /admin/v1/keys/{id}');
   const facts: [string, ReactNode][] = [
-    ['Team', key.team ?? 'none'],
-    ['Owner', key.owner ?? 'none'],
+    ['Team', key.team === null ? 'none' : <ValueLink key="team" group="team" value={key.team} />],
+    ['Owner', key.owner === null ? 'none' : <KeysOf key="owner" owner={key.owner} />],
     ['Models', <Names key="models" of={key.models} />],
     ['Endpoints', <Names key="endpoints" of={key.endpoints} />],
     ['Priority', key.priority],
@@ -88,6 +90,12 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
     </Stack>
   );
 }
+
+const KeysOf = ({ owner }: { owner: string }) => (
+  <PageLink to="/keys" search={{ search: owner }}>
+    {owner}
+  </PageLink>
+);
 
 function DisableButton({ of: key }: { of: Key }) {
   const queries = useQueryClient();

@@ -5,28 +5,33 @@ import { useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
-import type { Key, NewKeyBody } from '../../api/types.ts';
+import type { Key, ListedKey, NewKeyBody } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
+import { cost, shortNumber } from '../../parts/numbers.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
 import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { Line, NameAndId } from '../../parts/table/cell-text.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { withoutNulls } from '../amounts.ts';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { teamsQuery } from '../teams/teams-query.ts';
+import { ValueLink } from '../traffic/value-link.tsx';
 import { KeyDetails } from './key-details.tsx';
 import { KeyForm } from './key-form.tsx';
-import { KEY_STATES, KeyStateBadge } from './key-state.tsx';
+import { KEY_STATES, KeyStateBadge, keyState } from './key-state.tsx';
 import { type KeyValues, patchOf } from './key-values.ts';
-import { type BudgetBalance, budgetsQuery, keysQuery } from './keys-query.ts';
+import { type BudgetBalance, budgetsQuery, KEY_SORTS, type KeySort, keysQuery } from './keys-query.ts';
 import { SecretDialog, type ShownSecret } from './secret-dialog.tsx';
 
 const Search = z.object({
   search: z.catch(z.optional(z.string()), undefined),
   team: z.catch(z.optional(z.string()), undefined),
   state: z.catch(z.optional(z.enum(KEY_STATES)), undefined),
+  sort: z.catch(z.optional(z.enum(KEY_SORTS)), undefined),
+  isAscending: z.catch(z.optional(z.boolean()), undefined),
   /** The key that is open. */
   key: z.catch(z.optional(z.string()), undefined),
   /** Whether the form for a new one is open. */
@@ -40,13 +45,26 @@ export default function KeysPage() {
   const [secret, setSecret] = useState<ShownSecret>();
   const keys = useInfiniteQuery(keysQuery(search));
   const pages = keys.data?.pages ?? NO_PAGES;
-  const rows = useMemo(() => pages.flatMap(({ data }) => data), [pages]);
+  const rows = useMemo(
+    () => [...new Map(pages.flatMap(({ data }) => data).map((key) => [key.id, key])).values()],
+    [pages],
+  );
   const budgets = useQueries({
     queries: useMemo(() => pages.map(({ data }) => budgetsQuery(data)), [pages]),
     combine: together,
   });
   const openKey = useCallback(({ id }: Key) => open({ key: id }), [open]);
-  const columns = useMemo(() => columnsWith(budgets), [budgets]);
+  const { sort = 'created', isAscending = false } = search;
+  const columns = useMemo(() => columnsWith(budgets, sort), [budgets, sort]);
+  /** The same header again turns the order round. */
+  const sortBy = useCallback(
+    (wanted: string) =>
+      change({
+        sort: KEY_SORTS.find((one) => one === wanted),
+        isAscending: wanted === sort && !isAscending ? true : undefined,
+      }),
+    [change, sort, isAscending],
+  );
   const isFiltered = [search.search, search.team, search.state].some(Boolean);
 
   return (
@@ -73,6 +91,9 @@ export default function KeysPage() {
       rows={rows}
       idOf={({ id }) => id}
       onOpen={openKey}
+      sorted={{ by: sort, isAscending }}
+      onSort={sortBy}
+      csv={CSV}
     >
       {search.new && mayMake && (
         <NewKey
@@ -91,14 +112,77 @@ export default function KeysPage() {
   );
 }
 
-const NO_PAGES: { data: Key[] }[] = [];
+const NO_PAGES: { data: ListedKey[] }[] = [];
 
 type Budgets = Readonly<Record<string, BudgetBalance | null>>;
 
 const together = (results: readonly { readonly data: Budgets | undefined }[]): Budgets =>
   Object.assign({}, ...results.map(({ data }) => data ?? {}));
 
-const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
+/** What keys are sorted by. */
+const USE_COLUMNS: readonly (Column<ListedKey> & { readonly sort: KeySort })[] = [
+  {
+    id: 'requests',
+    header: 'Req. 30 d',
+    width: '84px',
+    sort: 'requests',
+    cell: ({ last30Days: { requests } }) => <Line>{shortNumber(requests)}</Line>,
+  },
+  {
+    id: 'spend',
+    header: 'Spend 30 d',
+    width: '92px',
+    sort: 'spend',
+    cell: ({ last30Days: { costMicroUsd } }) => <Line>{cost(costMicroUsd)}</Line>,
+  },
+  {
+    id: 'used',
+    header: 'Last used',
+    width: '104px',
+    sort: 'lastUsed',
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? <Line>–</Line> : <Moment at={lastUsedAt} />),
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    width: '104px',
+    sort: 'created',
+    cell: ({ createdAt }) => <Moment at={createdAt} />,
+  },
+];
+
+const SORT_LABELS: Readonly<Record<KeySort, readonly [descending: string, ascending: string]>> = {
+  created: ['Newest first', 'Oldest first'],
+  lastUsed: ['Last used first', 'Longest unused first'],
+  requests: ['Most requests first', 'Fewest requests first'],
+  spend: ['Highest spend first', 'Lowest spend first'],
+};
+const SORT_CHOICES = KEY_SORTS.flatMap((sort) => [
+  { value: `${sort} false`, label: SORT_LABELS[sort][0] },
+  { value: `${sort} true`, label: SORT_LABELS[sort][1] },
+]);
+
+const CSV = {
+  file: 'keys.csv',
+  textOf: csvWith<ListedKey>({
+    Name: ({ name }) => name,
+    'Key ID': ({ id }) => id,
+    Status: keyState,
+    Team: ({ team }) => team,
+    Owner: ({ owner }) => owner,
+    Models: ({ models }) => models?.join(' ') ?? 'all',
+    'Budget in USD': ({ budget }) => budget?.usd ?? null,
+    'Budget period': ({ budget }) => budget?.period ?? null,
+    'Requests in 30 days': ({ last30Days }) => last30Days.requests,
+    'Spend in 30 days in USD': ({ last30Days }) => last30Days.costMicroUsd / 1e6,
+    'Last used': ({ lastUsedAt }) => lastUsedAt,
+    Created: ({ createdAt }) => createdAt,
+    Expires: ({ expiresAt }) => expiresAt,
+    Revoked: ({ revokedAt }) => revokedAt,
+  }),
+};
+
+const columnsWith = (budgets: Budgets, sort: KeySort): readonly Column<ListedKey>[] => [
   {
     id: 'name',
     header: 'Name',
@@ -111,13 +195,9 @@ const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
     id: 'team',
     header: 'Team',
     width: 'minmax(0, 1fr)',
-    cell: ({ team }) => <Line>{team ?? '–'}</Line>,
-  },
-  {
-    id: 'models',
-    header: 'Models',
-    width: 'minmax(0, 1.2fr)',
-    cell: ({ models }) => <Line>{models?.join(', ') ?? 'all'}</Line>,
+    cell: ({ team }) => (
+      <Line>{team === null ? '–' : <ValueLink group="team" value={team} look="plain" />}</Line>
+    ),
   },
   {
     id: 'budget',
@@ -125,7 +205,7 @@ const columnsWith = (budgets: Budgets): readonly Column<Key>[] => [
     width: 'minmax(150px, 1.4fr)',
     cell: ({ id, budget }) => <BudgetMeter of={budget} balance={budgets[id] ?? null} says="spent" />,
   },
-  { id: 'created', header: 'Created', width: '108px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  ...USE_COLUMNS.map((column) => ({ ...column, onNarrow: column.sort === sort && sort !== 'created' })),
 ];
 
 interface FiltersProps {
@@ -134,6 +214,8 @@ interface FiltersProps {
     search?: string | undefined;
     team?: string | undefined;
     state?: z.output<typeof Search>['state'];
+    sort?: KeySort | undefined;
+    isAscending?: boolean | undefined;
   }) => void;
 }
 
@@ -165,6 +247,21 @@ function Filters({ search, change }: FiltersProps) {
         clearable
         value={search.state ?? null}
         onChange={(state) => change({ state: KEY_STATES.find((one) => one === state) })}
+      />
+      <Select
+        hiddenFrom="sm"
+        flex="1 1 160px"
+        aria-label="Sort by"
+        data={SORT_CHOICES}
+        allowDeselect={false}
+        value={`${search.sort ?? 'created'} ${search.isAscending ?? false}`}
+        onChange={(chosen) => {
+          const [sort, isAscending] = chosen?.split(' ') ?? [];
+          change({
+            sort: KEY_SORTS.find((one) => one === sort),
+            isAscending: isAscending === 'true' || undefined,
+          });
+        }}
       />
     </Group>
   );

@@ -1,13 +1,18 @@
-import { Badge, Checkbox, CloseButton, Group, Select, Text, TextInput, Tooltip } from '@mantine/core';
+import { Badge, Checkbox, CloseButton, Group, Select, Stack, Text, TextInput, Tooltip } from '@mantine/core';
 import { IconBox, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { Fragment } from 'react';
 import * as z from 'zod/mini';
 import type { Model } from '../../api/types.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
+import { SideDrawer } from '../../parts/side-drawer.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
-import { ModelDetails } from './model-details.tsx';
+import { lifeHref, ValueLink } from '../traffic/value-link.tsx';
+import { ModelPanel } from './model-panel.tsx';
 import { modelsQuery } from './models-query.ts';
 import { priceSummary } from './price-lines.ts';
 
@@ -89,11 +94,32 @@ export default function ModelsPage() {
       rows={rows}
       idOf={({ name }) => name}
       onOpen={({ name }) => open({ model: name })}
+      csv={CSV}
     >
-      {opened && <ModelDetails of={opened} onClose={() => close('model')} />}
+      {opened && (
+        <SideDrawer onClose={() => close('model')} title={<Text fw={600}>{opened.name}</Text>}>
+          <Stack>
+            <PageLink to={lifeHref('model', opened.name)}>Usage, speed and errors of this model</PageLink>
+            <ModelPanel of={opened} />
+          </Stack>
+        </SideDrawer>
+      )}
     </ListPage>
   );
 }
+
+const CSV = {
+  file: 'models.csv',
+  textOf: csvWith<Model>({
+    Model: ({ name }) => name,
+    'Configuration entry': ({ pattern }) => pattern,
+    Kind: ({ kind }) => kind,
+    'Channels, in order': ({ routes }) => channelsInOrder(routes).join(' '),
+    'Context window': ({ contextWindow }) => contextWindow,
+    'Max. output': ({ maxOutputTokens }) => maxOutputTokens,
+    Price: ({ price }) => (price === null ? null : priceSummary(price)),
+  }),
+};
 
 const COLUMNS: readonly Column<Model>[] = [
   {
@@ -121,7 +147,12 @@ const COLUMNS: readonly Column<Model>[] = [
     width: 'minmax(0, 1.4fr)',
     cell: ({ routes }) => (
       <Text size="sm" truncate>
-        {channelsInOrder(routes)}
+        {channelsInOrder(routes).map((channel, at) => (
+          <Fragment key={channel}>
+            {at > 0 && ', '}
+            <ValueLink group="channel" value={channel} look="plain" />
+          </Fragment>
+        ))}
       </Text>
     ),
   },
@@ -155,8 +186,6 @@ const COLUMNS: readonly Column<Model>[] = [
   },
 ];
 
-const channelsInOrder = (routes: Model['routes']): string =>
-  routes
-    .toSorted((a, b) => a.priority - b.priority)
-    .map(({ channel }) => channel)
-    .join(', ');
+const channelsInOrder = (routes: Model['routes']): readonly string[] => [
+  ...new Set(routes.toSorted((a, b) => a.priority - b.priority).map(({ channel }) => channel)),
+];

@@ -7,13 +7,18 @@ import { PageHeader } from '../../parts/page/page-header.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { Chart } from '../traffic/chart.tsx';
-import { valueLabel } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { type Drawn, draw, drawTogether } from '../traffic/series.ts';
 import { isCustom, PRESETS, RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
-import { GROUP_LABELS, type Group as GroupName, type Usage, usageQuery } from '../traffic/usage-query.ts';
+import {
+  GROUP_LABELS,
+  type Group as GroupName,
+  type Usage,
+  usageQuery,
+  valueLabel,
+} from '../traffic/usage-query.ts';
 import { Attention } from './attention.tsx';
 import { Figures } from './figures.tsx';
 

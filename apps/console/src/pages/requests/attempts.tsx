@@ -1,6 +1,7 @@
 import { Badge, Group, Stack, Text } from '@mantine/core';
 import type { ShownRequest } from '../../api/types.ts';
 import { milliseconds } from '../../parts/numbers.ts';
+import { ValueLink } from '../traffic/value-link.tsx';
 
 /** What an attempt's outcome means. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -38,7 +39,7 @@ export function Attempts({ of: { attempts, attemptList } }: { of: ShownRequest }
           <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start">
             <div>
               <Text size="sm" fw={600}>
-                {channel}
+                <ValueLink group="channel" value={channel} look="plain" />
                 {account !== 'default' && (
                   <Text span size="xs" c="dimmed" fw={400}>
                     {' '}

@@ -4,8 +4,8 @@ import { cost, milliseconds, shortNumber } from '../../parts/numbers.ts';
 import { TwoLines } from '../../parts/table/cell-text.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { timeFormat } from '../../parts/time-zone.ts';
-import { KeyName } from '../traffic/key-name.tsx';
 import { OutcomeBadge } from '../traffic/outcome-badge.tsx';
+import { ValueLink } from '../traffic/value-link.tsx';
 
 const clock = timeFormat({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = timeFormat({ day: 'numeric', month: 'short' });
@@ -39,14 +39,26 @@ export const COLUMNS: readonly Column<ShownRequest>[] = [
     width: 'minmax(0, 2fr)',
     onNarrow: true,
     cell: ({ model, endpoint, channel }) => (
-      <TwoLines first={model} second={`${endpoint} → ${channel ?? 'no channel'}`} />
+      <TwoLines
+        first={<ValueLink group="model" value={model} look="plain" />}
+        second={
+          <>
+            {endpoint} → <ValueLink group="channel" value={channel ?? ''} look="plain" />
+          </>
+        }
+      />
     ),
   },
   {
     id: 'key',
     header: 'Key',
     width: 'minmax(0, 1.4fr)',
-    cell: ({ keyId, team }) => <TwoLines first={<KeyName id={keyId} />} second={team ?? 'no team'} />,
+    cell: ({ keyId, team }) => (
+      <TwoLines
+        first={<ValueLink group="keyId" value={keyId} look="plain" />}
+        second={<ValueLink group="team" value={team ?? ''} look="plain" />}
+      />
+    ),
   },
   {
     id: 'outcome',

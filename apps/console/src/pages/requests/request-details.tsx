@@ -1,14 +1,15 @@
 import { Alert, Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import type { ShownRequest } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { DetailsDrawer } from '../../parts/details-drawer.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { timeFormat } from '../../parts/time-zone.ts';
 import { Facts, Names } from '../facts.tsx';
-import { KeyName } from '../traffic/key-name.tsx';
+import { playgroundViewOf } from '../playground/playground-view.ts';
 import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
+import { ValueLink } from '../traffic/value-link.tsx';
 import { Attempts } from './attempts.tsx';
 import { CostTable, usedOf } from './cost-table.tsx';
 import { requestQuery } from './requests-query.ts';
@@ -53,6 +54,7 @@ const CALLER_FACTS = [
 
 function Shown({ of: request }: { of: ShownRequest }) {
   const { keyId, team, channel, requestId, outcome, status, errorCode } = request;
+  const playground = playgroundViewOf(request);
   return (
     <Stack>
       {outcome !== 'ok' && (
@@ -72,25 +74,22 @@ function Shown({ of: request }: { of: ShownRequest }) {
         </Alert>
       )}
       <CopyField label="Request ID" value={requestId ?? request.id} />
+      {playground && (
+        <PageLink to="/playground" search={playground}>
+          Open in the playground
+        </PageLink>
+      )}
       <Facts
         of={[
+          ['Key', <ValueLink key="key" group="keyId" value={keyId} />],
+          ['Team', team === null ? 'none' : <ValueLink key="team" group="team" value={team} />],
           [
-            'Key',
-            <PageLink key="key" to={`/keys/${keyId}`}>
-              <KeyName id={keyId} />
-            </PageLink>,
+            'Model',
+            <Fragment key="model">
+              <ValueLink group="model" value={request.model} /> →{' '}
+              <ValueLink group="channel" value={channel ?? ''} />
+            </Fragment>,
           ],
-          [
-            'Team',
-            team === null ? (
-              'none'
-            ) : (
-              <PageLink key="team" to="/teams" search={{ team }}>
-                {team}
-              </PageLink>
-            ),
-          ],
-          ['Model', `${request.model} → ${channel ?? 'no channel'}`],
           ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
           ...CALLER_FACTS.flatMap(([label, name]) => {
             const value = request[name];

@@ -7,12 +7,28 @@ import type { Session } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { ListPage } from '../../parts/page/list-page.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 
 const METHODS: Readonly<Record<Session['method'], string>> = {
   token: 'with the admin token',
   key: 'with a key',
   oidc: 'with the identity provider',
+};
+
+const CSV = {
+  file: 'sessions.csv',
+  textOf: csvWith<Session>({
+    Who: ({ name }) => name,
+    Role: ({ role }) => role,
+    'Signed in': ({ method }) => METHODS[method],
+    Teams: ({ teams }) => teams?.join(' ') ?? null,
+    Address: ({ address }) => address,
+    Browser: ({ userAgent }) => userAgent,
+    Created: ({ createdAt }) => createdAt,
+    'Last used': ({ lastUsedAt }) => lastUsedAt,
+    Ends: ({ expiresAt }) => expiresAt,
+  }),
 };
 
 /** Who is signed in to the console, and the way to end that. */
@@ -81,6 +97,7 @@ export default function SessionsPage() {
       columns={columns}
       rows={sessions.data?.data ?? []}
       idOf={({ id }) => id}
+      csv={CSV}
     >
       {ending && <EndSession session={ending} onClose={() => setEnding(undefined)} />}
     </ListPage>

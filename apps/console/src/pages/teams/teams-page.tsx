@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { IconPlus, IconUsersGroup } from '@tabler/icons-react';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
@@ -6,11 +6,16 @@ import { useMay } from '../../api/permissions.ts';
 import type { Balance, Team } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { ListPage } from '../../parts/page/list-page.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
+import { SideDrawer } from '../../parts/side-drawer.tsx';
+import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { BudgetMeter } from '../budget-meter.tsx';
-import { limitLabel } from '../limits.ts';
-import { NewTeam, TeamDetails } from './team-details.tsx';
+import { limitsOf } from '../limits.ts';
+import { lifeHref } from '../traffic/value-link.tsx';
+import { NewTeam } from './new-team.tsx';
+import { TeamPanel } from './team-panel.tsx';
 import { teamBalanceQuery, teamsQuery } from './teams-query.ts';
 
 const Search = z.object({
@@ -54,20 +59,30 @@ export default function TeamsPage() {
       rows={teams}
       idOf={({ name }) => name}
       onOpen={({ name }) => open({ team: name })}
+      csv={{
+        file: 'teams.csv',
+        textOf: csvWith<Team>({
+          Team: ({ name }) => name,
+          'Budget in USD': ({ budget }) => budget?.usd ?? null,
+          'Budget period': ({ budget }) => budget?.period ?? null,
+          'Spent in USD': ({ name }) => balances.get(name)?.budget?.spentUsd ?? null,
+          Limits: limitsOf,
+          Created: ({ createdAt }) => createdAt,
+        }),
+      }}
     >
       {search.new && mayMake && <NewTeam onClose={() => close('new')} />}
-      {opened && <TeamDetails of={opened} onClose={() => close('team')} />}
+      {opened && (
+        <SideDrawer onClose={() => close('team')} title={<Text fw={600}>{opened.name}</Text>}>
+          <Stack>
+            <PageLink to={lifeHref('team', opened.name)}>Usage, errors and changes of this team</PageLink>
+            <TeamPanel of={opened} onDeleted={() => close('team')} />
+          </Stack>
+        </SideDrawer>
+      )}
     </ListPage>
   );
 }
-
-const limitsOf = ({ limits: { models = {}, ...limits } }: Team): string => {
-  const own = Object.entries(limits).map(([name, value]) => `${limitLabel(name)}: ${value}`);
-  const patterns = Object.keys(models);
-  return (
-    [...own, ...(patterns.length === 0 ? [] : [`limits for ${patterns.join(', ')}`])].join('; ') || 'none'
-  );
-};
 
 const columnsWith = (
   balances: ReadonlyMap<string | undefined, Balance | undefined>,

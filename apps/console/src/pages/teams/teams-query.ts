@@ -20,6 +20,12 @@ export const teamsQuery = queryOptions({
   },
 });
 
+export const teamQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['team', name],
+    queryFn: () => bodyOf(api.GET('/admin/v1/teams/{name}', { params: { path: { name } } })),
+  });
+
 export const teamBalanceQuery = (name: string) =>
   queryOptions({
     queryKey: ['team-balance', name],

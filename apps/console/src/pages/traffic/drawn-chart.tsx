@@ -34,9 +34,13 @@ function ActiveLabel({ of: active }: { of: RefObject<string | undefined> }) {
 }
 
 const MAX_HOURS_WITH_CLOCK = 24;
-/** Of a point without neighbours a line shows nothing. */
+/** Each point of a line of so few is drawn. */
 const MAX_DOTS = 48;
 const FIRST_HOUR = / 00:\d\d$/;
+
+/** A point without neighbours belongs to no line: it would not be seen. */
+const isLone = (points: Drawn['points'], at: number, series: string): boolean =>
+  [at - 1, at + 1].every((beside) => (points[beside]?.values[series] ?? null) === null);
 
 const sumOf = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
@@ -52,6 +56,7 @@ export default function DrawnChart({ of: drawn, title, height, group, onOpen, on
     0,
     ...heights.map((values) => (measure.isSum ? sumOf(values) : Math.max(0, ...values))),
   );
+  const hasFew = heights.filter((values) => values.some((value) => value > 0)).length <= MAX_DOTS;
   const ticks = ticksUpTo(highest, measure.unit);
   const labels = data.map(({ at }) => at);
   const isPicked = measure.behind !== null;
@@ -153,8 +158,14 @@ export default function DrawnChart({ of: drawn, title, height, group, onOpen, on
       aria-label={label}
       curveType="linear"
       connectNulls={false}
-      withDots={heights.filter((values) => values.some((value) => value > 0)).length <= MAX_DOTS}
-      dotProps={{ r: 2 }}
+      lineProps={({ name }) => ({
+        dot: ({ key, cx, cy, index, stroke }) =>
+          typeof cy === 'number' && (hasFew || isLone(points, index, name)) ? (
+            <circle key={key} cx={cx} cy={cy} r={2} fill={stroke} />
+          ) : (
+            <g key={key} />
+          ),
+      })}
       lineChartProps={described}
     >
       {inside}

@@ -5,7 +5,15 @@ import { milliseconds } from '../../parts/numbers.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
 import { KeySelect } from './key-select.tsx';
 import type { REQUEST_MEMBERS, RequestFilter } from './request-filter.ts';
-import { CALLERS, type CallerFilter, GROUP_LABELS, GROUPS, type Group, valuesQuery } from './usage-query.ts';
+import {
+  CALLERS,
+  type CallerFilter,
+  GROUP_LABELS,
+  GROUPS,
+  type Group,
+  valueLabel,
+  valuesQuery,
+} from './usage-query.ts';
 
 type Name = Group | CallerFilter | 'failed' | keyof typeof REQUEST_MEMBERS;
 type Filtered = { readonly [Key in Name]?: RequestFilter[Key] | undefined };
@@ -36,10 +44,6 @@ const CALLER_LABELS: Readonly<Record<CallerFilter, string>> = {
   label: 'Label',
   owner: 'Key owner',
 };
-
-/** The name of a value for people: the empty one is none. */
-export const valueLabel = (group: Group, value: string): string =>
-  value === '' ? `no ${GROUP_LABELS[group].toLowerCase()}` : value;
 
 export const isFiltered = (only: Filtered): boolean =>
   [...GROUPS, ...CALLERS, 'failed' as const, ...PILLS.map(({ name }) => name)].some(

@@ -29,6 +29,10 @@ export const GROUP_LABELS: Readonly<Record<Group, string>> = {
   status: 'HTTP status',
 };
 
+/** The name of a value for people: the empty one is none. */
+export const valueLabel = (group: Group, value: string): string =>
+  value === '' ? `no ${GROUP_LABELS[group].toLowerCase()}` : value;
+
 interface UsageQuery {
   readonly range: Range;
   readonly fallback: Preset;

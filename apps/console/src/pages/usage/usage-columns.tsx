@@ -4,11 +4,10 @@ import type { UsageRow } from '../../api/types.ts';
 import { cost, milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import type { Column } from '../../parts/table/virtual-table.tsx';
-import { valueLabel } from '../traffic/filters.tsx';
-import { KeyName } from '../traffic/key-name.tsx';
 import type { RequestFilter } from '../traffic/request-filter.ts';
 import type { Range } from '../traffic/time-range.ts';
-import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
+import { GROUP_LABELS, type Group, valueLabel } from '../traffic/usage-query.ts';
+import { ValueLink } from '../traffic/value-link.tsx';
 
 const Two = ({ first, second }: { first: ReactNode; second: ReactNode }) => (
   <>
@@ -122,7 +121,7 @@ export const usageColumns = (
       const value = row[group] ?? '';
       return (
         <Text size="sm" fw={at === 0 ? 500 : 400} truncate title={valueLabel(group, value)}>
-          {group === 'keyId' ? <KeyName id={value} /> : valueLabel(group, value)}
+          <ValueLink group={group} value={value} look="plain" />
         </Text>
       );
     },

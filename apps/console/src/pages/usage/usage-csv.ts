@@ -2,7 +2,7 @@ import type { CsvValue } from '@gateway/contracts/csv';
 import type { QueryClient } from '@tanstack/react-query';
 import type { UsageRow } from '../../api/types.ts';
 import { csvOf } from '../../parts/table/csv.ts';
-import { keyQuery } from '../keys/keys-query.ts';
+import { readKeyNames } from '../keys/keys-query.ts';
 import { GROUP_LABELS, type Group } from '../traffic/usage-query.ts';
 
 const FIGURES: Readonly<Record<string, (row: UsageRow) => CsvValue>> = {
@@ -21,25 +21,16 @@ const FIGURES: Readonly<Record<string, (row: UsageRow) => CsvValue>> = {
   'Total time p95 in ms': ({ totalMs }) => totalMs.p95,
 };
 
-/** Names are read one by one: of more keys the ids have to do. */
-const MAX_NAMED = 500;
-const AT_ONCE = 20;
-
 /** The table of a usage view; keys by their names, beside their ids. */
 export async function usageCsv(
   queries: QueryClient,
   groupBy: readonly Group[],
   rows: readonly UsageRow[],
 ): Promise<string> {
-  const ids = groupBy.includes('keyId') ? [...new Set(rows.map(({ keyId }) => keyId ?? ''))] : [];
-  const names = new Map<string, string>();
-  for (let at = 0; at < Math.min(ids.length, MAX_NAMED); at += AT_ONCE)
-    await Promise.all(
-      ids.slice(at, at + AT_ONCE).map(async (id) => {
-        const key = await queries.ensureQueryData(keyQuery(id)).catch(() => undefined);
-        if (key !== undefined) names.set(id, key.name);
-      }),
-    );
+  const names = await readKeyNames(
+    queries,
+    groupBy.includes('keyId') ? rows.map(({ keyId }) => keyId ?? '') : [],
+  );
   const headers = groupBy.flatMap((name) => (name === 'keyId' ? ['Key', 'Key ID'] : [GROUP_LABELS[name]]));
   const groupsOf = (row: UsageRow): string[] =>
     groupBy.flatMap((name) => {

@@ -13,7 +13,7 @@ import { download } from '../../parts/table/csv.ts';
 import { VirtualTable } from '../../parts/table/virtual-table.tsx';
 import { Chart } from '../traffic/chart.tsx';
 import { ExportMenu } from '../traffic/export-menu.tsx';
-import { Filters, valueLabel } from '../traffic/filters.tsx';
+import { Filters } from '../traffic/filters.tsx';
 import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES, type MeasureName } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
@@ -28,6 +28,7 @@ import {
   type Group as GroupName,
   type Usage,
   usageQuery,
+  valueLabel,
 } from '../traffic/usage-query.ts';
 import { usageColumns } from './usage-columns.tsx';
 import { usageCsv } from './usage-csv.ts';

@@ -13,8 +13,8 @@ interface PageLinkProps {
   readonly size?: 'xs' | 'sm' | 'inherit';
   /** What it says to those who cannot see what stands around it. */
   readonly label?: string;
-  /** In the colour of the text around it, as within a badge. */
-  readonly isQuiet?: boolean;
+  /** `quiet`: in the colour of the text around it, as within a badge; `plain`: and without a line, as within a table. */
+  readonly look?: 'link' | 'quiet' | 'plain';
   readonly children: ReactNode;
 }
 
@@ -22,7 +22,7 @@ interface PageLinkProps {
 export const hrefOf = (to: string, search: object): string => `${to}${defaultStringifySearch(search)}`;
 
 /** A link to a view of a page; only its text where the page is not for the person's role. */
-export function PageLink({ to, search = {}, size = 'sm', label, isQuiet = false, children }: PageLinkProps) {
+export function PageLink({ to, search = {}, size = 'sm', label, look = 'link', children }: PageLinkProps) {
   const router = useRouter();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const page = PAGES.find(({ path }) => to === path || to.startsWith(`${path}/`));
@@ -39,7 +39,7 @@ export function PageLink({ to, search = {}, size = 'sm', label, isQuiet = false,
       onClick={open}
       {...(size === 'inherit' ? { inherit: true } : { size })}
       aria-label={label}
-      {...(isQuiet && { c: 'inherit', underline: 'always' as const })}
+      {...(look !== 'link' && { c: 'inherit', underline: look === 'quiet' ? 'always' : 'hover' })}
     >
       {children}
     </Anchor>

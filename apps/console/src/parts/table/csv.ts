@@ -4,6 +4,15 @@ import { type CsvValue, csvLine } from '@gateway/contracts/csv';
 export const csvOf = (headers: readonly string[], rows: readonly (readonly CsvValue[])[]): string =>
   [headers, ...rows].map(csvLine).join('');
 
+/** How rows of a table are written: a column for each header. */
+export const csvWith =
+  <Row>(columns: Readonly<Record<string, (row: Row) => CsvValue>>) =>
+  (rows: readonly Row[]): string =>
+    csvOf(
+      Object.keys(columns),
+      rows.map((row) => Object.values(columns).map((of) => of(row))),
+    );
+
 /** Gives the person a text as a file. */
 export function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));

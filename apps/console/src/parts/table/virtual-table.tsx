@@ -1,6 +1,6 @@
 import { Loader } from '@mantine/core';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, memo, type ReactNode, useEffect, useRef } from 'react';
+import { type CSSProperties, memo, type ReactNode, useEffect, useId, useRef } from 'react';
 import classes from './virtual-table.module.css';
 
 export interface Column<Row> {
@@ -11,6 +11,14 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** Whether narrow screens show it too. */
   readonly onNarrow?: boolean;
+  /** By what its header sorts the rows; absent: by nothing. */
+  readonly sort?: string;
+}
+
+/** How rows are sorted, by whoever loads them. */
+export interface Sorted {
+  readonly by: string;
+  readonly isAscending: boolean;
 }
 
 export interface VirtualTableProps<Row> {
@@ -19,8 +27,11 @@ export interface VirtualTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
-  /** Opens a row; its first cell becomes a button. */
+  /** Opens a row: a button that its first cell names lies over all of it, below the links of the row. */
   readonly onOpen?: (row: Row) => void;
+  readonly sorted?: Sorted;
+  /** Sorts the rows by what a header says. */
+  readonly onSort?: (sort: string) => void;
   /** Loads more rows when the last ones come into view; absent: these are all. */
   readonly onEnd?: (() => void) | undefined;
   readonly isLoading?: boolean;
@@ -33,7 +44,7 @@ const rowHeight = (): number => ROW_HEIGHT;
 
 /** Rows of which only those in view are in the document, so tens of thousands scroll as a few do. The page itself scrolls. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, columns, rows, idOf, onOpen, onEnd, isLoading = false } = props;
+  const { label, columns, rows, idOf, onOpen, sorted, onSort, onEnd, isLoading = false } = props;
   const body = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: rows.length,
@@ -57,14 +68,22 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       <div role="table" aria-label={label} aria-rowcount={rows.length + 1}>
         <div role="rowgroup" className={classes.head}>
           <div role="row" aria-rowindex={1} className={classes.row}>
-            {columns.map(({ id, header, onNarrow }) => (
+            {columns.map(({ id, header, onNarrow, sort }) => (
               <div
                 key={id}
                 role="columnheader"
+                aria-sort={sort !== undefined && sort === sorted?.by ? directionOf(sorted) : undefined}
                 className={classes.header}
                 data-narrow={onNarrow || undefined}
               >
-                {header}
+                {sort === undefined || onSort === undefined ? (
+                  header
+                ) : (
+                  <button type="button" className={classes.sort} onClick={() => onSort(sort)}>
+                    {header}
+                    {sort === sorted?.by && (sorted.isAscending ? ' ↑' : ' ↓')}
+                  </button>
+                )}
               </div>
             ))}
           </div>
@@ -95,6 +114,8 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   );
 }
 
+const directionOf = ({ isAscending }: Sorted) => (isAscending ? 'ascending' : 'descending');
+
 interface TableRowProps<Row> {
   readonly of: Row;
   readonly columns: readonly Column<Row>[];
@@ -109,6 +130,7 @@ interface TableRowProps<Row> {
 const TableRow = memo(DrawnRow) as typeof DrawnRow;
 
 function DrawnRow<Row>({ of: row, columns, index, top, onOpen }: TableRowProps<Row>) {
+  const name = useId();
   return (
     <div
       role="row"
@@ -120,9 +142,15 @@ function DrawnRow<Row>({ of: row, columns, index, top, onOpen }: TableRowProps<R
       {columns.map(({ id, cell, onNarrow }, at) => (
         <div key={id} role="cell" className={classes.cell} data-narrow={onNarrow || undefined}>
           {at === 0 && onOpen !== undefined ? (
-            <button type="button" className={classes.open} onClick={() => onOpen(row)}>
-              {cell(row)}
-            </button>
+            <>
+              <button
+                type="button"
+                className={classes.open}
+                aria-labelledby={name}
+                onClick={() => onOpen(row)}
+              />
+              <div id={name}>{cell(row)}</div>
+            </>
           ) : (
             cell(row)
           )}

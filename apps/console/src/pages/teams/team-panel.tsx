@@ -1,53 +1,31 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
-import type { NewTeamBody, Team } from '../../api/types.ts';
+import type { Team } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { SideDrawer } from '../../parts/side-drawer.tsx';
-import { withoutNulls } from '../amounts.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
+import { Facts } from '../facts.tsx';
+import { limitsOf } from '../limits.ts';
 import { TeamForm, type TeamValues, teamPatchOf } from './team-form.tsx';
-import { teamBalanceQuery, teamsQuery } from './teams-query.ts';
+import { teamBalanceQuery, teamQuery, teamsQuery } from './teams-query.ts';
 
-/** The form that makes a team. */
-export function NewTeam({ onClose }: { onClose: () => void }) {
-  const queries = useQueryClient();
-  const make = useMutation({
-    mutationFn: (values: TeamValues) =>
-      bodyOf(
-        api.POST('/admin/v1/teams', {
-          body: withoutNulls<NewTeamBody>({ name: values.name.trim(), ...teamPatchOf(values) }),
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: teamsQuery.queryKey });
-      onClose();
-    },
-  });
-  return (
-    <SideDrawer onClose={onClose} title={<Text fw={600}>New team</Text>}>
-      <TeamForm
-        action="Create team"
-        isPending={make.isPending}
-        error={make.error}
-        onSubmit={make.mutate}
-        onCancel={onClose}
-      />
-    </SideDrawer>
-  );
+interface TeamPanelProps {
+  readonly of: Team;
+  readonly onDeleted: () => void;
 }
 
-/** One team: what is left of its limits and budget, its form, and its end. */
-export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => void }) {
+/** What is left of a team's limits and budget, its form, and its end. */
+export function TeamPanel({ of: team, onDeleted }: TeamPanelProps) {
   const [act, setAct] = useState<'edit' | 'delete'>();
   const balance = useQuery(teamBalanceQuery(team.name));
   const may = useMay();
   const done = () => setAct(undefined);
   return (
-    <SideDrawer onClose={onClose} title={<Text fw={600}>{team.name}</Text>}>
+    <>
       {act === 'edit' ? (
         <EditTeam of={team} onDone={done} />
       ) : (
@@ -65,13 +43,19 @@ export function TeamDetails({ of: team, onClose }: { of: Team; onClose: () => vo
             )}
           </Group>
           <BalanceMeters of={team} balance={balance.data} />
-          <Anchor component={Link} to={`/keys?team=${encodeURIComponent(team.name)}`} size="sm">
+          <Facts
+            of={[
+              ['Limits', limitsOf(team)],
+              ['Created', <Moment key="created" at={team.createdAt} />],
+            ]}
+          />
+          <PageLink to="/keys" search={{ team: team.name, sort: 'spend' }}>
             View keys
-          </Anchor>
+          </PageLink>
         </Stack>
       )}
-      {act === 'delete' && <DeleteTeam of={team} onClose={done} onDeleted={onClose} />}
-    </SideDrawer>
+      {act === 'delete' && <DeleteTeam of={team} onClose={done} onDeleted={onDeleted} />}
+    </>
   );
 }
 
@@ -86,8 +70,8 @@ function EditTeam({ of: team, onDone }: { of: Team; onDone: () => void }) {
         }),
       ),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: teamsQuery.queryKey });
-      await queries.invalidateQueries({ queryKey: teamBalanceQuery(team.name).queryKey });
+      for (const { queryKey } of [teamsQuery, teamQuery(team.name), teamBalanceQuery(team.name)])
+        await queries.invalidateQueries({ queryKey });
       onDone();
     },
   });
