@@ -13,11 +13,12 @@ const MAX_NAMED = 50;
 
 interface LifeChartsProps extends PartView {
   readonly by: Group;
+  readonly overTime: true | 'days';
   readonly zoom: (range: { from: string; to: string; range: undefined }) => void;
 }
 
-export function LifeCharts({ by, zoom, ...view }: LifeChartsProps) {
-  const { data: usage, error, refetch } = useQuery(usageQuery({ ...view, groupBy: [by], overTime: true }));
+export function LifeCharts({ by, overTime, zoom, ...view }: LifeChartsProps) {
+  const { data: usage, error, refetch } = useQuery(usageQuery({ ...view, groupBy: [by], overTime }));
   const ids = by === 'keyId' ? new Set(usage?.rows.map(({ keyId }) => keyId ?? '')) : [];
   const names = useKeyNames([...ids].slice(0, MAX_NAMED));
   if (error) return <PageFailed error={error} reset={() => void refetch()} />;

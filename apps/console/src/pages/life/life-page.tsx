@@ -88,7 +88,14 @@ export function LifePage({ of, title, badge, splits, causesBy, children }: LifeP
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Stack gap="md">
-          <LifeCharts range={search} fallback={FALLBACK} only={only} by={by} zoom={change} />
+          <LifeCharts
+            range={search}
+            fallback={FALLBACK}
+            only={only}
+            by={by}
+            overTime={isMany(group, by) ? 'days' : true}
+            zoom={change}
+          />
         </Stack>
         <Stack gap="md">
           {children}
@@ -122,6 +129,10 @@ export function LifePage({ of, title, badge, splits, causesBy, children }: LifeP
     </Stack>
   );
 }
+
+/** Who uses a model or a channel: hours of many keys are too many sums to be added up while somebody waits. */
+const isMany = (group: Life, by: GroupName): boolean =>
+  (group === 'model' || group === 'channel') && (by === 'keyId' || by === 'team');
 
 function LastUsed({ of: requests }: { of: readonly ShownRequest[] | undefined }) {
   const [last] = requests ?? [];

@@ -43,7 +43,9 @@ export function ModelPanel({ of: model }: { of: Model }) {
             of={[
               ['Name at the channel', route.model ?? model.name],
               ['Protocols', <Names key="protocols" of={route.protocols} />],
-              ['Price factor', route.priceFactor === 1 ? null : `${route.priceFactor} × the model's price`],
+              ...(route.priceFactor === 1
+                ? []
+                : ([['Price factor', `${route.priceFactor} × the model's price`]] as const)),
               ['Built-in tools', <BuiltInTools key="tools" of={route.builtInTools} />],
             ]}
           />

@@ -49,7 +49,7 @@ export interface Range {
 
 export interface Span {
   readonly fromMs: number;
-  /** Exclusive; never in the future. */
+  /** Exclusive; in the future only where whole days are asked for. */
   readonly toMs: number;
   /** By what it is drawn. */
   readonly bucket: Bucket;
@@ -81,6 +81,19 @@ export function spanOf(range: Range, fallback: Preset, nowMs: number, zone: stri
   const lengthMs = BUCKET_MS[bucket];
   const endMs = Math.floor(nowMs / lengthMs) * lengthMs + lengthMs;
   return { fromMs: endMs - count * lengthMs, toMs: nowMs, bucket, count, zone };
+}
+
+/** A span of the whole days that hours of more than one lie in: there are far fewer sums of days. */
+export function byDays(span: Span): Span {
+  const { fromMs, toMs, bucket, count, zone } = span;
+  if (bucket !== 'hour' || count <= HOURS_PER_DAY) return span;
+  const [first, last] = [dateIn(fromMs, zone), dateIn(toMs - 1, zone)];
+  const days = Math.round((Date.parse(last) - Date.parse(first)) / DAY_MS) + 1;
+  return {
+    fromMs: dayStartMs(first, zone),
+    toMs: dayStartMs(laterDate(last, 1), zone),
+    ...{ bucket: 'day', count: days, zone },
+  };
 }
 
 /** Whether sums by the hour do not tell a span: it is read from single requests. */

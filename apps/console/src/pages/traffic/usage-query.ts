@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import type { UsageRow } from '../../api/types.ts';
 import { timeZone } from '../../parts/time-zone.ts';
-import { isFine, type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
+import { byDays, isFine, type Preset, type Range, type Span, spanBefore, spanOf } from './time-range.ts';
 
 /** What usage is grouped and filtered by. */
 export const GROUPS = [
@@ -37,8 +37,8 @@ interface UsageQuery {
   readonly range: Range;
   readonly fallback: Preset;
   readonly groupBy: readonly Group[];
-  /** Also by what the span is drawn by. */
-  readonly overTime?: boolean;
+  /** Also by what the span is drawn by; `days`: by days where that is hours of more than one. */
+  readonly overTime?: boolean | 'days';
   readonly only?: Filter;
   /** Of the span before instead. */
   readonly isBefore?: boolean;
@@ -92,8 +92,9 @@ export const usageQuery = ({
     ],
     queryFn: async (): Promise<Usage> => {
       const current = spanOf({ range, from, to }, fallback, Date.now(), zone);
-      const span = isBefore ? spanBefore(current) : current;
-      const names = overTime ? [span.bucket, ...groupBy] : groupBy;
+      const ofTime = overTime === 'days' ? byDays(current) : current;
+      const span = isBefore ? spanBefore(ofTime) : ofTime;
+      const names = overTime !== false ? [span.bucket, ...groupBy] : groupBy;
       const query = {
         from: instant(span.fromMs),
         to: instant(span.toMs),
