@@ -195,7 +195,7 @@ test('what needs attention says its cause and whom it touches, and what can be d
   await page
     .getByRole('dialog', { name: 'Test local' })
     .getByRole('button', { name: 'Close' })
-    .last()
+    .first()
     .click();
   await item.getByRole('button', { name: 'Wake local' }).click();
   await item.waitFor({ state: 'detached' });
