@@ -1,15 +1,15 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { AuthSettings } from '../../configuration/auth-entry.ts';
 import type { FinalRequest, TokenWay } from '../credential-source.ts';
 import type { Fetched } from '../renewed-value.ts';
 import { awsHandler } from './aws-handler.ts';
+import { requestSigner } from './sign-request.ts';
 
 type AwsSettings = Extract<AuthSettings, { type: 'aws' }>;
 
 /** Signs with one set of keys. */
 export interface AwsSigner {
   /** The headers that the request gets: names and values in turn. */
-  sign(request: FinalRequest, date: Date): Promise<string[]>;
+  sign(request: FinalRequest, date: Date): string[];
 }
 
 interface AwsKeys {
@@ -23,10 +23,11 @@ const SESSION_NAME = 'gateway';
 /** All of them have to end within the time that credentials may take. */
 const STS_ATTEMPTS = 2;
 
-/** Keys of a source, by AWS' packages, and what signs with them. */
+/** Keys of a source, by AWS' packages where it takes one, and what signs with them. */
 export async function fetchAwsSigner(settings: AwsSettings, way: TokenWay): Promise<Fetched<AwsSigner>> {
   const keys = await fetchKeys(settings, way);
-  return { value: await signerOf(keys, settings), expiresAtMs: keys.expiration?.getTime() ?? null };
+  const sign = requestSigner(keys, settings);
+  return { value: { sign }, expiresAtMs: keys.expiration?.getTime() ?? null };
 }
 
 async function fetchKeys(settings: AwsSettings, way: TokenWay): Promise<AwsKeys> {
@@ -64,87 +65,4 @@ async function fetchKeys(settings: AwsSettings, way: TokenWay): Promise<AwsKeys>
     clientConfig,
   });
   return assume();
-}
-
-/** Only these are signed: what else is sent may be changed by a proxy on the way. */
-async function signerOf(keys: AwsKeys, { region, service }: AwsSettings): Promise<AwsSigner> {
-  const { SignatureV4 } = await import('@smithy/signature-v4');
-  const signer = new SignatureV4({ service, region, credentials: signingKeys(keys), sha256: Sha256 });
-  return {
-    async sign({ method, origin, path, headers, body }, date) {
-      if (body === 'streamed') throw new Error('a body that is not in memory cannot be signed');
-      const url = new URL(path, origin);
-      const contentType = valueIn(headers, 'content-type');
-      const signed = await signer.sign(
-        {
-          method,
-          protocol: url.protocol,
-          hostname: url.hostname,
-          path: url.pathname,
-          query: queryOf(url),
-          headers: {
-            host: url.host,
-            'x-amz-content-sha256': createHash('sha256')
-              .update(body ?? '')
-              .digest('hex'),
-            ...(contentType !== undefined && { 'content-type': contentType }),
-          },
-        },
-        { signingDate: date },
-      );
-      const { host: _, 'content-type': __, ...added } = signed.headers;
-      return Object.entries(added).flat();
-    },
-  };
-}
-
-/** Every value of each name. */
-const queryOf = ({ searchParams }: URL): Record<string, string[]> =>
-  Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)]));
-
-/** Without the date of their end, by which the package would refuse to sign where this machine's clock is wrong. */
-const signingKeys = ({ accessKeyId, secretAccessKey, sessionToken }: AwsKeys) => ({
-  accessKeyId,
-  secretAccessKey,
-  ...(sessionToken !== undefined && { sessionToken }),
-});
-
-function valueIn(headers: readonly string[], name: string): string | undefined {
-  const at = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
-  return at === -1 ? undefined : headers[at + 1];
-}
-
-type Bytes = string | ArrayBuffer | ArrayBufferView;
-
-/** Node's own hash, in the form that the signer takes. */
-class Sha256 {
-  readonly #secret: Bytes | undefined;
-  #hash: Hash | Hmac;
-
-  constructor(secret?: Bytes) {
-    this.#secret = secret;
-    this.#hash = this.#begin();
-  }
-
-  update(data: Bytes): void {
-    this.#hash.update(bytesOf(data));
-  }
-
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
-  }
-
-  reset(): void {
-    this.#hash = this.#begin();
-  }
-
-  #begin(): Hash | Hmac {
-    return this.#secret === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(this.#secret));
-  }
-}
-
-function bytesOf(data: Bytes): Buffer {
-  if (typeof data === 'string') return Buffer.from(data);
-  if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return Buffer.from(data);
 }

@@ -54,10 +54,16 @@ export class AwsSource implements CredentialSource {
     return this.#signer.expiresAtMs;
   }
 
-  async authorize(request: FinalRequest): Promise<Authorization> {
-    const signer = await this.#signer.get();
+  authorize(request: FinalRequest): Authorization | Promise<Authorization> {
+    const signer = this.#signer.get();
+    return signer instanceof Promise
+      ? signer.then((one) => this.#signedBy(one, request))
+      : this.#signedBy(signer, request);
+  }
+
+  #signedBy(signer: AwsSigner, request: FinalRequest): Authorization {
     const offsetMs = this.#offsetMs;
-    const headers = await signer.sign(request, new Date(this.#now() + offsetMs));
+    const headers = signer.sign(request, new Date(this.#now() + offsetMs));
     const authorization = { headers, by: signer };
     this.#offsets.set(authorization, offsetMs);
     return authorization;
