@@ -123,8 +123,12 @@ test.for([
   });
 });
 
-test('an event stream without any audio is an error before anything is sent', async () => {
-  audio.simulator.script(PATH, { sse: ': nothing\n\n' });
+test.for([
+  ': nothing\n\n',
+  'data: {"type":"speech.audio.done","usage":{"input_tokens":3,"output_tokens":20}}\n\n',
+  'data: {"type":"speech.audio.delta","audio":null}\n\ndata: {"type":"speech.audio.done"}\n\n',
+])('an event stream without any audio is an error before anything is sent: %s', async (sse) => {
+  audio.simulator.script(PATH, { sse });
   const reply = await post({ ...SPEECH, model: 'events-only' });
   expect(reply.status).toBe(502);
   expect(reply.headers.get('x-should-retry')).toBe('false');

@@ -66,6 +66,7 @@ export class EventsAsAudio implements RelayedStream {
   readonly #reader = createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
   readonly #onDone: (data: string) => void;
   #isWhole = false;
+  #hasAudio = false;
 
   constructor(onDone: (data: string) => void) {
     this.#onDone = onDone;
@@ -115,9 +116,13 @@ export class EventsAsAudio implements RelayedStream {
     if (isErrorEvent(latin1)) throw broken('The upstream ended its answer with an error.');
     const event = SpeechEvent.safeParse(jsonIn(data, parseJson)).data;
     if (event === undefined) return null;
-    if (event.type === 'speech.audio.delta') return Buffer.from(event.audio, 'base64');
-    this.#isWhole = true;
+    if (event.type === 'speech.audio.delta') {
+      this.#hasAudio ||= event.audio !== '';
+      return Buffer.from(event.audio, 'base64');
+    }
     this.#onDone(data);
+    if (!this.#hasAudio) throw broken('The upstream ended its answer without any audio.');
+    this.#isWhole = true;
     return null;
   }
 }

@@ -335,6 +335,19 @@ test.for(['', 'data: [DONE]\n\n'])(
   },
 );
 
+test.for([
+  'event: image_generation.completed\ndata: {}\n\n',
+  'data: {"type":"image_generation.completed","b64_json":""}\n\n',
+  'data: {"type":"image_generation.completed","b64_json":5,"url":null}\n\n',
+])('an event that completes an image without one completes nothing: %s', async (sse) => {
+  for (const stream of [true, false]) {
+    image.simulator.script('/v1/images/generations', { sse });
+    const reply = await image.generate({ model: 'gpt-image-1.5', prompt: 'a cat', stream });
+    expect(reply.status).toBe(502);
+    expect(await reply.text()).toContain('before an image was complete');
+  }
+});
+
 test('images that a provider streams although nobody requested it are delivered, and charged once', async () => {
   const b64_json = pngBytes().toString('base64');
   const sse =

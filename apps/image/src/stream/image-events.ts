@@ -19,6 +19,8 @@ const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 /** An event's own type. There is no quote within base64, so an image before it does not mislead the search. */
 const TYPE = /"type"\s*:\s*"([a-z_.]+)"/;
 const COMPLETED = '.completed';
+/** An image, or where it is. */
+const IMAGE = /"(?:b64_json|url)"\s*:\s*"[^"]/;
 
 /**
  * A stream of images, and what it is read by.
@@ -70,7 +72,7 @@ class ImageEvents implements EventMapper {
     this.#onEvent = onEvent;
   }
 
-  frame(frame: Frame): typeof PASS {
+  frame(frame: Frame): typeof PASS | readonly string[] {
     const sent = typedData(frame) ?? frame.data ?? '';
     const kind = kindOf(frame.latin1, sent);
     if (sent === END_MARK || frame.data === null) {
@@ -78,6 +80,8 @@ class ImageEvents implements EventMapper {
       return PASS;
     }
     const data = withBase64(sent);
+    // Some servers say that they are done although they have made nothing.
+    if (kind === 'completed' && !IMAGE.test(data)) return [];
     if (kind !== 'error') this.#onEvent(data);
     if (kind === 'completed') this.completed.push(withoutImage(data));
     if (kind === 'error') this.failure = reported(data);
