@@ -68,6 +68,7 @@ models:
   gpt-mantle: { kind: text, routes: [{ channel: mantle, model: openai.gpt-5.2 }] }
   gpt-foundry: { kind: text, routes: [{ channel: foundry, model: our-gpt }] }
   gemini-vertex: { kind: text, routes: [{ channel: vertex, model: google/gemini-3.1-pro }] }
+  moving: { kind: text, routes: [{ channel: runtime, model: eu.anthropic.claude-opus-5 }, { channel: vertex, model: "claude-opus-4-5@20251101", priority: 1 }, { channel: foundry, model: our-opus, speaks: [messages], priority: 2 }] }
   elsewhere: { kind: text, routes: [{ channel: runtime, model: eu.anthropic.claude-opus-5 }, { channel: direct, priority: 1 }] }
 `;
   text = resources.adopt(await startText({ redis, configuration }), (it) => it.close());
@@ -276,6 +277,31 @@ test('other makers’ models on Vertex AI are reached by Chat Completions', asyn
   expect((await sentTo('vertex')).path).toBe(
     '/v1/projects/p1/locations/eu/endpoints/openapi/chat/completions',
   );
+});
+
+test('a conversation with thinking goes from cloud to cloud in the middle of a tool loop', async () => {
+  const content = 'Please use tool Bash';
+  const first = await ask('moving', { messages: [{ role: 'user', content }] });
+  expect(first.headers.get('x-gateway-channel')).toBe('runtime');
+  const answer: { content: { type: string; id?: string }[] } = Object(await first.json());
+  expect(answer.content.map(({ type }) => type)).toEqual(['thinking', 'tool_use']);
+  const call = answer.content.find(({ type }) => type === 'tool_use');
+  const messages = [
+    { role: 'user', content },
+    { role: 'assistant', content: answer.content },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: call?.id, content: 'done' }] },
+  ];
+  const down = { status: 503, json: { message: 'Unavailable' } };
+  for (const [next, failing] of [
+    ['vertex', ['runtime']],
+    ['foundry', ['runtime', 'vertex']],
+  ] as const) {
+    for (const name of failing) clouds.get(name)?.script(down);
+    clouds.get(next)?.reset();
+    const reply = await ask('moving', { messages });
+    expect([reply.status, reply.headers.get('x-gateway-channel')]).toEqual([200, next]);
+    expect(Object((await sentTo(next)).json()).messages[1].content).toEqual(answer.content);
+  }
 });
 
 test('a call costs what the route that answered charges', async () => {
