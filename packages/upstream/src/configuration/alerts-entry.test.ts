@@ -71,6 +71,19 @@ test('a process that sends no alerts need not have their variables, and one that
   );
 });
 
+test('a receiver whose secret or mail server is a variable that is missing leaves the others as they are', () => {
+  const section = ALERTS.replace(SECRET, `"\${SECRET_OF_PAGER}"`).replace(/"smtp:[^"]*"/, `"\${SMTP_URL}"`);
+  for (const placeholder of [undefined, 'http://placeholder']) {
+    const { receivers, rules } = parse(section, {}, placeholder);
+    expect([...receivers.values()].map(({ name, missing }) => [name, missing])).toEqual([
+      ['ops', ['SLACK_URL']],
+      ['pager', ['SECRET_OF_PAGER']],
+      ['people', ['SMTP_URL']],
+    ]);
+    expect(rules).toHaveLength(2);
+  }
+});
+
 test.for([
   [
     'a receiver that does not exist',

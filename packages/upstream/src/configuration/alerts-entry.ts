@@ -1,16 +1,21 @@
 import { FINDING_KINDS } from '@gateway/contracts/findings';
 import { WebhookUrl } from '@gateway/contracts/webhooks';
 import { z } from 'zod';
+import { NOT_HERE } from './expand-variables.ts';
 
 // Each `error` completes the sentence "found …, expected …".
 
-const isUrl = (text: string): boolean => WebhookUrl.safeParse(text).success;
+/** A variable that this process does not have stands there: its receiver is known, and nothing can be sent to it. */
+const isNotHere = (text: string): boolean => text.includes(NOT_HERE);
+
+const isUrl = (text: string): boolean => isNotHere(text) || WebhookUrl.safeParse(text).success;
 const Address = z.string().refine(isUrl, {
   error: 'an http or https URL, without a user name, a password or a fragment',
 });
 
 const isSmtpUrl = (text: string): boolean => {
   const url = URL.parse(text);
+  if (isNotHere(text)) return true;
   return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
 };
 const SmtpUrl = z.string().refine(isSmtpUrl, {
@@ -26,7 +31,8 @@ const Sender = z
   .refine(isSender, { error: 'an e-mail address, or a name with one: Gateway <gateway@example.com>' });
 
 /** As Standard Webhooks has them: 24 to 64 bytes. */
-const WebhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, {
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
+const WebhookSecret = z.string().refine((text) => isNotHere(text) || SECRET.test(text), {
   error: 'whsec_ and 24 to 64 random bytes as base64',
 });
 

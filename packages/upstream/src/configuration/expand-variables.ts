@@ -56,7 +56,7 @@ export function expandVariables(text: string, { env, placeholder }: Variables): 
   return { text: replaced, mistakes, isUnknown };
 }
 
-/** Stands for variables of the optional section. It is an address, for what is checked as one. */
+/** Stands for variables of the optional section, whose schema takes it for any text. */
 export const NOT_HERE = 'http://not-known-here';
 
 /** The variables that a text names. */

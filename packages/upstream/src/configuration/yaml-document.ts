@@ -178,7 +178,7 @@ export const readYaml = (text: string, file: string, variables: Variables): Yaml
         const isOptional = variables.optional !== undefined && path[0] === variables.optional;
         const result = expandVariables(
           node.value,
-          isOptional ? { ...variables, placeholder: variables.placeholder ?? NOT_HERE } : variables,
+          isOptional ? { ...variables, placeholder: NOT_HERE } : variables,
         );
         if (result.isUnknown) unknown.add(node.value);
         node.value = result.text;
