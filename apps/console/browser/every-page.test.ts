@@ -42,6 +42,7 @@ const PAGES = [
   '/console/jobs',
   '/console/jobs?status=completed',
   '/console/alerts',
+  '/console/webhooks',
   '/console/audit',
   '/console/configuration',
   '/console/configuration?view=check',
@@ -55,11 +56,14 @@ let person: OpenPage;
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
-  const { keyId, requestId, jobId } = await seed(running);
+  const { keyId, requestId, jobId, batchId } = await seed(running);
   keyPage = `/console/keys/${keyId}`;
-  opened = [`keys?key=${keyId}`, `requests?request=${requestId}`, `jobs?job=${jobId}`].map(
-    (path) => `/console/${path}`,
-  );
+  opened = [
+    `keys?key=${keyId}`,
+    `requests?request=${requestId}`,
+    `jobs?job=${jobId}`,
+    `jobs?job=${batchId}`,
+  ].map((path) => `/console/${path}`);
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {

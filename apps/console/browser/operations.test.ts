@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { BatchResultLine } from '@gateway/contracts/batch';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
@@ -11,7 +14,7 @@ let running: RunningConsole;
 let person: OpenPage;
 
 beforeAll(async () => {
-  running = await runConsole(inject('chromiumPath'));
+  running = await runConsole(inject('chromiumPath'), () => ({ WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' }));
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {
@@ -73,6 +76,7 @@ test('a pasted configuration is checked with the line of its mistake, which lead
 const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
 const Transcript = z.looseObject({ text: z.string() });
 const MadeJob = z.looseObject({ id: z.string() });
+const AddressOf = z.looseObject({ port: z.number() });
 
 /** An image that its caller comes back for. */
 async function orderImage(secret: string, prompt: string): Promise<string> {
@@ -157,6 +161,88 @@ test('a channel is tested alone, under a key that is found by its name, and its 
   await dialog.getByText(/in total/).waitFor();
   await dialog.getByRole('link', { name: 'View request' }).click();
   await page.getByRole('dialog').getByText('tries channels').waitFor();
+});
+
+const batchOf = (prompts: readonly string[]): string =>
+  prompts
+    .map((prompt, at) =>
+      JSON.stringify({
+        custom_id: `line ${at}`,
+        method: 'POST',
+        url: '/v1/images/generations',
+        body: { model: 'dall-e-3', prompt },
+      }),
+    )
+    .join('\n');
+
+async function orderBatch(secret: string, prompts: readonly string[]): Promise<string> {
+  const response = await fetch(`${running.stack.edgeUrl}/v1/images/jobs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/jsonl' },
+    body: batchOf(prompts),
+  });
+  expect(response.status).toBe(202);
+  return MadeJob.parse(await response.json()).id;
+}
+
+test('a batch shows how far it is and which lines failed, and its results are a file', async () => {
+  const { key } = MadeKey.parse(await running.call('POST', '/keys', { name: 'illustrator' }));
+  const refused = 'a harbour [[simulate status=400]]';
+  const begun = await orderBatch(key, ['a pier', refused, 'a ship [[simulate slow-first-byte=600000]]']);
+  const done = await orderBatch(key, ['a tower', refused]);
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto(`/console/jobs?job=${begun}`);
+  const details = page.getByRole('dialog').first();
+  await details.getByText('1 of 3 done, 1 failed, 1 to do').waitFor();
+  await details.getByText('Running', { exact: true }).click();
+  await details.getByRole('link', { name: 'Line 3' }).waitFor();
+  await details.getByText('Failed', { exact: true }).click();
+  await details.getByRole('link', { name: 'Line 2' }).click();
+  await details.getByRole('link', { name: begun }).waitFor();
+
+  await page.goto(`/console/jobs?status=completed&job=${done}`);
+  await details.getByText('1 of 2 done, 1 failed').waitFor();
+  const downloading = page.waitForEvent('download');
+  await details.getByRole('button', { name: 'Download the results (JSONL)' }).click();
+  const lines = (await readFile(await (await downloading).path(), 'utf8')).trimEnd().split('\n');
+  const results = lines.map((line) => BatchResultLine.parse(JSON.parse(line)));
+  expect(results.map(({ custom_id, response }) => [custom_id, response?.status_code])).toEqual([
+    ['line 0', 200],
+    ['line 1', 400],
+  ]);
+});
+
+test('a webhook shows how its receiver answered, and is sent again', async () => {
+  let status = 410;
+  const receiver = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const { port } = AddressOf.parse(receiver.address());
+  try {
+    const made = MadeKey.parse(await running.call('POST', '/keys', { name: 'hooked' }));
+    await running.call('PATCH', `/keys/${made.id}`, { webhookUrl: `http://127.0.0.1:${port}/hook?secret=1` });
+    await running.call('POST', `/keys/${made.id}/webhook-secret`, {});
+    const job = await orderImage(made.key, 'a lighthouse');
+    const { page, signIn } = person;
+    await signIn();
+    await page.goto(`/console/webhooks?keyId=${made.id}`);
+    const row = page.getByRole('row').filter({ hasText: `http://127.0.0.1:${port}/hook?…` });
+    await row.getByText('410').waitFor();
+    await row.getByRole('button').click();
+    const details = page.getByRole('dialog').first();
+    await details.getByRole('link', { name: job }).waitFor();
+    status = 200;
+    await details.getByRole('button', { name: 'Send again' }).click();
+    await page
+      .getByRole('dialog', { name: 'Send this webhook again?' })
+      .getByRole('button', { name: 'Send again' })
+      .click();
+    await details.getByText('delivered', { exact: true }).waitFor();
+    await details.getByText('Answered 200').waitFor();
+  } finally {
+    receiver.closeAllConnections();
+    receiver.close();
+  }
 });
 
 test('what a transcription came to is read when a person asks for it', async () => {

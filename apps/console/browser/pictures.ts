@@ -35,6 +35,7 @@ const PICTURES: Readonly<Record<string, string>> = {
   sessions: '/console/sessions',
   jobs: '/console/jobs',
   alerts: '/console/alerts',
+  webhooks: '/console/webhooks',
   audit: '/console/audit',
   configuration: '/console/configuration',
   'configuration-check': '/console/configuration?view=check',
@@ -43,7 +44,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 await mkdir(folder, { recursive: true });
 const running = await runConsole(process.env.CHROMIUM_PATH);
 try {
-  const { keyId, requestId, jobId } = await seed(running);
+  const { keyId, requestId, jobId, batchId } = await seed(running);
   await seedPast(running.stack.redisUrl, keyId);
   const pictures = {
     ...PICTURES,
@@ -53,6 +54,7 @@ try {
     filtered: '/console/requests?failed=true&owner=ann',
     request: `/console/requests?request=${requestId}`,
     job: `/console/jobs?job=${jobId}`,
+    batch: `/console/jobs?job=${batchId}`,
   };
   for (const [screen, viewport] of Object.entries(SCREENS))
     for (const colorScheme of SCHEMES) {

@@ -23,12 +23,22 @@ const PROMPTS = [
   'A ship [[simulate slow-first-byte=600000]]',
 ];
 
+/** A batch's lines. */
+const LINES = [
+  'A pier',
+  'A tower [[simulate status=400]]',
+  'A bridge',
+  'A ferry [[simulate slow-first-byte=600000]]',
+];
+
 interface Seeded {
   readonly keyId: string;
   /** Of a request with several attempts. */
   readonly requestId: string;
   /** Of a job that makes an image. */
   readonly jobId: string;
+  /** Of a batch with lines that are done, that have failed, and one that takes long. */
+  readonly batchId: string;
 }
 
 /** Teams, keys, some spending, jobs and a rest, so that pages have something to show. */
@@ -57,6 +67,9 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
     );
   const [first, second, third, fourth, fifth] = made;
   const { requestId } = await seedTraffic(running, [first?.key ?? '', second?.key ?? '']);
+  // Its address is private, so that each attempt fails.
+  await call('PATCH', `/keys/${fifth?.id}`, { webhookUrl: 'http://127.0.0.1:9/jobs?token=none' });
+  await call('POST', `/keys/${fifth?.id}/webhook-secret`, {});
   const jobIds: string[] = [];
   for (const prompt of PROMPTS) {
     const response = await fetch(`${stack.edgeUrl}/v1/images/generations`, {
@@ -70,6 +83,19 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
     });
     jobIds.push(JobReply.parse(await response.json()).id);
   }
+  const batch = await fetch(`${stack.edgeUrl}/v1/images/jobs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${fifth?.key}`, 'content-type': 'application/jsonl' },
+    body: LINES.map((prompt, at) =>
+      JSON.stringify({
+        custom_id: `page ${at + 1}`,
+        method: 'POST',
+        url: '/v1/images/generations',
+        body: { model: 'dall-e-3', prompt },
+      }),
+    ).join('\n'),
+  });
+  const { id: batchId } = JobReply.parse(await batch.json());
   await call('PATCH', `/keys/${third?.id}`, { disabled: true });
   await call('DELETE', `/keys/${fourth?.id}`);
   await call('POST', '/channels/local/rest', {
@@ -80,5 +106,5 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
     model: 'dall-e-3',
     reason: 'wrong colours since this morning',
   });
-  return { keyId: first?.id ?? '', requestId, jobId: jobIds[0] ?? '' };
+  return { keyId: first?.id ?? '', requestId, jobId: jobIds[0] ?? '', batchId };
 }

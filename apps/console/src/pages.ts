@@ -11,6 +11,7 @@ import {
   IconStack2,
   IconUserCheck,
   IconUsersGroup,
+  IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 import { allows, type Call } from './api/permissions.ts';
@@ -113,6 +114,14 @@ export const PAGES = [
     group: 'Models',
     about: 'Queues, running and failed jobs; cancel and requeue',
     needs: ['GET /admin/v1/jobs'],
+  },
+  {
+    path: '/webhooks',
+    label: 'Webhooks',
+    icon: IconWebhook,
+    group: 'Models',
+    about: 'What was sent when jobs ended; deliveries, and sending again',
+    needs: ['GET /admin/v1/webhooks'],
   },
   {
     path: '/configuration',

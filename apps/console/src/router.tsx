@@ -77,6 +77,7 @@ const LOAD: Readonly<Record<PagePath, () => Promise<{ default: ComponentType }>>
   '/channels': () => import('./pages/channels/channels-page.tsx'),
   '/models': () => import('./pages/models/models-page.tsx'),
   '/jobs': () => import('./pages/jobs/jobs-page.tsx'),
+  '/webhooks': () => import('./pages/webhooks/webhooks-page.tsx'),
   '/configuration': () => import('./pages/configuration/configuration-page.tsx'),
   '/alerts': () => import('./pages/alerts/alerts-page.tsx'),
   '/audit': () => import('./pages/audit/audit-page.tsx'),

@@ -97,6 +97,7 @@ test('a failed job is listed, queued again from the budget of its key, and done'
         errorCode: 'upstream_overloaded',
         errorMessage: 'busy',
         canRequeue: true,
+        counts: null,
       },
     ],
     next: null,

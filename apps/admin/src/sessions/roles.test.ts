@@ -223,6 +223,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/queues': OVERSEERS,
   'GET /admin/v1/jobs': { path: () => '/admin/v1/jobs?status=queued', viewer: 200, lead: 200, holder: 403 },
   'GET /admin/v1/jobs/{id}': { path: jobPath(''), viewer: 200, lead: 404, holder: 403 },
+  'GET /admin/v1/jobs/{id}/lines': { path: jobPath('/lines'), viewer: 200, lead: 404, holder: 403 },
   'POST /admin/v1/jobs/{id}/cancel': { path: jobPath('/cancel'), ...FORBIDDEN },
   'POST /admin/v1/jobs/{id}/requeue': { path: jobPath('/requeue'), ...FORBIDDEN },
 

@@ -77,6 +77,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/queues': OVERSEERS,
   'GET /admin/v1/jobs': OVERSEERS_AND_LEADS,
   'GET /admin/v1/jobs/{id}': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/jobs/{id}/lines': OVERSEERS_AND_LEADS,
   'POST /admin/v1/jobs/{id}/cancel': ADMIN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,
 

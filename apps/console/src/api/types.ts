@@ -39,4 +39,5 @@ export type Mistake = CheckedConfiguration['mistakes'][number];
 export type QueueState = Item<Answer<paths['/admin/v1/queues']['get']>>;
 export type Job = Item<Answer<paths['/admin/v1/jobs']['get']>>;
 export type JobDetail = Answer<paths['/admin/v1/jobs/{id}']['get']>;
+export type Webhook = Item<Answer<paths['/admin/v1/webhooks']['get']>>;
 export type ChannelTest = Answer<paths['/admin/v1/channels/{name}/test']['post']>;

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { BatchCounts, isBatch, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { type Job, type JobType, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -8,7 +8,7 @@ import { hasEmitted } from '../events/job-log.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { type JobEnvelope, JobEnvelope as JobEnvelopeSchema, parseEnvelope } from '../job-envelope.ts';
 import type { JobMetering } from '../job-metering.ts';
-import { endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
+import { batchCountsKey, endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
 import { mayBeRequeued } from '../worker/retry-policy.ts';
 
 /** How many of a queue's jobs are in which state. */
@@ -41,6 +41,8 @@ export interface ListedJob {
   readonly errorMessage: string | null;
   /** Whether it can be queued again: it certainly was not done, and its input is still there. */
   readonly canRequeue: boolean;
+  /** The lines of a batch by what became of them, once it has begun; null for other jobs. */
+  readonly counts: BatchCounts | null;
 }
 
 export interface JobPage {
@@ -120,12 +122,12 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
       const jobs: ListedJob[] = [];
       for (let at = Number(first), start = Number(skip); at < queues.length; at += 1, start = 0) {
         const room = limit - jobs.length;
-        if (room === 0) return { jobs, next: `${at}-${start}` };
+        if (room === 0) return { jobs: await counted(redis, jobs), next: `${at}-${start}` };
         const found = (await queues[at]?.getJobs(TYPES[status], start, start + room)) ?? [];
         jobs.push(...found.slice(0, room).map((job) => listed(job, status)));
-        if (found.length > room) return { jobs, next: `${at}-${start + room}` };
+        if (found.length > room) return { jobs: await counted(redis, jobs), next: `${at}-${start + room}` };
       }
-      return { jobs, next: null };
+      return { jobs: await counted(redis, jobs), next: null };
     },
     requeue: async (jobId, reserve) => {
       for (const queue of queues) {
@@ -180,6 +182,17 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
   return listed(job, 'queued');
 }
 
+/** Jobs, with the counts of those that are batches. */
+async function counted(redis: Redis, jobs: readonly ListedJob[]): Promise<ListedJob[]> {
+  const batches = jobs.filter(({ kind }) => isBatch(kind)).map(({ id }) => id);
+  if (batches.length === 0) return [...jobs];
+  const texts = await redis.mget(batches.map(batchCountsKey));
+  const counts = new Map(
+    batches.map((id, at) => [id, texts[at] ? BatchCounts.parse(JSON.parse(texts[at])) : null]),
+  );
+  return jobs.map((job) => ({ ...job, counts: counts.get(job.id) ?? null }));
+}
+
 function listed(job: Job, status: ListedStatus): ListedJob {
   const kind = JobKind.parse(job.name);
   const { keyId, requestId, model, isDetached } = parseEnvelope(kind, job.data);
@@ -204,6 +217,7 @@ function listed(job: Job, status: ListedStatus): ListedJob {
       isDetached === true &&
       !hasEmitted(job) &&
       mayBeRequeued(failure, JOBS[kind]),
+    counts: null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { contentTypeOf } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { BatchCounts, isBatch, JobKind, type JobStatus } from '@gateway/contracts/jobs';
 import type { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -8,6 +8,7 @@ import { JOBS } from '../catalog.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { type JobRecord, parseEnvelope } from '../job-envelope.ts';
 import {
+  batchCountsKey,
   CANCEL_CHANNEL,
   cancelledKey,
   endedKey,
@@ -16,7 +17,9 @@ import {
   resultKey,
 } from '../redis/job-keys.ts';
 import { webhookIdOf } from '../webhooks/delivery.ts';
-import { hasEnded, statusOf } from './job-record.ts';
+import { type LinesPage, type LinesQuery, readLines } from './batch-lines.ts';
+import { hasEnded } from './job-record.ts';
+import { Remembered, recordIn } from './remembered.ts';
 
 /** One job as an operator sees it. Times are Unix milliseconds. */
 export interface OperatedJob {
@@ -39,6 +42,8 @@ export interface OperatedJob {
   readonly webhookId: string;
   /** What only its queue knows; null from an hour after its end, when the queue has forgotten it. */
   readonly run: OperatedRun | null;
+  /** Of a batch, once it has begun. */
+  readonly counts: BatchCounts | null;
 }
 
 interface OperatedRun {
@@ -60,6 +65,8 @@ interface OperatedRun {
 export interface OperatedJobs {
   /** Undefined for a job that nobody remembers. */
   get(jobId: string): Promise<OperatedJob | undefined>;
+  /** The lines of a batch; none of one that has not begun, and of other jobs. */
+  lines(job: Pick<OperatedJob, 'id' | 'kind' | 'counts'>, query: LinesQuery): Promise<LinesPage>;
   /**
    * Cancels a job of any key. A running job is stopped at once. For a waiting job, the worker that would take
    * it does what each end of a job needs: it settles, reports and deletes.
@@ -75,18 +82,6 @@ interface OperatedJobsOptions {
   readonly now: () => number;
 }
 
-/** What is remembered of a job that has ended. */
-const Remembered = z.object({
-  kind: JobKind,
-  keyId: z.string(),
-  model: z.string(),
-  status: JobStatus,
-  createdAtMs: z.number(),
-  startedAtMs: z.number().nullable(),
-  finishedAtMs: z.number().nullable(),
-  reason: z.string().nullish(),
-});
-type Remembered = z.infer<typeof Remembered>;
 const AssetIds = z.array(z.string()).catch([]);
 
 export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions): OperatedJobs {
@@ -115,6 +110,7 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
         redis.zscore(RESULTS_KEY, jobId),
       ]);
       const run = found === undefined ? null : await runOf(found.job, found.queue, redis);
+      const counts = isBatch(known.kind) ? await redis.get(batchCountsKey(jobId)) : null;
       const { reason, ...shown } = known;
       const failure = reason ? storedFailure(reason) : null;
       return {
@@ -130,8 +126,14 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
         expiresAtMs: expires === null ? null : Number(expires),
         webhookId: webhookIdOf(jobId, run?.requeues ?? 0),
         run,
+        counts: counts === null ? null : BatchCounts.parse(JSON.parse(counts)),
       };
     },
+
+    lines: async ({ id, kind, counts }, query) =>
+      counts === null || !isBatch(kind)
+        ? { lines: [], next: null }
+        : readLines({ redis, queues }, { id, kind, total: counts.total }, query),
 
     cancel: async (jobId) => {
       const found = isJobId(jobId) ? await inQueue(jobId) : undefined;
@@ -154,19 +156,6 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
       await redis.set(cancelledKey(jobId), JSON.stringify(cancelled), 'EX', 2 * resultRetentionSeconds);
       await redis.publish(CANCEL_CHANNEL, jobId);
     },
-  };
-}
-
-async function recordIn(job: Job): Promise<Remembered> {
-  const kind = JobKind.parse(job.name);
-  const { keyId, model } = parseEnvelope(kind, job.data);
-  const status = statusOf(await job.getState(), job.attemptsStarted);
-  return {
-    ...{ kind, keyId, model, status },
-    createdAtMs: job.timestamp,
-    startedAtMs: job.processedOn ?? null,
-    finishedAtMs: job.finishedOn ?? null,
-    reason: status === 'completed' ? null : job.failedReason,
   };
 }
 

@@ -1,4 +1,4 @@
-import { JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { BatchCounts, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { Price } from '@gateway/contracts/models/price';
 import { ShownWebhook } from '@gateway/contracts/webhooks';
 import { AuditEntry } from '@gateway/metering/audit/audit-log';
@@ -153,8 +153,21 @@ export const JobReply = z.strictObject({
   ...lastError,
   /** Whether it certainly was not done and its input is still there. */
   canRequeue: z.boolean(),
+  /** The lines of a batch by what became of them, once it has begun; null for other jobs. */
+  counts: BatchCounts.nullable(),
 });
 export const JobPage = page(JobReply);
+
+/** A line of a batch. */
+export const LineReply = z.strictObject({
+  /** From 1. */
+  line: z.int(),
+  /** The id of its job, which there is from when the line is taken. */
+  id: z.string(),
+  status: JobStatus,
+  ...lastError,
+});
+export const LinePage = page(LineReply);
 
 /** One job as far as it is remembered: two days from its end. */
 export const JobDetailReply = z.strictObject({
@@ -195,6 +208,8 @@ export const JobDetailReply = z.strictObject({
     }),
   ),
   webhook: WebhookReply.nullable(),
+  /** The lines of a batch by what became of them, once it has begun; null for other jobs. */
+  counts: BatchCounts.nullable(),
   /** What is kept of its result. Images have a URL that holds for an hour, for admins only. */
   assets: z.array(z.strictObject({ id: z.string(), contentType: z.string(), url: z.string().nullable() })),
 });

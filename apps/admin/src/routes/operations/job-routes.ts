@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { JobStatus } from '@gateway/contracts/jobs';
 import type { ShownWebhook } from '@gateway/contracts/webhooks';
 import {
   JOB_CURSOR,
@@ -13,7 +14,7 @@ import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
 import type { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
-import { JobDetailReply, JobPage, JobReply, QueuePage } from '../../api/schemas/operations.ts';
+import { JobDetailReply, JobPage, JobReply, LinePage, QueuePage } from '../../api/schemas/operations.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
 import { findJobs, jobsSeenBy } from '../../operations/find-jobs.ts';
 import { isOverseer, type Role } from '../../sessions/roles.ts';
@@ -73,10 +74,29 @@ export const jobRoutes = ({
     reply: JobDetailReply,
     handle: async ({ parameter: id, principal }) => {
       const job = await awaitRedis(operated.get(id));
-      if (job === undefined || !(await jobsSeenBy(principal.scope, keys)(job)))
-        throw new GatewayError('object_not_found', `There is no job '${id}', or its record has expired.`);
+      if (job === undefined || !(await jobsSeenBy(principal.scope, keys)(job))) throw noJob(id);
       const webhook = (await webhooks.get(job.webhookId)) ?? null;
       return shownDetail(job, webhook, principal.role, assetUrl);
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/admin/v1/jobs/{id}/lines',
+    summary: 'The lines of a batch in their order, with what became of each',
+    query: pageQuery(LINES_CURSOR).extend({ status: JobStatus.optional() }),
+    body: NO_BODY,
+    reply: LinePage,
+    handle: async ({ parameter: id, query: { status, limit, cursor }, principal: { scope, role } }) => {
+      const job = await awaitRedis(operated.get(id));
+      if (job === undefined || !(await jobsSeenBy(scope, keys)(job))) throw noJob(id);
+      const page = await awaitRedis(operated.lines(job, { status, limit, after: Number(cursor ?? 0) }));
+      return {
+        data: page.lines.map(({ errorMessage, ...line }) => ({
+          ...line,
+          errorMessage: isOverseer(role) ? errorMessage : null,
+        })),
+        next: page.next === null ? null : String(page.next),
+      };
     },
   }),
   adminRoute({
@@ -104,6 +124,12 @@ export const jobRoutes = ({
       shown(await jobs.requeue(id, reserveAgain), principal.role),
   }),
 ];
+
+/** How many lines came before. */
+const LINES_CURSOR = /^\d{1,6}$/;
+
+const noJob = (id: string): GatewayError =>
+  new GatewayError('object_not_found', `There is no job '${id}', or its record has expired.`);
 
 const shown = (
   { createdAtMs, startedAtMs, finishedAtMs, errorMessage, ...job }: ListedJob,

@@ -49,6 +49,8 @@ export function TestDialog({ of: channel, onClose }: TestDialogProps) {
             state="active"
             chosenId={keyId}
             onChoose={setKeyId}
+            // It has the focus first: its options would cover the buttons.
+            openOnFocus={false}
             required
             data-autofocus
           />

@@ -10,6 +10,7 @@ import { PageLink } from '../../parts/page/page-link.tsx';
 import { timeFormat } from '../../parts/time-zone.ts';
 import { Facts } from '../facts.tsx';
 import { ValueLink } from '../traffic/value-link.tsx';
+import { BatchLines } from './batch-lines.tsx';
 import { CancelJob, RequeueJob } from './job-acts.tsx';
 import { JobStatusBadge, kindName } from './job-names.tsx';
 import { JobResult } from './job-result.tsx';
@@ -87,10 +88,16 @@ function Shown({ of: job, canRequeue }: { of: JobDetail; canRequeue: boolean }) 
         History
       </Title>
       <JobHistory of={job.history} />
-      <Title order={2} size="h5">
-        Result
-      </Title>
-      <JobResult of={job} maySee={may('POST /admin/v1/playground')} />
+      {job.counts === null ? (
+        <>
+          <Title order={2} size="h5">
+            Result
+          </Title>
+          <JobResult of={job} maySee={may('POST /admin/v1/playground')} />
+        </>
+      ) : (
+        <BatchLines of={job} counts={job.counts} maySee={may('POST /admin/v1/playground')} />
+      )}
       {act === 'cancel' && <CancelJob of={job} onDone={done} />}
       {act === 'requeue' && <RequeueJob of={job} onDone={done} />}
     </Stack>
@@ -105,7 +112,16 @@ const runFacts = (run: NonNullable<JobDetail['run']>) =>
     ...(run.isParked ? [['Parked', 'until other jobs of its key end'] as const] : []),
     ...(run.takeovers === 0 ? [] : [['Taken over by another worker', times(run.takeovers)] as const]),
     ...(run.requeues === 0 ? [] : [['Requeued', times(run.requeues)] as const]),
-    ...(run.batchId === null ? [] : [['Batch', <code key="batch">{run.batchId}</code>] as const]),
+    ...(run.batchId === null
+      ? []
+      : [
+          [
+            'Batch',
+            <PageLink key="batch" to="/jobs" search={{ job: run.batchId }}>
+              {run.batchId}
+            </PageLink>,
+          ] as const,
+        ]),
     ['Caller', run.isDetached ? 'fetches the result later' : 'waits for the result'],
   ] as const;
 

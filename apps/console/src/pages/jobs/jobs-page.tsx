@@ -1,13 +1,15 @@
-import { Group, SegmentedControl, SimpleGrid, Skeleton, TextInput } from '@mantine/core';
+import { Group, SegmentedControl, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
 import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import * as z from 'zod/mini';
 import { useMay } from '../../api/permissions.ts';
 import type { Job } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { Line, NameAndId, TwoLines } from '../../parts/table/cell-text.tsx';
 import { csvWith } from '../../parts/table/csv.ts';
@@ -26,7 +28,7 @@ const Search = z.object({
 });
 
 const EMPTY: Readonly<Record<ListedStatus, { title: string; children: string }>> = {
-  failed: { title: 'No failed jobs', children: 'Failed jobs are listed for one hour.' },
+  failed: { title: 'No failed jobs', children: 'A job that failed earlier is found by its ID for two days.' },
   in_progress: {
     title: 'No jobs running',
     children: 'Images, audio and background responses are listed here while they are being made.',
@@ -34,7 +36,7 @@ const EMPTY: Readonly<Record<ListedStatus, { title: string; children: string }>>
   queued: { title: 'No jobs waiting', children: 'Jobs are listed here while all workers are busy.' },
   completed: {
     title: 'No jobs completed in the last hour',
-    children: 'Completed jobs are listed for one hour.',
+    children: 'A job that ended earlier is found by its ID for two days.',
   },
 };
 
@@ -72,6 +74,7 @@ export default function JobsPage() {
             />
             <OpenById onOpen={(job) => open({ job })} />
           </Group>
+          {hasEndedAs(status) && <EarlierJobs failed={status === 'failed'} />}
         </>
       }
       list={jobs}
@@ -114,6 +117,28 @@ async function jobsCsv(queries: QueryClient, jobs: readonly Job[]): Promise<stri
   })(jobs);
 }
 
+const hasEndedAs = (status: ListedStatus): boolean => status === 'failed' || status === 'completed';
+
+/** Their records: those of jobs stay as long as those of all requests. */
+const EARLIER = ['images', 'speech', 'transcriptions'] as const;
+
+function EarlierJobs({ failed }: { failed: boolean }) {
+  return (
+    <Text size="sm" c="dimmed" mb="md">
+      Listed for one hour. Earlier ones are among the requests:{' '}
+      {EARLIER.map((endpoint, at) => (
+        <Fragment key={endpoint}>
+          {at > 0 && ', '}
+          <PageLink to="/requests" search={{ endpoint, ...(failed && { failed: true }) }} look="quiet">
+            {endpoint}
+          </PageLink>
+        </Fragment>
+      ))}
+      .
+    </Text>
+  );
+}
+
 /** Jobs are remembered for two days, and listed for an hour only. */
 function OpenById({ onOpen }: { onOpen: (id: string) => void }) {
   const [id, setId] = useState('');
@@ -135,6 +160,9 @@ function OpenById({ onOpen }: { onOpen: (id: string) => void }) {
   );
 }
 
+const progressOf = ({ total, completed, failed }: NonNullable<Job['counts']>): string =>
+  `${wholeNumber(completed + failed)} of ${wholeNumber(total)}`;
+
 const COLUMNS: readonly Column<Job>[] = [
   {
     id: 'job',
@@ -149,7 +177,10 @@ const COLUMNS: readonly Column<Job>[] = [
     width: '128px',
     onNarrow: true,
     cell: (job) => (
-      <TwoLines first={<JobStatusBadge of={job} />} second={job.canRequeue && 'can be requeued'} />
+      <TwoLines
+        first={<JobStatusBadge of={job} />}
+        second={job.counts === null ? job.canRequeue && 'can be requeued' : progressOf(job.counts)}
+      />
     ),
   },
   {

@@ -1,9 +1,14 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
+import { PAGED_LIST } from '../../api/paged-list.ts';
 import type { Job, JobDetail } from '../../api/types.ts';
 
 export const LISTED = ['failed', 'in_progress', 'queued', 'completed'] as const;
 export type ListedStatus = (typeof LISTED)[number];
+
+/** What lines of a batch are shown by. */
+export const LINE_STATUSES = ['failed', 'in_progress', 'queued', 'completed'] as const;
+export type LineStatus = (typeof LINE_STATUSES)[number];
 
 const REFRESH_MS = 5_000;
 const JOBS_AT_ONCE = 100;
@@ -36,6 +41,22 @@ export const jobQuery = (id: string) =>
     queryKey: ['job', id],
     queryFn: () => bodyOf(api.GET('/admin/v1/jobs/{id}', { params: { path: { id } } })),
     refetchInterval: ({ state }) => (state.data === undefined || hasEnded(state.data) ? false : REFRESH_MS),
+  });
+
+/** The lines of a batch that have a status, in their order, a page at a time. */
+export const linesQuery = (id: string, status: LineStatus) =>
+  infiniteQueryOptions({
+    queryKey: ['job-lines', id, status],
+    queryFn: ({ pageParam }) =>
+      bodyOf(
+        api.GET('/admin/v1/jobs/{id}/lines', {
+          params: {
+            path: { id },
+            query: { status, limit: JOBS_AT_ONCE, ...(pageParam !== '' && { cursor: pageParam }) },
+          },
+        }),
+      ),
+    ...PAGED_LIST,
   });
 
 export const hasEnded = ({ status }: Pick<JobDetail | Job, 'status'>): boolean =>

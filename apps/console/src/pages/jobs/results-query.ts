@@ -7,10 +7,10 @@ import type { JobDetail } from '../../api/types.ts';
  * What the edge answers under the job's key. Files come from there, and this page loads nothing from other servers: the admin service
  * passes them on (docs/admin-api.md, Playground).
  */
-async function fetchUnder(keyId: string, path: string, signal: AbortSignal): Promise<Response> {
+async function fetchUnder(keyId: string, path: string, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(`${BASE_PATH}/admin/v1/playground${path}`, {
     headers: { 'x-playground-key': keyId },
-    signal,
+    ...(signal && { signal }),
   });
   if (response.ok) return response;
   throw new ApiError(response.status, {
@@ -46,3 +46,9 @@ export const transcriptQuery = ({ id, keyId }: JobDetail) =>
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
+
+/** What the lines of a batch came to, as lines of JSON. */
+export const fetchBatchResults = async ({ id, keyId, kind }: JobDetail): Promise<Blob> => {
+  const area = kind === 'image.batch' ? 'images' : 'audio';
+  return (await fetchUnder(keyId, `/v1/${area}/jobs/${encodeURIComponent(id)}/result`)).blob();
+};

@@ -13,9 +13,11 @@ export const csvWith =
       rows.map((row) => Object.values(columns).map((of) => of(row))),
     );
 
-/** Gives the person a text as a file. */
-export function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
+/** Gives the person a file: a table's text, or what is one already. */
+export function download(name: string, content: string | Blob): void {
+  const file =
+    typeof content === 'string' ? new Blob([content], { type: 'text/csv;charset=utf-8' }) : content;
+  const url = URL.createObjectURL(file);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
