@@ -14,7 +14,7 @@ let running: RunningConsole;
 let person: OpenPage;
 
 beforeAll(async () => {
-  running = await runConsole(inject('chromiumPath'), () => ({ WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' }));
+  running = await runConsole(inject('chromiumPath'), () => ({ WEBHOOK_PRIVATE_NETWORKS: '127.0.0.2/32' }));
 }, 300_000);
 afterAll(() => running?.close());
 beforeEach(async () => {
@@ -215,20 +215,21 @@ test('a batch shows how far it is and which lines failed, and its results are a 
 
 test('a webhook shows how its receiver answered, and is sent again', async () => {
   let status = 410;
-  const receiver = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+  const receiver = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.2');
   await once(receiver, 'listening');
   const { port } = AddressOf.parse(receiver.address());
   try {
     const made = MadeKey.parse(await running.call('POST', '/keys', { name: 'hooked' }));
-    await running.call('PATCH', `/keys/${made.id}`, { webhookUrl: `http://127.0.0.1:${port}/hook?secret=1` });
+    await running.call('PATCH', `/keys/${made.id}`, { webhookUrl: `http://127.0.0.2:${port}/hook?secret=1` });
     await running.call('POST', `/keys/${made.id}/webhook-secret`, {});
     const job = await orderImage(made.key, 'a lighthouse');
     const { page, signIn } = person;
     await signIn();
     await page.goto(`/console/webhooks?keyId=${made.id}`);
-    const row = page.getByRole('row').filter({ hasText: `http://127.0.0.1:${port}/hook?…` });
+    const row = page.getByRole('row').filter({ hasText: `http://127.0.0.2:${port}/hook?…` });
     await row.getByText('410').waitFor();
-    await row.getByRole('button').click();
+    // Beside the key's name, which leads to the key.
+    await row.getByRole('button').click({ position: { x: 20, y: 20 } });
     const details = page.getByRole('dialog').first();
     await details.getByRole('link', { name: job }).waitFor();
     status = 200;
@@ -285,4 +286,20 @@ test('what needs attention says its cause and whom it touches, and what can be d
     .click();
   await item.getByRole('button', { name: 'Wake local' }).click();
   await item.waitFor({ state: 'detached' });
+});
+
+test('alerts show who is told of what, and a test of a receiver says what came of it', async () => {
+  const { page, signIn } = person;
+  await signIn();
+  await page.goto('/console/alerts');
+  await page
+    .getByRole('region', { name: 'Rules' })
+    .getByText('A key expires; teams: platform → people')
+    .waitFor();
+  await page.getByText('Monday at 08:00 (UTC) to people').waitFor();
+  await page.getByText('Not set in the admin service: TEAMS_WORKFLOW_URL').waitFor();
+  const receiver = page.getByRole('article', { name: 'ops' });
+  await receiver.getByRole('button', { name: 'Send a test to ops' }).click();
+  await receiver.getByText('an address that webhooks may not be sent to over plain http').waitFor();
+  expect(await page.textContent('body')).not.toContain('T000');
 });
