@@ -41,7 +41,9 @@ export function requestSigner(
     const contentType = valueIn(headers, 'content-type');
     // Only these: what else is sent may be changed by a proxy on the way. In the order of their names.
     const signed = [
-      ...(contentType === undefined ? [] : [['content-type', contentType.trim()] as const]),
+      ...(contentType === undefined
+        ? []
+        : [['content-type', contentType.trim().replaceAll(/ +/g, ' ')] as const]),
       ['host', hostOf(origin)],
       ['x-amz-content-sha256', bodyHash],
       ['x-amz-date', stamp],
