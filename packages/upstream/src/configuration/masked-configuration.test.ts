@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { maskedConfiguration } from './masked-configuration.ts';
+import { parseConfiguration } from './parse-configuration.ts';
 
 const SECRET = 'sk-very-secret-0123456789';
 
@@ -28,4 +29,23 @@ test('a secret by an anchor is masked, and a variable shows its name', () => {
   );
   expect(shown).not.toContain(SECRET);
   expect(shown).toMatch(/\$\{OPENAI_API_KEY\}/);
+});
+
+test('what is shown of receivers of alerts has no secret, and is a valid configuration', () => {
+  const shown = maskedConfiguration(`
+channels: { one: { provider: openai, apiKey: ${SECRET} } }
+models: { gpt-5.2: { kind: text, routes: [{ channel: one }] } }
+alerts:
+  receivers:
+    chat: { type: slack, url: "https://hooks.slack.com/services/T1/B1/${SECRET}" }
+    team: { type: teams, url: "\${TEAMS_URL}" }
+    own: { type: webhook, url: "https://ops.example.com/alerts?token=${SECRET}", secret: "whsec_${'c2VjcmV0'.repeat(5)}" }
+    mail: { type: email, smtpUrl: "smtp://me:${SECRET}@mail.example.com:587", from: a@example.com, to: [b@example.com] }
+  rules: [{ receivers: [chat, team, own, mail] }]
+`);
+  expect(shown).not.toMatch(/very-secret|c2VjcmV0|T1/);
+  expect(shown).toMatch(/\$\{TEAMS_URL\}/);
+  for (const part of ['https://hooks.slack.com/[masked]', '[masked]@mail.example.com:587'])
+    expect(shown).toContain(part);
+  expect(() => parseConfiguration(shown, 'gateway.yaml', {}, 'http://placeholder')).not.toThrow();
 });

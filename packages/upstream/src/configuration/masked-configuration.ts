@@ -3,15 +3,25 @@ import { ALERT_SECRETS } from './alerts-entry.ts';
 import { AUTH_SECRETS } from './auth-entry.ts';
 import { beginsAsKey } from './mistakes/shown-name.ts';
 
-/** Members whose texts are secrets, at any depth below them. */
-const SECRET_MEMBERS: ReadonlySet<string> = new Set([
-  'apiKey',
-  'apiKeys',
-  'headers',
-  ...AUTH_SECRETS,
-  ...ALERT_SECRETS,
-]);
 const MASKED = '[masked]';
+const whole = (): string => MASKED;
+/** The host of an address is none of its secrets. */
+function pathOf(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return MASKED;
+  const user = url.username === '' && url.password === '' ? '' : `${MASKED}@`;
+  return url.protocol.startsWith('smtp')
+    ? `${url.protocol}//${user}${url.host}`
+    : `${url.protocol}//${user}${url.host}/${MASKED}`;
+}
+/** What it becomes has the form of one, since a shown text can be checked again. */
+const ofWebhook = (): string => `whsec_${'masked'.repeat(6)}`;
+
+/** Members whose texts are secrets, at any depth below them, and what is shown of these. */
+const SECRET_MEMBERS: ReadonlyMap<string, (text: string) => string> = new Map([
+  ...['apiKey', 'apiKeys', 'headers', ...AUTH_SECRETS].map((name) => [name, whole] as const),
+  ...ALERT_SECRETS.map((name) => [name, name === 'secret' ? ofWebhook : pathOf] as const),
+]);
 /** A text that consists of variables only tells a name and no secret. */
 const ONLY_VARIABLES = /^(\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/;
 const SHOWN_ACCOUNT_MEMBERS: ReadonlySet<string> = new Set(['weight', 'maxConcurrent']);
@@ -23,21 +33,25 @@ const AUTH = 'auth';
  * Variables are shown by their names. Only for a text that has been checked: a misspelt member could hold a secret.
  */
 export const maskedConfiguration = (text: string): string =>
-  stringify(masked(parseDocument(text, { merge: true, uniqueKeys: false }).toJS(), false), {
+  stringify(masked(parseDocument(text, { merge: true, uniqueKeys: false }).toJS(), null), {
     lineWidth: 120,
     aliasDuplicateObjects: false,
   });
 
-function masked(value: unknown, isSecret: boolean): unknown {
-  if (Array.isArray(value)) return value.map((one) => masked(one, isSecret));
+/** @param mask for what is a secret; null where nothing is */
+function masked(value: unknown, mask: ((text: string) => string) | null): unknown {
+  if (Array.isArray(value)) return value.map((one) => masked(one, mask));
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [
         name,
-        masked(member, !isShown(name, member) && (isSecret || SECRET_MEMBERS.has(name))),
+        masked(member, isShown(name, member) ? null : (mask ?? SECRET_MEMBERS.get(name) ?? null)),
       ]),
     );
-  if (isSecret) return typeof value === 'string' && ONLY_VARIABLES.test(value) ? value : MASKED;
+  if (mask !== null) {
+    if (typeof value !== 'string') return MASKED;
+    return ONLY_VARIABLES.test(value) ? value : mask(value);
+  }
   if (typeof value !== 'string') return value;
   return beginsAsKey(value) ? MASKED : withoutCredentials(value);
 }
