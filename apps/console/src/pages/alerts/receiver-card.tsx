@@ -51,7 +51,7 @@ export function ReceiverCard({ of: { name, type, target, missing } }: { of: Rece
           )}
         </Group>
         {missing.length > 0 && (
-          <Text size="sm" c="red">
+          <Text size="sm" c="var(--console-worse)">
             Not set in the admin service: {missing.join(', ')}
           </Text>
         )}
@@ -64,7 +64,7 @@ export function ReceiverCard({ of: { name, type, target, missing } }: { of: Rece
             </Alert>
           )}
           {test.error && (
-            <Text size="sm" c="red">
+            <Text size="sm" c="var(--console-worse)">
               {test.error.message}
             </Text>
           )}

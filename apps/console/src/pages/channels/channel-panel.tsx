@@ -145,7 +145,7 @@ const Accounts = ({ of: { accounts, maxConcurrentPerProcess } }: { of: Channel }
 
 /** Where an account's credentials come from, and how that stands. */
 const Credentials = ({ of }: { of: NonNullable<Channel['accounts'][number]['credentials']> }) => (
-  <Text size="xs" c={of.failure === null ? 'dimmed' : 'red'}>
+  <Text size="xs" c={of.failure === null ? 'dimmed' : 'var(--console-worse)'}>
     {of.source}
     {of.expiresAt !== null && (
       <>

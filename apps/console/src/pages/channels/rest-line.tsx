@@ -46,7 +46,7 @@ export function RestLine({ of: rest, channel }: { of: Rest; channel: string }) {
             {rest.restsBefore > 0 && ` Rest ${rest.restsBefore + 1} in a row.`}
           </Text>
           {wake.error && (
-            <Text size="sm" c="red" role="alert">
+            <Text size="sm" c="var(--console-worse)" role="alert">
               {wake.error.message}
             </Text>
           )}

@@ -62,7 +62,7 @@ function LineList({ of: { id }, firstShown }: { of: JobDetail; firstShown: LineS
         onChange={(chosen) => setStatus(LINE_STATUSES.find((one) => one === chosen) ?? status)}
       />
       {error && (
-        <Text size="sm" c="red" role="alert">
+        <Text size="sm" c="var(--console-worse)" role="alert">
           {error.message}
         </Text>
       )}
@@ -128,7 +128,7 @@ function Results({ of: batch }: { of: JobDetail }) {
         {fetched.isPending ? 'Loading the results …' : 'Download the results (JSONL)'}
       </Anchor>
       {fetched.error && (
-        <Text size="xs" c="red" role="alert">
+        <Text size="xs" c="var(--console-worse)" role="alert">
           {fetched.error.message}
         </Text>
       )}

@@ -96,7 +96,7 @@ function Transcript({ of: job }: { of: JobDetail }) {
       <Button size="xs" variant="default" loading={isFetching} onClick={() => setWanted(true)}>
         Show transcript
       </Button>
-      <Text size="xs" c={error ? 'red' : 'dimmed'} mt={4} role={error ? 'alert' : undefined}>
+      <Text size="xs" c={error ? 'var(--console-worse)' : 'dimmed'} mt={4} role={error ? 'alert' : undefined}>
         {error?.message ??
           'This counts as a fetch by its caller: from then on, it may be stored for only ten minutes.'}
       </Text>
