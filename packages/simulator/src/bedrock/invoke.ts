@@ -9,7 +9,8 @@ import { RecordedRequest } from '../requests/recorded-request.ts';
 import { invalidConverse } from './check-request.ts';
 import { eventOf, exceptionOf, paddingOf } from './event-message.ts';
 
-const VERSION = 'bedrock-2023-05-31';
+/** The documented version, and the one that Anthropic's own client writes since November 2026. */
+const VERSIONS: readonly unknown[] = ['bedrock-2023-05-31', '2026-10-21'];
 /** Newer models take fewer. */
 const KNOWN_BETAS = [
   'computer-use-2025-01-24',
@@ -61,7 +62,8 @@ function messageIn(call: Call, streams: boolean): JsonObject {
   if (accept !== undefined && accept !== 'application/json' && accept !== '*/*')
     throw invalidConverse(`The Accept Type ${accept} is invalid.`);
   if (version === undefined) throw invalidConverse('anthropic_version: Field required');
-  if (version !== VERSION) throw invalidConverse(`anthropic_version: Input should be '${VERSION}'`);
+  if (!VERSIONS.includes(version))
+    throw invalidConverse(`anthropic_version: Input should be '${VERSIONS[0]}'`);
   for (const member of ['model', 'stream'])
     if (member in message) throw invalidConverse(`${member}: Extra inputs are not permitted`);
   const known = NEWER.test(model) ? KNOWN_BETAS_OF_NEWER : KNOWN_BETAS;

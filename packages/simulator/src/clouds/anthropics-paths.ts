@@ -1,3 +1,4 @@
+import { asObject, asText } from '../json-value.ts';
 import { type AwsGate, refusedByAws } from './aws-gate.ts';
 import { behindGate, type Cloud, refusal } from './cloud.ts';
 
@@ -27,10 +28,13 @@ interface FoundryOptions {
   readonly deployments: readonly string[];
 }
 
+/** OpenAI's older paths, which may name the deployment and want a version of the API. */
+const OLDER = /^\/openai\/(?!v1\/)(?:deployments\/(?<deployment>[^/]+)\/)?/;
+
 /** Microsoft Foundry: Claude below `/anthropic`, OpenAI's protocols below `/openai`. */
 export const foundry = ({ apiKeys, acceptsToken, deployments }: FoundryOptions): Cloud => ({
   admit(request) {
-    const { headers, body } = request;
+    const { headers } = request;
     const project = /^\/api\/projects\/[^/]+(?=\/openai\/)/.exec(request.path)?.[0] ?? '';
     const path = request.path.slice(project.length);
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
@@ -47,7 +51,12 @@ export const foundry = ({ apiKeys, acceptsToken, deployments }: FoundryOptions):
             'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API endpoint for your resource.',
         },
       });
-    const model = Object(JSON.parse(body.toString())).model;
+    const older = OLDER.exec(path);
+    if (older !== null && !request.query.has('api-version'))
+      return refusal(404, { error: { code: '404', message: 'Resource not found' } });
+    const asked = asObject(request.json());
+    const { deployment } = older?.groups ?? {};
+    const model = deployment === undefined ? asText(asked.model) : decodeURIComponent(deployment);
     if (!deployments.includes(model))
       return refusal(404, {
         error: {
@@ -60,9 +69,14 @@ export const foundry = ({ apiKeys, acceptsToken, deployments }: FoundryOptions):
       return {
         path: path.slice('/anthropic'.length),
         headers: behindGate(headers, versionOf(headers)),
-        body,
+        body: request.body,
       };
-    return { path, headers: behindGate(headers), body };
+    if (older === null) return { path, headers: behindGate(headers), body: request.body };
+    return {
+      path: `/v1/${path.slice(older[0].length)}`,
+      headers: behindGate(headers),
+      body: Buffer.from(JSON.stringify({ ...asked, model })),
+    };
   },
 });
 

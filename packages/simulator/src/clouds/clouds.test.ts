@@ -1,5 +1,5 @@
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
-import { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
+import { AnthropicBedrock, AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
 import type { MessageCreateParamsNonStreaming, Messages } from '@anthropic-ai/sdk/resources/messages';
 import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
@@ -106,6 +106,24 @@ test("Bedrock's mantle lets Anthropic's own client in, by its signature and by a
   await expect(asked(cloud, signed(keys.secretAccessKey), `eu.${model}`)).rejects.toThrow(/not_found/);
 });
 
+test("Bedrock's InvokeModel takes what Anthropic's own client sends, a profile's ARN included", async () => {
+  const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'a-secret-access-key' };
+  const gate = { ...keys, region: 'eu-central-1', service: 'bedrock' };
+  const cloud = bedrock({ ...gate, endpoint: 'runtime' });
+  const signed = (secret: string) => (baseURL: string) =>
+    new AnthropicBedrock({
+      baseURL,
+      awsRegion: gate.region,
+      awsAccessKey: keys.accessKeyId,
+      awsSecretKey: secret,
+      maxRetries: 0,
+    });
+  const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/abc';
+  for (const model of ['eu.anthropic.claude-opus-5', arn])
+    expect(await asked(cloud, signed(keys.secretAccessKey), model)).toEqual([TEXT, TEXT]);
+  await expect(asked(cloud, signed('another-secret'), arn)).rejects.toThrow(/does not match/);
+});
+
 test("Bedrock takes what OpenAI's own client sends", async () => {
   const cloud = bedrock({ ...MANTLE, accessKeyId: '', secretAccessKey: '', apiKeys: [TOKEN] });
   await using simulator = await startSimulator({ cloud });
@@ -186,4 +204,27 @@ test("OpenAI's client for Azure is let in by a key and by a token of Entra ID", 
       input: 'Hello',
     }),
   ).rejects.toThrow(/Access denied/);
+});
+
+test("OpenAI's client for Azure is let in by the older paths, which name the deployment and a version", async () => {
+  const cloud = foundry({ apiKeys: [TOKEN], acceptsToken: () => false, deployments: ['our-gpt'] });
+  await using simulator = await startSimulator({ cloud });
+  const openai = new AzureOpenAI({
+    endpoint: simulator.url,
+    apiVersion: '2025-04-01-preview',
+    apiKey: TOKEN,
+    maxRetries: 0,
+  });
+  const chat = (model: string) =>
+    openai.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  expect((await chat('our-gpt')).choices[0]?.message.content).toBe('You said: Hello');
+  await expect(chat('no-deployment')).rejects.toThrow(/does not exist/);
+  const { output_text: text } = await openai.responses.create({ model: 'our-gpt', input: 'Hello' });
+  expect(text).toBe('You said: Hello');
+  const unversioned = await fetch(`${simulator.url}/openai/responses`, {
+    method: 'POST',
+    headers: { 'api-key': TOKEN },
+    body: JSON.stringify({ model: 'our-gpt', input: 'Hello' }),
+  });
+  expect(unversioned.status).toBe(404);
 });

@@ -12,6 +12,9 @@ export interface VertexOptions {
 /** The documented version, and the one that Anthropic's own client writes since November 2026. */
 const VERSIONS: readonly unknown[] = ['vertex-2023-10-16', '2026-10-21'];
 
+/** Google's own clients call the second one, where previews appear first. */
+const VERSION_OF_PATH = /^\/v1(?:beta1)?(?=\/)/;
+
 const REFUSED: RefusedParts = {
   betas: [
     'prompt-caching-scope-2026-01-05',
@@ -51,7 +54,7 @@ export const vertex = ({ project, location, acceptsToken }: VertexOptions): Clou
         'UNAUTHENTICATED',
         'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
       );
-    const base = `/v1/projects/${project}/locations/${location}`;
+    const base = `${VERSION_OF_PATH.exec(path)?.[0] ?? ''}/projects/${project}/locations/${location}`;
     if (!path.startsWith(`${base}/`))
       return google(
         403,

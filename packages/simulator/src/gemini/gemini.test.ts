@@ -64,6 +64,8 @@ test('a call comes back with its signature, and not without it or with another',
     return { role: 'model', parts: [{ ...bare, ...(thoughtSignature && { thoughtSignature }) }] };
   };
   await expect(goOn(signed())).rejects.toThrow('missing a thought_signature');
+  const forUrls = call?.thoughtSignature?.replaceAll('+', '-').replaceAll('/', '_');
+  expect((await goOn(signed(forUrls))).text).toBe('The tool answered: 21');
   await expect(goOn(signed('Zm9yZWlnbg=='))).rejects.toThrow('Corrupted thought signature');
   expect((await goOn(signed('skip_thought_signature_validator'))).text).toBe('The tool answered: 21');
 });

@@ -195,10 +195,16 @@ export const createRequestHandler = (options: RequestHandlerOptions): RequestLis
 
 /** As the models behind a cloud's gate see it. */
 function admittedRequest(
-  { method, rawHeaders }: RecordedRequest,
+  { method, rawHeaders, url, path: asked }: RecordedRequest,
   { path, headers, body }: Admitted,
 ): RecordedRequest {
-  const request = new RecordedRequest({ method, url: path, headers, rawHeaders: [...rawHeaders] });
+  const query = url.slice(asked.length);
+  const request = new RecordedRequest({
+    method,
+    url: `${path}${query}`,
+    headers,
+    rawHeaders: [...rawHeaders],
+  });
   request.markReceived(body);
   return request;
 }

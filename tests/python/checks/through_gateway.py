@@ -1,0 +1,114 @@
+"""The ordinary clients through a gateway."""
+
+import asyncio
+import base64
+
+import anthropic
+import openai
+from by_anthropic import check_messages
+from by_openai import HELLO, check_chat, check_responses
+from pydantic import BaseModel
+from running import equal, refused, true
+
+GPT, CLAUDE = "gpt-5.2", "claude-sonnet-5-5"
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+
+
+class Place(BaseModel):
+    city: str
+
+
+def run(running, given):
+    url, key = given["gateway"]["url"], given["gateway"]["key"]
+
+    def by_openai(key, kind=openai.OpenAI):
+        return kind(base_url=f"{url}/v1", api_key=key, max_retries=0)
+
+    def by_anthropic(key, kind=anthropic.Anthropic):
+        return kind(base_url=url, api_key=key, max_retries=0)
+
+    client = by_openai(key)
+    for model in (GPT, CLAUDE):
+        check_chat(running, f"OpenAI through the gateway, {model}", client, model)
+        check_responses(running, f"OpenAI through the gateway, {model}", client, model)
+        check_messages(running, f"Anthropic through the gateway, {model}", by_anthropic(key), model)
+
+    @running.check("OpenAI through the gateway: a call of responses and its result")
+    def _():
+        tool = {"type": "function", "name": "get_weather", "parameters": WEATHER, "strict": True}
+        first = client.responses.create(model=GPT, input="use tool get_weather", tools=[tool])
+        [call] = [item for item in first.output if item.type == "function_call"]
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "21 degrees"}
+        second = client.responses.create(
+            model=GPT, input=[result], tools=[tool], previous_response_id=first.id
+        )
+        equal(second.output_text, "The tool answered: 21 degrees")
+        equal(client.responses.retrieve(second.id).output_text, second.output_text)
+
+    @running.check("OpenAI through the gateway: answers that the client parses by a schema")
+    def _():
+        parsed = client.responses.parse(model=GPT, input="Hello", text_format=Place)
+        true(isinstance(parsed.output_parsed, Place), "nothing parsed by responses")
+        parsed = client.chat.completions.parse(model=GPT, messages=HELLO, response_format=Place)
+        true(isinstance(parsed.choices[0].message.parsed, Place), "nothing parsed by chat")
+
+    @running.check("OpenAI through the gateway: an image")
+    def _():
+        made = client.images.generate(model="gpt-image-1", prompt="A lighthouse", size="1024x1024")
+        picture = base64.b64decode(made.data[0].b64_json)
+        true(picture.startswith(b"\x89PNG"), "no PNG")
+        edited = client.images.edit(model="gpt-image-1", image=("a.png", picture, "image/png"), prompt="At night")
+        true(base64.b64decode(edited.data[0].b64_json).startswith(b"\x89PNG"), "no PNG")
+
+    @running.check("OpenAI through the gateway: speech, and a transcript of it")
+    def _():
+        speech = client.audio.speech.create(
+            model="gpt-4o-mini-tts", voice="alloy", input="Hello to everybody who listens", response_format="wav"
+        ).read()
+        true(speech.startswith(b"RIFF"), "no WAV")
+        transcript = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", speech, "audio/wav"))
+        true(transcript.text != "", "no text")
+        events = client.audio.transcriptions.create(
+            model="gpt-4o-transcribe", file=("a.wav", speech, "audio/wav"), stream=True
+        )
+        equal([event.type for event in events][-1], "transcript.text.done")
+
+    @running.check("OpenAI through the gateway: speech, streamed into a reader")
+    def _():
+        made = client.audio.speech.with_streaming_response
+        with made.create(model="tts-1", voice="alloy", input="Hello", response_format="mp3") as speech:
+            true(sum(len(piece) for piece in speech.iter_bytes()) > 0, "no sound")
+
+    @running.check("OpenAI and Anthropic through the gateway: the models")
+    def _():
+        true({GPT, CLAUDE} <= {model.id for model in client.models.list()}, "not all models for OpenAI")
+        true({GPT, CLAUDE} <= {model.id for model in by_anthropic(key).models.list()}, "not all for Anthropic")
+
+    @running.check("OpenAI and Anthropic through the gateway: the asynchronous clients")
+    def _():
+        async def ask():
+            async with by_openai(key, openai.AsyncOpenAI) as one, by_anthropic(key, anthropic.AsyncAnthropic) as other:
+                response, message = await asyncio.gather(
+                    one.responses.create(model=GPT, input="Hello"),
+                    other.messages.create(model=CLAUDE, max_tokens=50, messages=HELLO),
+                )
+            equal(response.output_text, "You said: Hello")
+            equal(message.content[0].text, "You said: Hello")
+
+        asyncio.run(ask())
+
+    @running.check("OpenAI through the gateway: a wrong key, an unknown model, a request that is not valid")
+    def _():
+        with refused(openai.AuthenticationError):
+            by_openai("sk-of-nobody").responses.create(model=GPT, input="Hello")
+        with refused(openai.NotFoundError, "no-model"):
+            client.chat.completions.create(model="no-model", messages=HELLO)
+        with refused(openai.BadRequestError, "temperature"):
+            client.responses.create(model=GPT, input="Hello", temperature="warm")
+
+    @running.check("Anthropic through the gateway: a wrong key, an unknown model")
+    def _():
+        with refused(anthropic.AuthenticationError):
+            by_anthropic("sk-of-nobody").messages.create(model=CLAUDE, max_tokens=50, messages=HELLO)
+        with refused(anthropic.NotFoundError, "no-model"):
+            by_anthropic(key).messages.create(model="no-model", max_tokens=50, messages=HELLO)
