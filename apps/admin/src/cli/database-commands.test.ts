@@ -34,6 +34,9 @@ test('the database is backed up and restored from the command line', async () =>
     0,
     `The database is restored from ${file}. What was there before is kept beside it, as gateway.db.replaced.`,
   ]);
+  const empty = { GATEWAY_DATA_DIR: join(folder.path, 'another machine') };
+  await mkdir(empty.GATEWAY_DATA_DIR);
+  expect(await run(['restore', file], empty)).toEqual([0, `The database is restored from ${file}.`]);
   expect(await run(['backup'], env)).toEqual([
     2,
     'Missing argument: backup FILE\nSee npm run gateway -- --help',

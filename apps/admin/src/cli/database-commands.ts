@@ -28,8 +28,9 @@ export async function answerDatabase(
       await backUp(settings, resolve(file));
       return `The database is backed up to ${resolve(file)}.`;
     }
-    await restore(settings, resolve(file));
-    return `The database is restored from ${resolve(file)}. What was there before is kept beside it, as gateway.db.replaced.`;
+    const isReplaced = await restore(settings, resolve(file));
+    const before = isReplaced ? ' What was there before is kept beside it, as gateway.db.replaced.' : '';
+    return `The database is restored from ${resolve(file)}.${before}`;
   } catch (error) {
     throw error instanceof ConfigError ? new CommandError(error.message) : error;
   }

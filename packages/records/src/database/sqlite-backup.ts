@@ -39,17 +39,20 @@ export async function backUp(settings: DatabaseSettings, to: string): Promise<vo
 /**
  * Puts a backup in the place of the database. What was there before is kept beside it, with `.replaced` at the end of its name.
  *
+ * @returns whether there was one
  * @throws {ConfigError} where the file is no backup of this gateway or an earlier one, or a gateway uses the database
  */
-export async function restore(settings: DatabaseSettings, from: string): Promise<void> {
+export async function restore(settings: DatabaseSettings, from: string): Promise<boolean> {
   const path = fileOf(settings, 'pg_restore');
   checkBackup(from);
   const fresh = `${path}.restored`;
   await rm(fresh, { force: true });
   await copy(from, fresh);
   forgetSource(fresh);
-  if (!(await missing(path))) await moveAway(path);
+  const isReplaced = !(await missing(path));
+  if (isReplaced) await moveAway(path);
   await rename(fresh, path);
+  return isReplaced;
 }
 
 /** What Redis and the database say of each other is compared again: one of them is older now. */
