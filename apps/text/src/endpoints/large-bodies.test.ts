@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { collectSse } from '@gateway/testkit/collect-sse';
 import type { TestSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -381,12 +382,19 @@ test.for(REPLIES)(
   },
 );
 
+interface StreamedEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+const sse = (events: readonly StreamedEvent[]): string =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+
 /** A stream of Responses whose last event is large; with the items before it, or without them. */
 const streamOf = (texts: readonly string[], isGathered: boolean): string => {
   const whole = Object(WRITING.responses(texts));
   whole.id = `resp_${randomUUID()}`;
   for (const item of whole.output) item.id = `msg_${randomUUID()}`;
-  const events: readonly { readonly type: string }[] = [
+  const events: readonly StreamedEvent[] = [
     { type: 'response.created', response: { ...whole, status: 'in_progress', output: [] } },
     ...(isGathered
       ? whole.output.map((item: unknown, at: number) => ({
@@ -397,7 +405,7 @@ const streamOf = (texts: readonly string[], isGathered: boolean): string => {
       : []),
     { type: 'response.completed', response: whole },
   ];
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  return sse(events);
 };
 
 test.for([
@@ -417,6 +425,41 @@ test.for([
     await made('/v1/responses', `{"model":"chat","input":"and?","previous_response_id":"${first}"}`);
     expect(longest).toBeLessThan(MAX_CHARACTERS);
     for (const said of ['hi', END, 'and?']) expect(sent[1]).toContain(said);
+  },
+);
+
+test.for([
+  ['of its own', randomUUID],
+  // The caller has had them by the second request.
+  ['that come again', () => '1'],
+] as const)(
+  'a large last event that says failed is stored as its caller gets it, by ids %s',
+  async ([, idOf]) => {
+    const error = { code: 'server_error', message: 'No, not now.' };
+    const ids: unknown[] = [];
+    for (const _ of ['first', 'second']) {
+      const whole = Object(WRITING.responses([...LARGE_TEXTS.bytes, END]));
+      whole.id = `resp_${idOf()}`;
+      for (const [at, item] of whole.output.entries()) item.id = `msg_${idOf()}_${at}`;
+      const item = { ...message, id: whole.output[0].id };
+      answers.set(PATHS.responses, {
+        whole: '',
+        stream: sse([
+          { type: 'response.created', response: { ...whole, status: 'in_progress', output: [] } },
+          { type: 'response.output_item.done', output_index: 0, item },
+          { type: 'response.completed', response: { ...whole, status: 'failed', error } },
+        ]),
+      });
+      const reply = await stack.text.fetch(PATHS.responses, {
+        body: bodyOf('responses', 'responses', text('"hi"'), ',"stream":true'),
+      });
+      const failed = (await collectSse(reply)).find(({ event }) => event === 'response.failed');
+      const { id, output } = Object(failed?.json).response;
+      ids.push(id);
+      expect(output).toMatchObject([{ content: [{ text: 'yes' }] }]);
+      expect(JSON.parse(await shown(`/v1/responses/${id}`))).toMatchObject({ id, status: 'failed', output });
+    }
+    expect(new Set(ids).size).toBe(2);
   },
 );
 

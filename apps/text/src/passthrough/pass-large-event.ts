@@ -13,8 +13,8 @@ import { keptOf } from './passed-reply.ts';
 export interface ShownEnd {
   /** Without the answer, for who reads the stream. */
   readonly head: Frame;
-  /** What the caller gets. */
-  readonly shown: EventFrame;
+  /** Stores the response, and gives what the caller gets. Not called where the reader takes it for a failure. */
+  readonly show: () => Promise<EventFrame>;
   /** Characters of the answer. */
   readonly outputLength: number;
 }
@@ -25,8 +25,8 @@ interface StreamSoFar {
 }
 
 /**
- * Stores the response that a large last event shows: the thread reads it. Null for any other event, and where the items before it have
- * more than it shows.
+ * Has a large last event read in the thread, and its response stored from what the thread has read. Null for any other event, and
+ * where the items before it have more than it shows.
  */
 export async function passLargeEvent(
   call: TextCall,
@@ -44,18 +44,21 @@ export async function passLargeEvent(
   });
   if (read === null) return null;
   const { head, event, stored, ids, outputLength } = read;
-  const own = given && (await given.response(head));
-  const amendment = await storeResponse(
-    call,
-    reply.candidate,
-    { ...head, ...own },
-    { read: stored && { ...stored, ids } },
-  );
-  const members = { ...continuation(call), ...own, ...amendment };
-  const isSame = !read.isChanged && Object.keys(members).length === 0;
+  const show = async () => {
+    const own = given && (await given.response(head));
+    const amendment = await storeResponse(
+      call,
+      reply.candidate,
+      { ...head, ...own },
+      { read: stored && { ...stored, ids } },
+    );
+    const members = { ...continuation(call), ...own, ...amendment };
+    const isSame = !read.isChanged && Object.keys(members).length === 0;
+    return isSame ? frame : (frameOf(await amendedEnd(call, read.bytes, members)) ?? frame);
+  };
   return {
     head: frameOf(Buffer.from(namedFrame({ ...event, type: String(event.type), response: head }))) ?? frame,
-    shown: isSame ? frame : (frameOf(await amendedEnd(call, read.bytes, members)) ?? frame),
+    show,
     outputLength,
   };
 }

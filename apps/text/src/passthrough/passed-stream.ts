@@ -91,9 +91,9 @@ class PassedEvents implements EventMapper {
     const kind = this.#reader.frame(end?.head ?? frame);
     if (kind === 'failed') {
       this.#isBrokenOff = true;
-      return this.#reader.breakOff(this.#explain(end?.head.data ?? frame.data ?? ''), this.#requestId);
+      return this.#brokenBy(this.#explain(end?.head.data ?? frame.data ?? ''));
     }
-    return kind === 'hidden' ? [] : [end?.shown ?? (await this.#event(frame)) ?? frame];
+    return kind === 'hidden' ? [] : [(await (end?.show() ?? this.#event(frame))) ?? frame];
   }
 
   #small(received: Frame): typeof PASS | Frames {
@@ -132,11 +132,15 @@ class PassedEvents implements EventMapper {
   }
 
   fail(error: GatewayError): Frames {
-    const frames = this.#reader.breakOff(error, this.#requestId);
-    const shown = this.#onBroken?.(frames) ?? frames;
+    const shown = this.#brokenBy(error);
     if (!(shown instanceof Promise)) return shown;
     this.#held.push(shown);
     return [];
+  }
+
+  #brokenBy(error: GatewayError): Frames | Promise<Frames> {
+    const frames = this.#reader.breakOff(error, this.#requestId);
+    return this.#onBroken?.(frames) ?? frames;
   }
 
   get failure(): GatewayError | null {
