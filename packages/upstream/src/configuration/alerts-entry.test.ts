@@ -85,6 +85,24 @@ test('a receiver whose secret or mail server is a variable that is missing leave
 });
 
 test.for([
+  ['from: Gateway <gateway@example.com>', `from: "\${MAIL_ADDRESS}"`],
+  ['from: Gateway <gateway@example.com>', `from: "Gateway <\${MAIL_ADDRESS}>"`],
+  ['to: [ops@example.com]', `to: ["\${MAIL_ADDRESS}"]`],
+] as const)(
+  'with %s as %s, a variable that is missing leaves all receivers and rules',
+  ([plain, variable]) => {
+    const section = ALERTS.replace(plain, variable);
+    const { receivers, rules } = parse(section);
+    expect([...receivers.keys()]).toEqual(['ops', 'pager', 'people']);
+    expect(receivers.get('people')?.missing).toEqual(['MAIL_ADDRESS']);
+    expect(rules).toHaveLength(2);
+    expect(() => parse(section, { SLACK_URL: 'https://a.example.com', MAIL_ADDRESS: 'nobody' })).toThrow(
+      ConfigurationError,
+    );
+  },
+);
+
+test.for([
   [
     'a receiver that does not exist',
     'channels: [one]',
@@ -134,6 +152,15 @@ test.for([
   [
     'ops: { type: email, smtpUrl: "smtp://a-secret:text@m.example.com", from: nobody, to: [a@b.c] }',
     /an e-mail address/,
+  ],
+  // The password's signs would end the host, and part of it would be taken for one.
+  [
+    'ops: { type: email, smtpUrl: "smtp://user:12/a-secret@m.example.com", from: a@b.c, to: [a@b.c] }',
+    /signs such as @ \/ % percent-encoded/,
+  ],
+  [
+    'ops: { type: email, smtpUrl: "smtp://user:a-secret%sign@m.example.com", from: a@b.c, to: [a@b.c] }',
+    /signs such as @ \/ % percent-encoded/,
   ],
   ['"a name": { type: slack, url: https://hooks.example.com }', /up to 64 letters, digits/],
 ] as const)('the receiver %s is a mistake that shows no secret', ([entry, expected]) => {

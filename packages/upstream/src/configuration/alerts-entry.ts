@@ -6,25 +6,44 @@ import { NOT_HERE } from './expand-variables.ts';
 // Each `error` completes the sentence "found …, expected …".
 
 /** A variable that this process does not have stands there: its receiver is known, and nothing can be sent to it. */
-const isNotHere = (text: string): boolean => text.includes(NOT_HERE);
+export const isNotHere = (text: string): boolean => text.includes(NOT_HERE);
 
 const isUrl = (text: string): boolean => isNotHere(text) || WebhookUrl.safeParse(text).success;
 const Address = z.string().refine(isUrl, {
   error: 'an http or https URL, without a user name, a password or a fragment',
 });
 
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Nothing follows the host: a `/` in a password would end the host early, and a part of the password would be shown as the host. */
 const isSmtpUrl = (text: string): boolean => {
-  const url = URL.parse(text);
   if (isNotHere(text)) return true;
-  return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    ['smtp:', 'smtps:'].includes(url.protocol) &&
+    url.hostname !== '' &&
+    `${url.pathname}${url.search}${url.hash}`.length <= 1 &&
+    isDecodable(url.username) &&
+    isDecodable(url.password)
+  );
 };
 const SmtpUrl = z.string().refine(isSmtpUrl, {
-  error: 'a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start',
+  error:
+    'a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start, with signs such as @ / % percent-encoded',
 });
 
 const ADDRESS = /^[^\s@<>,;:"()]+@[^\s@<>,;:"()]+$/;
-const isSender = (text: string): boolean => ADDRESS.test(/^[^<>\r\n]*<([^<>]+)>$/.exec(text)?.[1] ?? text);
-const Recipient = z.string().regex(ADDRESS, { error: 'an e-mail address' });
+const isAddress = (text: string): boolean => isNotHere(text) || ADDRESS.test(text);
+const isSender = (text: string): boolean => isAddress(/^[^<>\r\n]*<([^<>]+)>$/.exec(text)?.[1] ?? text);
+const Recipient = z.string().refine(isAddress, { error: 'an e-mail address' });
 const Sender = z
   .string()
   .max(200)

@@ -1,7 +1,7 @@
 import { FINDING_KINDS } from '@gateway/contracts/findings';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { AlertReceiver, Alerts } from '@gateway/upstream/configuration/alerts';
-import { WEEKDAYS } from '@gateway/upstream/configuration/alerts-entry';
+import { isNotHere, WEEKDAYS } from '@gateway/upstream/configuration/alerts-entry';
 import { z } from 'zod';
 import type { ListedDelivery } from '../../alerts/delivery-queue.ts';
 import type { OpenedAlerts } from '../../alerts/open-alerts.ts';
@@ -156,16 +156,21 @@ function shownAlerts(alerts: Alerts, timeZone: string, nowMs: number) {
   };
 }
 
+const UNKNOWN = 'not known here';
+
 const shownReceiver = ({ name, settings, missing }: AlertReceiver) => ({
   name,
   type: settings.type,
-  target: settings.type === 'email' ? settings.to.join(', ') : hostOf(settings.url, missing),
+  target:
+    settings.type === 'email'
+      ? settings.to.map((one) => (isNotHere(one) ? UNKNOWN : one)).join(', ')
+      : hostOf(settings.url, missing),
   missing: [...missing],
 });
 
 /** What stands for an address that is not known is none. */
 const hostOf = (url: string, missing: readonly string[]): string =>
-  missing.length > 0 ? 'not known here' : (URL.parse(url)?.host ?? '');
+  missing.length > 0 ? UNKNOWN : (URL.parse(url)?.host ?? '');
 
 const shownDelivery = (
   { id, receiver, message, status, createdMs, attempts }: ListedDelivery,
