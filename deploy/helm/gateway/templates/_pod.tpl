@@ -154,9 +154,10 @@ containers:
       {{- end }}
     env:
       {{- include "gateway.variables" . | trim | nindent 6 }}
-    {{- if and (has "providers" $process.reads) $values.providers.secretNames }}
+    {{- $named := concat (ternary $values.providers.secretNames list (has "providers" $process.reads)) (ternary $values.alerts.secretNames list (has "alerts" $process.reads)) | uniq }}
+    {{- with $named }}
     envFrom:
-      {{- range $values.providers.secretNames }}
+      {{- range . }}
       - secretRef: { name: {{ . | quote }} }
       {{- end }}
     {{- end }}

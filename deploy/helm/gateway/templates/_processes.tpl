@@ -1,6 +1,6 @@
 {{/*
 The processes of the mode, as YAML. `secrets` are keys of secretName, of which those in `optionalSecrets` may be missing;
-`reads` says what a process is given: config (gateway.yaml), providers (their keys), files (of jobs and stored responses), database.
+`reads` says what a process is given: config (gateway.yaml), providers (their keys), alerts (addresses of their receivers), files (of jobs and stored responses), database.
 */}}
 {{- define "gateway.processes" -}}
 {{- if eq .Values.mode "services" }}
@@ -60,7 +60,7 @@ admin:
   ports: { ops: 8090 }
   secrets: [GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN]
   optionalSecrets: [GATEWAY_BOOTSTRAP_KEY, WEBHOOK_SECRET, OIDC_CLIENT_SECRET]
-  reads: [config, database, publicUrl]
+  reads: [config, alerts, database, publicUrl]
 {{- else }}
 gateway:
   entry: apps/gateway/src/main.ts
@@ -69,7 +69,7 @@ gateway:
   ports: { http: 8080, ops: 9080, admin: 8090 }
   secrets: [GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN]
   optionalSecrets: [GATEWAY_BOOTSTRAP_KEY, WEBHOOK_SECRET, OIDC_CLIENT_SECRET]
-  reads: [config, providers, files, database, publicUrl]
+  reads: [config, providers, alerts, files, database, publicUrl]
 workers:
   entry: apps/gateway/src/worker.ts
   scaledBy: jobs
