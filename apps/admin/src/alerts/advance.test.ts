@@ -109,6 +109,32 @@ test('a message has the first findings of many and says how many there are', () 
   expect(round([])).toEqual([]);
 });
 
+test('very many findings of a kind, and those that nobody is told of, leave room for others', () => {
+  const rules = [
+    { receivers: ['ops'], afterSeconds: 0, kinds: ['budget_spent', 'channel_resting'] as const },
+  ];
+  const { round, later } = play({ rules: rules.map((rule) => ({ ...rule, kinds: [...rule.kinds] })) });
+  const many = (kind: FindingKind) =>
+    Array.from({ length: 1000 }, (_, at) => finding(`key_${at}`, { kind, isUrgent: true }));
+  round([...many('budget_spent'), ...many('key_expiring')]);
+  later(MINUTE_MS);
+  expect(round([...many('budget_spent'), ...many('key_expiring'), finding('a')])).toEqual(['ops: +a']);
+});
+
+test('a clock that was ahead and is set right keeps nothing silent', () => {
+  const { round, later } = play();
+  const all = [finding('a')];
+  round(all);
+  later(MINUTE_MS);
+  expect(round(all)).toEqual(['ops: +a']);
+  later(-1000 * HOUR_MS);
+  expect(round([...all, finding('b')])).toEqual([]);
+  later(MINUTE_MS);
+  expect(round([finding('b')])).toEqual(['ops: +b']);
+  later(MINUTE_MS);
+  expect(round([finding('b')])).toEqual(['ops: -a']);
+});
+
 test('a finding that lasts is said again as often as the rule says', () => {
   const rules = [{ receivers: ['ops'], afterSeconds: 0, repeatHours: 1, maxRepeats: 2 }];
   const { round, later } = play({ rules });

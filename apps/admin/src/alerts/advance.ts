@@ -41,8 +41,8 @@ export type AlertState = z.infer<typeof AlertState>;
 
 export const NO_STATE: AlertState = { seen: {}, told: {}, sentMs: {}, reportedOn: null, outbox: [] };
 
-/** Bounds what is remembered: more of them have one cause, which the first ones show. */
-const MAX_SEEN = 1000;
+/** Bounds what is remembered of each kind: more of them have one cause, which the first ones show. */
+const MAX_OF_KIND = 1000;
 /** So many of each are written out in a message. */
 const MAX_IN_MESSAGE = 20;
 
@@ -60,8 +60,9 @@ interface Round {
  * One round: what is told to whom now. A receiver is told of a finding when it has lasted, when it gets worse, again while it lasts
  * (so often as its rule says), and once it is over. What is held back, for quiet hours or to be grouped, is due in a later round.
  */
-export function advance(before: AlertState, round: Round): AlertState {
+export function advance(stored: AlertState, round: Round): AlertState {
   const { alerts, nowMs, timeZone, newId } = round;
+  const before = notAfter(nowMs, stored);
   const seen = seenNow(before.seen, round);
   const present = new Set(round.findings.all.map(({ finding }) => finding.id));
   const quiet = isQuiet(alerts.quietHours, timeZone, nowMs);
@@ -105,21 +106,48 @@ export function advance(before: AlertState, round: Round): AlertState {
   return { ...before, seen, told, sentMs, outbox };
 }
 
+/** A clock that was ahead and has been set right would keep alerts silent until it is there again. */
+function notAfter(nowMs: number, { seen, told, sentMs, ...rest }: AlertState): AlertState {
+  const past = (atMs: number): number => Math.min(atMs, nowMs);
+  const toldOf = (of: Readonly<Record<string, Told>>) =>
+    mapped(of, (one) => ({ ...one, atMs: past(one.atMs) }));
+  return {
+    ...rest,
+    seen: mapped(seen, (one) => ({ ...one, firstMs: past(one.firstMs), lastMs: past(one.lastMs) })),
+    told: mapped(told, toldOf),
+    sentMs: mapped(sentMs, past),
+  };
+}
+
+const mapped = <Value, Result>(
+  of: Readonly<Record<string, Value>>,
+  change: (value: Value) => Result,
+): Record<string, Result> =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
+
 const some = (told: readonly Told[]): SomeFindings => ({
   findings: told.slice(0, MAX_IN_MESSAGE).map(({ finding }) => finding),
   count: told.length,
 });
 
-function seenNow(before: AlertState['seen'], { findings, nowMs, goneMs }: Round): AlertState['seen'] {
+function seenNow(before: AlertState['seen'], { findings, alerts, nowMs, goneMs }: Round): AlertState['seen'] {
   const now: AlertState['seen'] = {};
   const isUnknown = ({ kind }: Finding): boolean => findings.unknown.has(kind);
   for (const [id, one] of Object.entries(before)) {
     if (isUnknown(one.finding)) now[id] = { ...one, lastMs: nowMs };
     else if (nowMs - one.lastMs < goneMs) now[id] = one;
   }
+  const counts = new Map<FindingKind, number>();
+  const count = (kind: FindingKind): number => counts.get(kind) ?? 0;
+  for (const { finding } of Object.values(now)) counts.set(finding.kind, count(finding.kind) + 1);
   for (const { finding, step } of findings.all) {
     const known = now[finding.id];
-    if (known === undefined && Object.keys(now).length >= MAX_SEEN) continue;
+    if (known === undefined) {
+      // What nobody is told of takes no place.
+      const isWanted = alerts.rules.some((rule) => isFor(rule, finding));
+      if (!isWanted || count(finding.kind) >= MAX_OF_KIND) continue;
+      counts.set(finding.kind, count(finding.kind) + 1);
+    }
     now[finding.id] = { finding, step, firstMs: known?.firstMs ?? nowMs, lastMs: nowMs };
   }
   return now;

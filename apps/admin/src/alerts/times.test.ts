@@ -45,6 +45,9 @@ test.for([
   // The database was away on Monday.
   ['2026-11-16', '2026-11-25T08:00:00Z', '2026-11-23'],
   ['2026-11-16', '2026-11-28T08:00:00Z', null],
+  // The clock was set back, by an hour and by a year.
+  ['2026-11-23', '2026-11-23T07:30:00Z', null],
+  ['2027-11-22', '2026-11-23T08:00:00Z', '2026-11-23'],
 ] as const)('after that of %s, at %s the report of %s is sent', ([reportedOn, at, expected]) => {
   expect(dueReport(MONDAY, { reportedOn, timeZone: 'UTC', nowMs: Date.parse(at) })).toBe(expected);
 });

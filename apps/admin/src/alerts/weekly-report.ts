@@ -29,8 +29,10 @@ export function dueReport(
 ): string | null {
   const due = lastDueOn(report, timeZone, nowMs);
   const isTooLate = wallTime(timeZone, nowMs).date > dateAfter(due, LATE_DAYS);
+  // A report of a time to come is one of a clock that was ahead: without it that clock would keep reports silent.
+  const isKnown = reportedOn !== null && reportedOn >= due && reportedOn <= dateAfter(due, WEEK_DAYS);
   // The first one comes at its next time, and not for the time before alerts were configured.
-  return reportedOn === null || reportedOn >= due || isTooLate ? null : due;
+  return reportedOn === null || isKnown || isTooLate ? null : due;
 }
 
 /** The spend of the seven days before a date by team, beside that of the seven days before them. @throws what usage throws */
