@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { NOTHING_CONSUMED, type UsageResult } from '@gateway/contracts/usage/usage-record';
 import { generation, images, type JobStage, openJobStage, staying } from '@gateway/jobs/fixtures/job-stage';
-import { newJobId } from '@gateway/jobs/redis/job-keys';
+import { batchCountsKey, endedKey, lineJobId, newJobId } from '@gateway/jobs/redis/job-keys';
 import { createRedis } from '@gateway/redis/open-redis';
 import { createMetrics, pageOf } from '@gateway/service-kit/metrics';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -116,6 +116,41 @@ test('a failed job is listed, queued again from the budget of its key, and done'
     data: expect.arrayContaining([expect.objectContaining({ queue: 'image', failed: 0 })]),
   });
 });
+
+test.for([
+  ['completed', null, 'failed', 'batch_expired'],
+  ['failed', 'invalid_key', 'failed', 'invalid_key'],
+  ['cancelled', 'job_cancelled', 'cancelled', 'job_cancelled'],
+  ['in_progress', null, 'queued', null],
+] as const)(
+  'of a batch that is %s, a line that never began is listed as its results have it',
+  async ([status, code, lineStatus, lineCode]) => {
+    const id = newJobId();
+    const redis = createRedis(stage.redis.url, 'request');
+    await redis.connect();
+    const known = {
+      ...{ keyId: 'key_1', model: 'dall-e-3', createdAtMs: 1, startedAtMs: 2, finishedAtMs: 3 },
+      ...(code && { reason: JSON.stringify(new GatewayError(code, 'It ended.').serialize()) }),
+    };
+    await redis.mset(
+      ...[endedKey(id), JSON.stringify({ ...known, kind: 'image.batch', status })],
+      ...[batchCountsKey(id), JSON.stringify({ total: 2, completed: 1, failed: 1 })],
+      ...[
+        endedKey(lineJobId(id, 0)),
+        JSON.stringify({ ...known, reason: null, kind: 'image.generation', status: 'completed' }),
+      ],
+    );
+    await redis.quit();
+    const lines = await (await get(`/admin/v1/jobs/${id}/lines`)).json();
+    expect(lines).toMatchObject({
+      data: [
+        { line: 1, status: 'completed', errorCode: null },
+        { line: 2, status: lineStatus, errorCode: lineCode },
+      ],
+      next: null,
+    });
+  },
+);
 
 test('the metrics of admin count the jobs of each queue by their state', async () => {
   const read = async () =>

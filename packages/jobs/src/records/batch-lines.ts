@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { JOBS } from '../catalog.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { cancelledKey, endedKey, lineJobId } from '../redis/job-keys.ts';
+import { hasEnded } from './job-record.ts';
 import { Remembered, recordIn } from './remembered.ts';
 
 /** A line of a batch, as an operator sees it. */
@@ -37,6 +38,8 @@ interface Batch {
   readonly kind: BatchKind;
   /** How many it has. */
   readonly total: number;
+  readonly status: JobStatus;
+  readonly errorCode: string | null;
 }
 
 const AT_ONCE = 200;
@@ -62,7 +65,7 @@ export async function readLines(
     const ids = Array.from({ length: Math.min(AT_ONCE, end - at) }, (_, index) =>
       lineJobId(batch.id, at + index),
     );
-    for (const line of await linesOf(sources, ids, at + 1)) {
+    for (const line of await linesOf(sources, { batch, ids, firstLine: at + 1 })) {
       if (status === undefined || line.status === status) lines.push(line);
       at += 1;
       if (lines.length === limit) return { lines, next: at < batch.total ? at : null };
@@ -71,10 +74,23 @@ export async function readLines(
   return { lines, next: at < batch.total ? at : null };
 }
 
+/** What became of a line that has no job. Of a batch that has ended, its results say the same. */
+function notBegun(batch: Batch): Pick<BatchLine, 'status' | 'errorCode' | 'errorMessage'> {
+  // It waits like those that have one.
+  if (!hasEnded(batch)) return { status: 'queued', errorCode: null, errorMessage: null };
+  const errorMessage = 'The batch ended before the line started.';
+  return batch.status === 'cancelled'
+    ? { status: 'cancelled', errorCode: 'job_cancelled', errorMessage }
+    : { status: 'failed', errorCode: batch.errorCode ?? 'batch_expired', errorMessage };
+}
+
 async function linesOf(
   { redis, queues }: { readonly redis: Redis; readonly queues: readonly Queue[] },
-  ids: readonly string[],
-  firstLine: number,
+  {
+    batch,
+    ids,
+    firstLine,
+  }: { readonly batch: Batch; readonly ids: readonly string[]; readonly firstLine: number },
 ): Promise<BatchLine[]> {
   const [ended, cancelled] = await Promise.all([
     redis.mget(ids.map(endedKey)),
@@ -95,14 +111,12 @@ async function linesOf(
       const job = text === null ? await inQueue.get(id)?.getJob(id) : undefined;
       const known = text === null ? job && (await recordIn(job)) : Remembered.parse(JSON.parse(text));
       const failure = known?.reason ? storedFailure(known.reason) : null;
-      return {
-        line: firstLine + index,
-        id,
-        // One that has not been taken yet waits like those that have.
-        status: known?.status ?? 'queued',
+      const outcome = known && {
+        status: known.status,
         errorCode: failure?.code ?? null,
         errorMessage: failure?.message ?? null,
       };
+      return { line: firstLine + index, id, ...(outcome ?? notBegun(batch)) };
     }),
   );
 }

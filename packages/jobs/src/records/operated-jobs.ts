@@ -66,7 +66,7 @@ export interface OperatedJobs {
   /** Undefined for a job that nobody remembers. */
   get(jobId: string): Promise<OperatedJob | undefined>;
   /** The lines of a batch; none of one that has not begun, and of other jobs. */
-  lines(job: Pick<OperatedJob, 'id' | 'kind' | 'counts'>, query: LinesQuery): Promise<LinesPage>;
+  lines(job: OperatedJob, query: LinesQuery): Promise<LinesPage>;
   /**
    * Cancels a job of any key. A running job is stopped at once. For a waiting job, the worker that would take
    * it does what each end of a job needs: it settles, reports and deletes.
@@ -130,10 +130,10 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
       };
     },
 
-    lines: async ({ id, kind, counts }, query) =>
+    lines: async ({ id, kind, counts, status, errorCode }, query) =>
       counts === null || !isBatch(kind)
         ? { lines: [], next: null }
-        : readLines({ redis, queues }, { id, kind, total: counts.total }, query),
+        : readLines({ redis, queues }, { id, kind, total: counts.total, status, errorCode }, query),
 
     cancel: async (jobId) => {
       const found = isJobId(jobId) ? await inQueue(jobId) : undefined;
