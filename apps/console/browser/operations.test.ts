@@ -194,17 +194,24 @@ test('a batch shows how far it is and which lines failed, and its results are a 
   await signIn();
   await page.goto(`/console/jobs?job=${begun}`);
   const details = page.getByRole('dialog').first();
-  await details.getByText('1 of 3 done, 1 failed, 1 to do').waitFor();
-  await details.getByText('Running', { exact: true }).click();
+  await details.getByText('1 of 3 done, 1 failed, 1 remaining').waitFor();
+  const statuses = details.getByRole('radiogroup', { name: 'Status of lines' });
+  await statuses.getByText('running', { exact: true }).click();
   await details.getByRole('link', { name: 'Line 3' }).waitFor();
-  await details.getByText('Failed', { exact: true }).click();
+  await statuses.getByText('failed', { exact: true }).click();
   await details.getByRole('link', { name: 'Line 2' }).click();
-  await details.getByRole('link', { name: begun }).waitFor();
+  await details.getByRole('link', { name: begun }).click();
+  await statuses.getByText('running', { exact: true }).click();
+  await details.getByRole('link', { name: 'Line 3' }).waitFor();
+  // What becomes of lines is seen while one looks at them.
+  await running.call('POST', `/jobs/${begun}/cancel`);
+  await details.getByText('1 of 3 done, 1 failed, 1 not run').waitFor();
+  await statuses.getByText('cancelled', { exact: true }).waitFor();
 
   await page.goto(`/console/jobs?status=completed&job=${done}`);
   await details.getByText('1 of 2 done, 1 failed').waitFor();
   const downloading = page.waitForEvent('download');
-  await details.getByRole('button', { name: 'Download the results (JSONL)' }).click();
+  await details.getByRole('button', { name: 'Download results (JSONL)' }).click();
   const lines = (await readFile(await (await downloading).path(), 'utf8')).trimEnd().split('\n');
   const results = lines.map((line) => BatchResultLine.parse(JSON.parse(line)));
   expect(results.map(({ custom_id, response }) => [custom_id, response?.status_code])).toEqual([
@@ -288,13 +295,13 @@ test('what needs attention says its cause and whom it touches, and what can be d
   await item.waitFor({ state: 'detached' });
 });
 
-test('alerts show who is told of what, and a test of a receiver says what came of it', async () => {
+test('alerts show who is notified of what, and a test of a receiver says what came of it', async () => {
   const { page, signIn } = person;
   await signIn();
   await page.goto('/console/alerts');
   await page
     .getByRole('region', { name: 'Rules' })
-    .getByText('A key expires; teams: platform → people')
+    .getByText('Key expiring; teams: platform → people')
     .waitFor();
   await page.getByText('Monday at 08:00 (UTC) to people').waitFor();
   await page.getByText('Not set in the admin service: TEAMS_WORKFLOW_URL').waitFor();

@@ -1,12 +1,12 @@
 import { Anchor, Button, Group, Progress, SegmentedControl, Stack, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
-import type { JobDetail } from '../../api/types.ts';
+import { useEffect, useState } from 'react';
+import type { Job, JobDetail } from '../../api/types.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { download } from '../../parts/table/csv.ts';
-import { JobStatusBadge } from './job-names.tsx';
-import { hasEnded, LINE_STATUSES, type LineStatus, linesQuery } from './jobs-query.ts';
+import { JobStatusBadge, STATUSES } from './job-names.tsx';
+import { hasEnded, LISTED, linesQuery } from './jobs-query.ts';
 import { fetchBatchResults } from './results-query.ts';
 
 interface BatchLinesProps {
@@ -31,35 +31,36 @@ export function BatchLines({ of: batch, counts, maySee }: BatchLinesProps) {
       <Text size="sm">
         {wholeNumber(completed)} of {wholeNumber(total)} done
         {failed > 0 && `, ${wholeNumber(failed)} failed`}
-        {completed + failed < total && `, ${wholeNumber(total - completed - failed)} to do`}
+        {completed + failed < total &&
+          `, ${wholeNumber(total - completed - failed)} ${hasEnded(batch) ? 'not run' : 'remaining'}`}
       </Text>
-      <LineList of={batch} firstShown={failed > 0 ? 'failed' : 'completed'} />
+      <LineList key={String(hasEnded(batch))} of={batch} firstShown={failed > 0 ? 'failed' : 'completed'} />
       {maySee && hasEnded(batch) && <Results of={batch} />}
     </Stack>
   );
 }
 
-const LABELS: Readonly<Record<LineStatus, string>> = {
-  failed: 'Failed',
-  in_progress: 'Running',
-  queued: 'To do',
-  completed: 'Done',
-};
+/** Lines that were at work when their batch ended may still be. */
+const LISTED_AT_END = ['failed', 'in_progress', 'completed', 'cancelled'] as const;
 
-const CHOICES = LINE_STATUSES.map((value) => ({ value, label: LABELS[value] }));
-
-function LineList({ of: { id }, firstShown }: { of: JobDetail; firstShown: LineStatus }) {
-  const [status, setStatus] = useState<LineStatus>(firstShown);
-  const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery(linesQuery(id, status));
+function LineList({ of: batch, firstShown }: { of: JobDetail; firstShown: Job['status'] }) {
+  const [status, setStatus] = useState(firstShown);
+  const choices = hasEnded(batch) ? LISTED_AT_END : LISTED;
+  const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery(linesQuery(batch, status));
   const lines = (data?.pages ?? []).flatMap((page) => page.data);
+  // A page is what was found among so many lines, which may be none.
+  const seeksFirst = lines.length === 0 && hasNextPage && !isFetching && !error;
+  useEffect(() => {
+    if (seeksFirst) void fetchNextPage();
+  }, [seeksFirst, fetchNextPage]);
   return (
     <>
       <SegmentedControl
         size="xs"
         aria-label="Status of lines"
-        data={CHOICES}
+        data={choices.map((value) => ({ value, label: STATUSES[value].label }))}
         value={status}
-        onChange={(chosen) => setStatus(LINE_STATUSES.find((one) => one === chosen) ?? status)}
+        onChange={(chosen) => setStatus(choices.find((one) => one === chosen) ?? status)}
       />
       {error && (
         <Text size="sm" c="var(--console-worse)" role="alert">
@@ -96,7 +97,7 @@ function LineList({ of: { id }, firstShown }: { of: JobDetail; firstShown: LineS
       )}
       {lines.length === 0 && !isFetching && !hasNextPage && !error && (
         <Text size="sm" c="dimmed">
-          No such lines.
+          No matching lines.
         </Text>
       )}
       {hasNextPage && (
@@ -125,7 +126,7 @@ function Results({ of: batch }: { of: JobDetail }) {
         disabled={fetched.isPending}
         onClick={() => fetched.mutate()}
       >
-        {fetched.isPending ? 'Loading the results …' : 'Download the results (JSONL)'}
+        {fetched.isPending ? 'Loading results …' : 'Download results (JSONL)'}
       </Anchor>
       {fetched.error && (
         <Text size="xs" c="var(--console-worse)" role="alert">

@@ -6,10 +6,6 @@ import type { Job, JobDetail } from '../../api/types.ts';
 export const LISTED = ['failed', 'in_progress', 'queued', 'completed'] as const;
 export type ListedStatus = (typeof LISTED)[number];
 
-/** What lines of a batch are shown by. */
-export const LINE_STATUSES = ['failed', 'in_progress', 'queued', 'completed'] as const;
-export type LineStatus = (typeof LINE_STATUSES)[number];
-
 const REFRESH_MS = 5_000;
 const JOBS_AT_ONCE = 100;
 
@@ -19,6 +15,10 @@ export const queuesQuery = queryOptions({
   queryFn: async () => (await bodyOf(api.GET('/admin/v1/queues'))).data,
   refetchInterval: REFRESH_MS,
 });
+
+/** A list that somebody scrolled through is not refreshed: all of its pages would be asked for again. */
+const refreshOf = ({ data }: { readonly data: { readonly pages: readonly unknown[] } | undefined }) =>
+  (data?.pages.length ?? 0) > 1 ? false : REFRESH_MS;
 
 /** The jobs of a status, queue by queue, the newest first, a page at a time. */
 export const jobsQuery = (status: ListedStatus) =>
@@ -32,8 +32,7 @@ export const jobsQuery = (status: ListedStatus) =>
       ),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
-    // Of a list that somebody scrolled through, all pages would be asked for again.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
+    refetchInterval: ({ state }) => refreshOf(state),
   });
 
 export const jobQuery = (id: string) =>
@@ -44,19 +43,20 @@ export const jobQuery = (id: string) =>
   });
 
 /** The lines of a batch that have a status, in their order, a page at a time. */
-export const linesQuery = (id: string, status: LineStatus) =>
+export const linesQuery = (batch: JobDetail, status: Job['status']) =>
   infiniteQueryOptions({
-    queryKey: ['job-lines', id, status],
+    queryKey: ['job-lines', batch.id, status],
     queryFn: ({ pageParam }) =>
       bodyOf(
         api.GET('/admin/v1/jobs/{id}/lines', {
           params: {
-            path: { id },
+            path: { id: batch.id },
             query: { status, limit: JOBS_AT_ONCE, ...(pageParam !== '' && { cursor: pageParam }) },
           },
         }),
       ),
     ...PAGED_LIST,
+    refetchInterval: ({ state }) => (hasEnded(batch) ? false : refreshOf(state)),
   });
 
 export const hasEnded = ({ status }: Pick<JobDetail | Job, 'status'>): boolean =>
@@ -64,6 +64,6 @@ export const hasEnded = ({ status }: Pick<JobDetail | Job, 'status'>): boolean =
 
 /** After a job was cancelled or queued again. */
 export async function jobChanged(queries: QueryClient, id: string): Promise<void> {
-  const changed = [['job', id], ['jobs'], ['queues']];
+  const changed = [['job', id], ['jobs'], ['job-lines'], ['queues']];
   await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })));
 }
