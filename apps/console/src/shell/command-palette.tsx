@@ -67,6 +67,7 @@ export default function CommandPalette({ calls }: { calls: number }) {
     ...foundQuery(text),
     enabled: text.length >= MIN_SEARCHED && allows(session, 'GET /admin/v1/search'),
   });
+  const isCurrent = text === typed.trim() && !found.isPlaceholderData;
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
@@ -98,9 +99,9 @@ export default function CommandPalette({ calls }: { calls: number }) {
                 id: 'request',
                 label: `Request ${requestId}`,
                 description: 'What happened to it',
-                // It is found by whatever text the id stands in.
+                // It is found by the whole text that contains the id.
                 keywords: typed,
-                onClick: go(`/requests?request=${encodeURIComponent(JSON.stringify(requestId))}`),
+                onClick: go(hrefOf('/requests', { request: requestId })),
                 leftSection: <IconHistory {...icon} />,
               },
             ]),
@@ -122,8 +123,8 @@ export default function CommandPalette({ calls }: { calls: number }) {
               id: `${kind} ${id}`,
               label: name,
               description: about ?? '',
-              // The server has found it, by whatever part of it.
-              keywords: typed,
+              // The server has found it by another part of it. What an earlier text found is offered only where its name still fits.
+              ...(isCurrent && { keywords: typed }),
               onClick: go(href(id)),
               leftSection: <Icon {...icon} />,
             })),
