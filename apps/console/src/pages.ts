@@ -136,7 +136,7 @@ export const PAGES = [
     label: 'Alerts',
     icon: IconBell,
     group: 'Administration',
-    about: 'Who is told of what needs attention, and what was sent',
+    about: 'Who is notified of what needs attention, and what was sent',
     needs: ['GET /admin/v1/alerts'],
   },
   {

@@ -17,7 +17,7 @@ const PAUSE_MS = 250;
 
 /** A field for a search that the admin service does. */
 export function SearchInput({ label, placeholder, value, size = 'sm', onSearch }: SearchInputProps) {
-  /** Undefined: nothing is being typed, and what is searched is shown, whoever set it. */
+  /** Undefined: nothing is being typed, and the field shows what is searched, also where a link or a saved view has set it. */
   const [typed, setTyped] = useState<string>();
   const text = typed ?? value ?? '';
   const search = useDebouncedCallback((wanted: string) => onSearch(wanted.trim() || undefined), PAUSE_MS);

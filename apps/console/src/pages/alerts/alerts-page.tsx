@@ -21,14 +21,14 @@ const alertsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-/** Who is told of what needs attention, what was sent, and a test of each receiver. */
+/** Who is notified of what needs attention, what was sent, and a test of each receiver. */
 export default function AlertsPage() {
   const { data: alerts, error, refetch } = useQuery(alertsQuery);
   return (
     <Stack gap="md">
       <PageHeader
         title="Alerts"
-        about="Who is told of what needs attention. Rules and receivers are in the configuration file."
+        about="Who is notified of what needs attention. Rules and receivers are in the configuration file."
       />
       {error && <PageFailed error={error} reset={() => void refetch()} />}
       {alerts?.receivers.length === 0 && (
@@ -50,7 +50,7 @@ function Configured({ of: alerts }: { of: Alerts }) {
       {quietHours?.isNow && (
         <Alert color="blue" variant="light" title="Quiet hours">
           Until {quietHours.to} ({alerts.timeZone}),{' '}
-          {quietHours.holdsUrgent ? 'all alerts are' : 'alerts that are not urgent are'} held.
+          {quietHours.holdsUrgent ? 'all alerts are' : 'non-urgent alerts are'} held.
         </Alert>
       )}
       <Section title="Receivers">
@@ -61,7 +61,7 @@ function Configured({ of: alerts }: { of: Alerts }) {
         </SimpleGrid>
       </Section>
       <Section title="Rules">
-        {rules.length === 0 && <Text size="sm">No rules: nobody is told of anything.</Text>}
+        {rules.length === 0 && <Text size="sm">No rules. Nobody is notified.</Text>}
         <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
           {rules.map((rule, at) => (
             <li key={at}>
@@ -91,7 +91,7 @@ const Section = ({ title, children }: { title: string; children: ReactNode }) =>
   </Paper>
 );
 
-/** What a rule selects, and whom it tells. */
+/** What a rule selects, and whom it notifies. */
 function Rule({ of: rule }: { of: Alerts['rules'][number] }) {
   const { receivers, kinds, isUrgentOnly, afterSeconds, repeatHours, maxRepeats } = rule;
   const selected = [
@@ -117,7 +117,7 @@ function Rule({ of: rule }: { of: Alerts['rules'][number] }) {
         </Text>
       </Group>
       <Text size="sm" c="dimmed">
-        {afterSeconds === 0 ? 'At once' : `After ${duration(afterSeconds)}`}, {repeated}
+        {afterSeconds === 0 ? 'Immediately' : `After ${duration(afterSeconds)}`}, {repeated}
       </Text>
     </>
   );
@@ -153,7 +153,7 @@ function Thresholds({ of: { thresholds } }: { of: Alerts }) {
         of={[
           ['Budgets', budgetShares.map(percent).join(', ')],
           ['Failures', `${percent(failureRate)} of at least ${counted(minRequests, 'request')}`],
-          ['First output', `${slowdown} times its usual`],
+          ['First output', `${slowdown} times the usual`],
           ['Jobs waiting', duration(queueSeconds)],
           ['Keys expiring', `within ${counted(keyExpiryDays, 'day')}`],
         ]}

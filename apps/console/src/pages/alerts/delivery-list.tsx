@@ -1,28 +1,21 @@
-import { Badge, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import type { Alerts } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { counted } from '../../parts/numbers.ts';
-
-type Delivery = Alerts['deliveries'][number];
-
-const COLORS: Readonly<Record<Delivery['status'], string>> = {
-  pending: 'orange',
-  delivered: 'teal',
-  failed: 'red',
-};
+import { WebhookStatusBadge } from '../webhooks/webhook-status.tsx';
 
 /** The messages that were sent last, and how that went. */
-export const DeliveryList = ({ of }: { of: readonly Delivery[] }) => (
+export const DeliveryList = ({ of }: { of: Alerts['deliveries'] }) => (
   <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
     {of.map((delivery) => {
-      const { id, title, receiver, status, createdAt, attempts } = delivery;
+      const { id, title, receiver, createdAt, attempts } = delivery;
       const error = attempts.at(-1)?.error ?? null;
       return (
         <li key={id}>
           <Group gap="xs" wrap="nowrap" align="flex-start">
-            <Badge color={COLORS[status]} variant="dot" size="sm" style={{ flexShrink: 0 }}>
-              {status}
-            </Badge>
+            <div style={{ flexShrink: 0 }}>
+              <WebhookStatusBadge of={delivery} />
+            </div>
             <div style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
               <Text size="sm">{title}</Text>
               <Text size="xs" c="dimmed">

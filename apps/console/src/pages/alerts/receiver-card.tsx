@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<Receiver['type'], string>> = {
   email: 'E-mail',
 };
 
-/** Where alerts go, and a button that sends a test there. */
+/** Where alerts are sent, and a button that sends a test there. */
 export function ReceiverCard({ of: { name, type, target, missing } }: { of: Receiver }) {
   const mayTest = useMay()('POST /admin/v1/alerts/receivers/{name}/test');
   const test = useMutation({
@@ -59,7 +59,7 @@ export function ReceiverCard({ of: { name, type, target, missing } }: { of: Rece
           {test.data && (
             <Alert color={test.data.isOk ? 'teal' : 'red'} variant="light" p="xs">
               <Text size="sm" c="var(--mantine-color-text)">
-                {test.data.isOk ? 'The receiver has taken it.' : `Not sent: ${test.data.error}`}
+                {test.data.isOk ? 'Sent. The receiver accepted it.' : `Not sent: ${test.data.error}`}
               </Text>
             </Alert>
           )}

@@ -30,16 +30,16 @@ const RANGE = { range: '15m' } as const;
 
 /** How each kind of finding is shown. */
 export const KINDS: Readonly<Record<Finding['kind'], Kind>> = {
-  redis_away: { label: 'Redis is away', icon: IconDatabaseOff },
-  usage_waiting: { label: 'The database takes no usage', icon: IconDatabaseOff },
-  usage_spooled: { label: 'Usage waits on disk', icon: IconDatabaseOff },
+  redis_away: { label: 'Redis unavailable', icon: IconDatabaseOff },
+  usage_waiting: { label: 'Usage not written to the database', icon: IconDatabaseOff },
+  usage_spooled: { label: 'Usage waiting on disk', icon: IconDatabaseOff },
   configuration_invalid: {
     label: 'Invalid configuration',
     icon: IconFileAlert,
     link: () => ({ label: 'Configuration', to: '/configuration' }),
   },
   model_failing: {
-    label: 'A model fails',
+    label: 'Model failing',
     icon: IconTrendingDown,
     link: ({ subject }) => ({
       label: 'Failed requests',
@@ -48,7 +48,7 @@ export const KINDS: Readonly<Record<Finding['kind'], Kind>> = {
     }),
   },
   model_slow: {
-    label: 'A model is slow',
+    label: 'Model slow',
     icon: IconClockExclamation,
     link: ({
       subject,
@@ -61,9 +61,9 @@ export const KINDS: Readonly<Record<Finding['kind'], Kind>> = {
       search: { ...RANGE, model: subject, channel },
     }),
   },
-  model_routes: { label: 'A model has one channel left, or none', icon: IconArrowsSplit, link: channels },
+  model_routes: { label: 'Model with one channel left, or none', icon: IconArrowsSplit, link: channels },
   channel_failing: {
-    label: 'A channel fails',
+    label: 'Channel failing',
     icon: IconTrendingDown,
     link: ({ subject }) => ({
       label: 'Requests',
@@ -71,23 +71,23 @@ export const KINDS: Readonly<Record<Finding['kind'], Kind>> = {
       search: { range: '1h', attemptChannel: subject },
     }),
   },
-  channel_resting: { label: 'A channel rests', icon: IconMoon, link: channels },
-  credentials_refused: { label: 'Credentials are refused', icon: IconPlugConnectedX, link: channels },
-  credentials_expiring: { label: 'Credentials expire', icon: IconPlugConnectedX, link: channels },
+  channel_resting: { label: 'Channel resting', icon: IconMoon, link: channels },
+  credentials_refused: { label: 'Credentials refused', icon: IconPlugConnectedX, link: channels },
+  credentials_expiring: { label: 'Credentials expiring', icon: IconPlugConnectedX, link: channels },
   key_expiring: {
-    label: 'A key expires',
+    label: 'Key expiring',
     icon: IconKey,
     link: ({ subject }) => ({ label: 'Key', to: '/keys', search: { key: subject } }),
   },
-  budget_near: { label: 'A budget is nearly spent', icon: IconCoin, link: budget },
-  budget_spent: { label: 'A budget is spent', icon: IconCoin, link: budget },
+  budget_near: { label: 'Budget nearly spent', icon: IconCoin, link: budget },
+  budget_spent: { label: 'Budget spent', icon: IconCoin, link: budget },
   queue_waiting: {
-    label: 'Jobs wait',
+    label: 'Jobs waiting',
     icon: IconHourglass,
     link: () => ({ label: 'Jobs', to: '/jobs' }),
   },
   unpriced_model: {
-    label: 'A model has no price',
+    label: 'Model without a price',
     icon: IconTag,
     link: ({ subject }) => ({ label: 'Requests', to: '/requests', search: { model: subject } }),
   },

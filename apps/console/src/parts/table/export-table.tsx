@@ -11,7 +11,7 @@ export interface TableCsv<Row> {
   readonly textOf: (rows: readonly Row[]) => string | Promise<string>;
 }
 
-/** Whoever needs more asks the API. */
+/** For more there is the API. */
 const MAX_ROWS = 20_000;
 
 interface ExportTableProps<Row> {

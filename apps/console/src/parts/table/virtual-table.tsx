@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly sort?: string;
 }
 
-/** How rows are sorted, by whoever loads them. */
+/** How rows are sorted, which their loader does. */
 export interface Sorted {
   readonly by: string;
   readonly isAscending: boolean;
