@@ -520,13 +520,18 @@ test.for(CALLERS)(
       ...Object(WRITING[upstream]([...LARGE_TEXTS.bytes])),
       error: { type: 'server_error', code: 'server_error', message: 'No, not now.' },
     };
-    for (const whole of [JSON.stringify({ ...failed, error }), `${JSON.stringify(failed).slice(0, -2)}`]) {
+    for (const written of [JSON.stringify({ ...failed, error }), JSON.stringify(failed).slice(0, -2)]) {
+      // As many as so long an answer may have.
+      const whole = written.replace(/"(output|completion)_tokens":1\b/, '"$1_tokens":200000');
       answers.set(PATHS[upstream], { whole, stream: '' });
       const reply = await stack.text.fetch(PATHS[upstream], {
         body: bodyOf(upstream, upstream, text('"hi"')),
       });
       expect(reply.status).toBeGreaterThanOrEqual(500);
       expect(await reply.text()).not.toContain('lorem ipsum');
+      const requestId = reply.headers.get('x-request-id');
+      const line = await waitFor(() => stack.text.lines.find((one) => one.requestId === requestId) ?? false);
+      expect(line).toMatchObject({ inputTokens: 9, outputTokens: 200_000 });
     }
   },
 );

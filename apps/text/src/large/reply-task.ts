@@ -20,6 +20,7 @@ import type { ProviderId } from '../stored/origins/id-origins.ts';
 import { type Kept, receivedIds } from '../stored/origins/received-ids.ts';
 import { outputItems } from '../stored/response-record.ts';
 import { answerLength } from '../wire/answer-length.ts';
+import { objectOfCut } from '../wire/cut-json.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { decodeFailure } from '../wire/openai-errors.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
@@ -106,11 +107,10 @@ export type ReplyResult =
 export async function replyTask({ bytes, order, storing }: ReplyTask): Promise<ReplyResult> {
   const protocol =
     order.kind === 'passed' ? endpointOf(order.operation).protocol : order.plan.target.protocol;
-  const bodies: unknown[] = [];
   if (order.kind === 'translated' && order.isStream) return collected(bytes, order, storing);
+  const earlier = order.kind === 'translated' ? order.earlier.map(bodyIn) : [];
+  const bodies: unknown[] = [...earlier];
   try {
-    const earlier = order.kind === 'translated' ? order.earlier.map(bodyIn) : [];
-    bodies.push(...earlier);
     const body = bodyIn(bytes);
     bodies.push(body);
     return order.kind === 'passed'
@@ -118,6 +118,8 @@ export async function replyTask({ bytes, order, storing }: ReplyTask): Promise<R
       : translated(body, earlier, order, storing);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
+    // What is no JSON may be the beginning of an answer.
+    if (bodies.length === earlier.length) bodies.push(objectOfCut(bufferOf(bytes)));
     return {
       kind: 'refused',
       error: thrown.serialize(),
