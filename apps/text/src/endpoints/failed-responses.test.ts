@@ -4,10 +4,15 @@ import type { Stack } from '../testing/start-stack.ts';
 import { startPairs } from '../testing/text-pairs.ts';
 
 let stack: Stack;
+/** Gives up on a provider that falls silent. */
+let impatient: Stack;
 beforeAll(async () => {
   stack = await startPairs();
+  impatient = await startPairs({ idleMs: 300 });
 });
-afterAll(() => stack[Symbol.asyncDispose]());
+afterAll(async () => {
+  await Promise.all([stack, impatient].map((one) => one[Symbol.asyncDispose]()));
+});
 beforeEach(() => stack.first.reset());
 
 /** After so many events something was shown, and the answer is not whole. */
@@ -17,24 +22,31 @@ const MODELS = [
   ['to-chat', 3],
 ] as const;
 
-test.for(MODELS)(
-  '%s: a response that breaks after its first output is kept as failed, with what had come',
-  async ([model, after]) => {
-    stack.first.script({ cutAfter: after });
-    const reply = await stack.text.fetch('/v1/responses', { body: { model, input: 'Hello', stream: true } });
+const BREAKS = MODELS.flatMap(([model, after]) =>
+  (['cutAfter', 'endAfter', 'errorEventAfter', 'stallAfter'] as const).map(
+    (how) => [model, how, after] as const,
+  ),
+);
+
+test.for(BREAKS)(
+  '%s: a response that breaks by %s after its first output is kept as failed, with what had come',
+  async ([model, how, after]) => {
+    const { first, text } = how === 'stallAfter' ? impatient : stack;
+    first.script({ [how]: after });
+    const reply = await text.fetch('/v1/responses', { body: { model, input: 'Hello', stream: true } });
     const events = await collectSse(reply);
     const { response } = Object(events.find(({ event }) => event === 'response.failed')?.json);
     expect(response.output[0].content[0].text).not.toBe('');
-    const stored = Object(await (await stack.text.fetch(`/v1/responses/${response.id}`)).json());
+    const stored = Object(await (await text.fetch(`/v1/responses/${response.id}`)).json());
     expect(stored).toMatchObject({
       id: response.id,
       status: 'failed',
-      error: { code: 'server_error' },
+      error: response.error,
       output: response.output,
     });
-    const items = await stack.text.fetch(`/v1/responses/${response.id}/input_items`);
+    const items = await text.fetch(`/v1/responses/${response.id}/input_items`);
     expect(await items.json()).toMatchObject({ data: [{ content: [{ text: 'Hello' }] }] });
-    const next = await stack.text.fetch('/v1/responses', {
+    const next = await text.fetch('/v1/responses', {
       body: { model, input: 'On', previous_response_id: response.id },
     });
     expect(next.status).toBe(400);

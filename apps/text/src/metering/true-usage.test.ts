@@ -326,6 +326,29 @@ test.for(DEAR)('a budget reserves the most that a request can cost: %s', async (
   expect((await send(path, body, [budgetOf(5)])).status).not.toBe(429);
 });
 
+/** What was reported of the first response: a provider counts what files hold. */
+const CONTINUED = [
+  ['a previous response that holds a file', 'previous_response_id', 50_000, 429],
+  ['a previous response that holds little', 'previous_response_id', 10, 200],
+  ['a conversation that holds a file', 'conversation', 0, 429],
+] as const;
+
+test.for(CONTINUED)('a budget reserves what a request names by ids: %s', async ([, by, reported, status]) => {
+  const file = { type: 'input_file', file_id: 'file_1' };
+  const content = [{ type: 'input_text', text: 'Hi' }, ...(status === 429 ? [file] : [])];
+  const input = [{ type: 'message', role: 'user', content }];
+  const [path, body] =
+    by === 'conversation'
+      ? ['/v1/conversations', { items: input }]
+      : ['/v1/responses', { model: 'over-responses', input }];
+  stack.first.script({ json: { ...REPLIES.responses([reported, 20]), id: `resp_${keyId}` } });
+  const { id } = Object(await (await send(path, body)).json());
+  stack.first.reset();
+  const next = { model: 'over-responses', input: 'And?', max_output_tokens: 100, [by]: id };
+  expect((await send('/v1/responses', next, [budgetOf(0.01)])).status).toBe(status);
+  expect(stack.first.requests).toHaveLength(status === 429 ? 0 : 1);
+});
+
 test('an ordinary request fits a budget of a cent, at a tier that is not the dear one', async () => {
   for (const body of [chat({}), requestOf('chat', 'tiered', 'Hi', { service_tier: 'default' })])
     expect((await send('/v1/chat/completions', body, [budgetOf(0.01)])).status).toBe(200);

@@ -5,6 +5,7 @@ import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
 import { emptyRedis } from '@gateway/metering/testing/records-in-redis';
 import { createGate } from '@gateway/simulator/gate';
+import { recordedStream } from '@gateway/simulator/recorded-stream';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { collectSse, readSse, type SseEvent } from '@gateway/testkit/collect-sse';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
@@ -13,6 +14,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createBackgroundResponses } from '../../background/background-responses.ts';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
+import { dataOf } from '../../testing/test-streams.ts';
 import { jobIdOf } from './response-id.ts';
 
 /** Responses that a worker generates, on channels of every protocol. */
@@ -147,6 +149,24 @@ test('a response whose end a full Redis refuses to keep ends as soon as there is
     await redis.config('SET', 'maxmemory', '0');
   }
   expect(await ended(text, id)).toMatchObject({ id, status: 'failed' });
+});
+
+test('a response in the background has the items that its last event lacks, at a provider that stores none', async () => {
+  const text = await openWithWorker();
+  const events = dataOf(recordedStream('responses-text'))
+    .filter((data) => data !== '[DONE]')
+    .map((data) => Object(JSON.parse(data)));
+  const { output } = events.at(-1).response;
+  const sse = events
+    .map((event) => ({ ...event, ...(event.response && { response: { ...event.response, output: [] } }) }))
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+  simulator.script({ sse });
+  const { id } = await create(text, { model: 'forgetful' });
+  expect(await ended(text, id)).toMatchObject({ status: 'completed', output });
+  const next = await post(text, { model: 'chat', input: 'On', background: false, previous_response_id: id });
+  expect(next.status).toBe(200);
+  expect(simulator.requests.at(-1)?.text()).toContain(output[0].content[0].text);
 });
 
 test('a provider that stores no responses is not left alone with one in the background', async () => {

@@ -304,3 +304,22 @@ test('a conversation that was deleted meanwhile does not come back, and the answ
   expect((await answer).conversation).toBeNull();
   await expect(client.conversations.retrieve(id)).rejects.toMatchObject({ status: 404 });
 });
+
+test.for(
+  (['to-messages', 'to-chat'] as const).flatMap((model) =>
+    (['conversation', 'previous_response_id'] as const).map((from) => [model, from] as const),
+  ),
+)('%s: an update of the configuration holds for what goes on from it by its %s', async ([model, from]) => {
+  const items = [{ type: 'configuration_update', reasoning: { effort: 'high' } }, userMessage('Hi')];
+  const [path, body] =
+    from === 'conversation' ? ['/v1/conversations', { items }] : ['/v1/responses', { model, input: items }];
+  const { id } = Object(await (await stack.text.fetch(path, { body })).json());
+  stack.first.reset();
+  const next = { model, input: 'And?', [from]: id };
+  const reply = await stack.text.fetch('/v1/responses', { body: next });
+  expect(reply.status, await reply.text()).toBe(200);
+  const sent = Object((await stack.first.nextRequest()).json());
+  expect(sent).toMatchObject(
+    model === 'to-chat' ? { reasoning_effort: 'high' } : { output_config: { effort: 'high' } },
+  );
+});
