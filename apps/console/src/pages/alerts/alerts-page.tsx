@@ -1,7 +1,6 @@
-import { Alert, Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Alert, Badge, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconBellOff } from '@tabler/icons-react';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Alerts } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -9,6 +8,7 @@ import { counted, duration, percent } from '../../parts/numbers.ts';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { Facts } from '../facts.tsx';
+import { Part } from '../life/part.tsx';
 import { KINDS } from '../overview/finding-kinds.ts';
 import { DeliveryList } from './delivery-list.tsx';
 import { ReceiverCard } from './receiver-card.tsx';
@@ -53,14 +53,14 @@ function Configured({ of: alerts }: { of: Alerts }) {
           {quietHours.holdsUrgent ? 'all alerts are' : 'non-urgent alerts are'} held.
         </Alert>
       )}
-      <Section title="Receivers">
+      <Part title="Receivers">
         <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="sm">
           {receivers.map((receiver) => (
             <ReceiverCard key={receiver.name} of={receiver} />
           ))}
         </SimpleGrid>
-      </Section>
-      <Section title="Rules">
+      </Part>
+      <Part title="Rules">
         {rules.length === 0 && <Text size="sm">No rules. Nobody is notified.</Text>}
         <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
           {rules.map((rule, at) => (
@@ -70,26 +70,17 @@ function Configured({ of: alerts }: { of: Alerts }) {
           ))}
         </Stack>
         <Facts of={timeFacts(alerts)} />
-      </Section>
-      <Section title="Recent messages">
+      </Part>
+      <Part title="Recent messages">
         {deliveries.length === 0 ? (
           <Text size="sm">No messages in the last week.</Text>
         ) : (
           <DeliveryList of={deliveries} />
         )}
-      </Section>
+      </Part>
     </>
   );
 }
-
-const Section = ({ title, children }: { title: string; children: ReactNode }) => (
-  <Paper withBorder p="md" component="section" aria-label={title}>
-    <Title order={2} size="h5" mb="sm">
-      {title}
-    </Title>
-    <Stack gap="sm">{children}</Stack>
-  </Paper>
-);
 
 /** What a rule selects, and whom it notifies. */
 function Rule({ of: rule }: { of: Alerts['rules'][number] }) {
@@ -148,7 +139,7 @@ function timeFacts({ groupSeconds, quietHours, weeklyReport, timeZone }: Alerts)
 function Thresholds({ of: { thresholds } }: { of: Alerts }) {
   const { budgetShares, failureRate, minRequests, slowdown, queueSeconds, keyExpiryDays } = thresholds;
   return (
-    <Section title="Thresholds">
+    <Part title="Thresholds">
       <Facts
         of={[
           ['Budgets', budgetShares.map(percent).join(', ')],
@@ -158,6 +149,6 @@ function Thresholds({ of: { thresholds } }: { of: Alerts }) {
           ['Keys expiring', `within ${counted(keyExpiryDays, 'day')}`],
         ]}
       />
-    </Section>
+    </Part>
   );
 }

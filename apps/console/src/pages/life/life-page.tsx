@@ -5,7 +5,6 @@ import * as z from 'zod/mini';
 import type { ShownRequest, UsageRow } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { percent, wholeNumber } from '../../parts/numbers.ts';
-import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
@@ -54,7 +53,6 @@ export function LifePage({ of, title, badge, splits, causesBy, children }: LifeP
   const only = { [group]: value };
   const view = { range: search, fallback: FALLBACK, only } as const;
   const now = useQuery(usageQuery({ ...view, groupBy: [] }));
-  const before = useQuery(usageQuery({ ...view, groupBy: [], isBefore: true }));
   const latest = useInfiniteQuery(requestsQuery({ range: '30d', ...only }));
   const requests = latest.data?.pages[0]?.data;
   const address = { ...rangeSearch(search, FALLBACK), ...only };
@@ -76,16 +74,7 @@ export function LifePage({ of, title, badge, splits, causesBy, children }: LifeP
           />
         </Group>
       </PageHeader>
-      {now.error ? (
-        <PageFailed error={now.error} reset={() => void now.refetch()} />
-      ) : (
-        <Figures
-          now={now.data?.rows[0]}
-          before={before.data?.rows[0]}
-          isKnown={now.data !== undefined}
-          view={address}
-        />
-      )}
+      <Figures range={search} fallback={FALLBACK} only={only} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Stack gap="md">
           <LifeCharts

@@ -9,7 +9,7 @@ interface PartProps {
   readonly children: ReactNode;
 }
 
-/** A part of the page of a key, a team, a model or a channel. */
+/** A part of a page, as of a key's or a team's. */
 export const Part = ({ title, beside, children }: PartProps) => (
   <Paper withBorder p="md" component="section" aria-label={title}>
     <Group gap="xs" mb="xs">

@@ -1,4 +1,4 @@
-import { Group, Paper, SimpleGrid, Stack, Title } from '@mantine/core';
+import { Group, SimpleGrid, Stack } from '@mantine/core';
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { sessionQuery } from '../../api/queries.ts';
@@ -11,14 +11,14 @@ import { VirtualTable } from '../../parts/table/virtual-table.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { Facts, Names } from '../facts.tsx';
 import { keyBalanceQuery, keyQuery } from '../keys/keys-query.ts';
+import { Part } from '../life/part.tsx';
 import { modelsQuery } from '../models/models-query.ts';
 import { priceSummary } from '../models/price-lines.ts';
 import { Figures } from '../overview/figures.tsx';
 import { COLUMNS } from '../requests/columns.tsx';
 import { requestsQuery } from '../requests/requests-query.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
-import { RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
-import { usageQuery } from '../traffic/usage-query.ts';
+import { RANGE_MEMBERS } from '../traffic/time-range.ts';
 
 const Search = z.object(RANGE_MEMBERS);
 const FALLBACK = '30d';
@@ -32,9 +32,6 @@ export default function MyKeyPage() {
   const id = session.keyId ?? '';
   const key = useQuery(keyQuery(id));
   const balance = useQuery(keyBalanceQuery(id));
-  const view = { range: search, fallback: FALLBACK, groupBy: [] } as const;
-  const now = useQuery(usageQuery(view));
-  const before = useQuery(usageQuery({ ...view, isBefore: true }));
 
   return (
     <Stack gap="md">
@@ -48,12 +45,7 @@ export default function MyKeyPage() {
         </Group>
       </PageHeader>
       {key.error && <PageFailed error={key.error} reset={() => void key.refetch()} />}
-      <Figures
-        now={now.data?.rows[0]}
-        before={before.data?.rows[0]}
-        isKnown={now.data !== undefined}
-        view={rangeSearch(search, FALLBACK)}
-      />
+      <Figures range={search} fallback={FALLBACK} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Part title="Remaining">
           {key.data && <BalanceMeters of={key.data} balance={balance.data} />}
@@ -80,15 +72,6 @@ export default function MyKeyPage() {
     </Stack>
   );
 }
-
-const Part = ({ title, children }: { title: string; children: React.ReactNode }) => (
-  <Paper withBorder p="md" component="section" aria-label={title}>
-    <Title order={2} size="h5" mb="xs">
-      {title}
-    </Title>
-    <Stack gap="sm">{children}</Stack>
-  </Paper>
-);
 
 function Models() {
   const { data: models = [], error, refetch } = useQuery(modelsQuery);

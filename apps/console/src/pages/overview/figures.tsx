@@ -1,20 +1,19 @@
 import { Group, Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { IconArrowDownRight, IconArrowUpRight, IconEqual } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import type { UsageRow } from '../../api/types.ts';
 import { milliseconds, percent, shortNumber, wholeNumber } from '../../parts/numbers.ts';
+import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { MEASURES, type Measure } from '../traffic/measures.ts';
-import type { Range } from '../traffic/time-range.ts';
-import type { Filter } from '../traffic/usage-query.ts';
+import { type Preset, type Range, rangeSearch } from '../traffic/time-range.ts';
+import { type Filter, usageQuery } from '../traffic/usage-query.ts';
 
 interface FiguresProps {
-  /** Undefined: there was nothing in this time. */
-  readonly now: UsageRow | undefined;
-  readonly before: UsageRow | undefined;
-  /** Whether `now` is known yet. */
-  readonly isKnown: boolean;
-  /** The range and filters that they are of, as an address says them. */
-  readonly view: Filter & Range;
+  readonly range: Range;
+  readonly fallback: Preset;
+  /** Which usage they are of; absent: all that the person sees. */
+  readonly only?: Filter;
 }
 
 interface Figure {
@@ -102,7 +101,14 @@ const NO_USAGE: UsageRow = {
 };
 
 /** The sums of a time, each compared with the time before. */
-export function Figures({ now = NO_USAGE, before = NO_USAGE, isKnown, view }: FiguresProps) {
+export function Figures({ range, fallback, only = {} }: FiguresProps) {
+  const view = { range, fallback, only, groupBy: [] };
+  const { data, error, refetch } = useQuery(usageQuery(view));
+  const earlier = useQuery(usageQuery({ ...view, isBefore: true }));
+  if (error) return <PageFailed error={error} reset={() => void refetch()} />;
+  const now = data?.rows[0] ?? NO_USAGE;
+  const before = earlier.data?.rows[0] ?? NO_USAGE;
+  const address = { ...rangeSearch(range, fallback), ...only };
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, xl: 6 }} spacing="sm">
       {FIGURES.map(({ label, shown, beside, measure, of = measure.of, more }) => (
@@ -110,12 +116,12 @@ export function Figures({ now = NO_USAGE, before = NO_USAGE, isKnown, view }: Fi
           <Text size="xs" c="dimmed" fw={600}>
             {label}
           </Text>
-          {isKnown ? (
+          {data !== undefined ? (
             <>
               <Text fz={26} fw={650} lh={1.3} truncate>
                 <PageLink
                   to="/requests"
-                  search={{ ...view, ...measure.behind?.(measure.of(now) ?? 0) }}
+                  search={{ ...address, ...measure.behind?.(measure.of(now) ?? 0) }}
                   size="inherit"
                   label={`${label}: ${shown(now)}. View requests`}
                 >

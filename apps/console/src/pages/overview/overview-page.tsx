@@ -11,7 +11,7 @@ import { useKeyNames } from '../traffic/key-name.tsx';
 import { MEASURES } from '../traffic/measures.ts';
 import { RangePicker } from '../traffic/range-picker.tsx';
 import { type Drawn, draw, drawTogether } from '../traffic/series.ts';
-import { isCustom, PRESETS, RANGE_MEMBERS, rangeSearch } from '../traffic/time-range.ts';
+import { isCustom, PRESETS, RANGE_MEMBERS } from '../traffic/time-range.ts';
 import {
   GROUP_LABELS,
   type Group as GroupName,
@@ -41,10 +41,12 @@ export default function OverviewPage() {
   const { search, change } = usePageSearch(Search);
   const { by = 'model', share = 'p95' } = search;
   const group = by === ALL ? null : by;
-  const view = { range: search, fallback: FALLBACK } as const;
-  const now = useQuery(usageQuery({ ...view, groupBy: [] }));
-  const before = useQuery(usageQuery({ ...view, groupBy: [], isBefore: true }));
-  const overTime = useQuery(usageQuery({ ...view, groupBy: group === null ? [] : [group], overTime: true }));
+  const overTime = useQuery(
+    usageQuery({
+      ...{ range: search, fallback: FALLBACK },
+      ...{ groupBy: group === null ? [] : [group], overTime: true },
+    }),
+  );
   const length = isCustom(search) ? 'period' : PRESETS[search.range ?? FALLBACK].label;
 
   return (
@@ -90,18 +92,11 @@ export default function OverviewPage() {
         </Group>
       </PageHeader>
       <Attention />
-      {now.error ? (
-        <PageFailed error={now.error} reset={() => void now.refetch()} />
+      <Figures range={search} fallback={FALLBACK} />
+      {overTime.error ? (
+        <PageFailed error={overTime.error} reset={() => void overTime.refetch()} />
       ) : (
-        <>
-          <Figures
-            now={now.data?.rows[0]}
-            before={before.data?.rows[0]}
-            isKnown={now.data !== undefined}
-            view={rangeSearch(search, FALLBACK)}
-          />
-          <Charts of={overTime.data} share={share} zoom={change} />
-        </>
+        <Charts of={overTime.data} share={share} zoom={change} />
       )}
     </Stack>
   );
