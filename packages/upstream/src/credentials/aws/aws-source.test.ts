@@ -20,6 +20,7 @@ const Vectors = z.object({
       url: z.string(),
       body: z.string(),
       sessionToken: z.string().optional(),
+      contentType: z.string().optional(),
       authorization: z.string(),
     }),
   ),
@@ -50,15 +51,16 @@ afterEach(() => vi.unstubAllEnvs());
 test.for(vectors)(
   '$name is signed as AWS describes it',
   async ({ url, service, region, body, ...vector }) => {
-    const { sessionToken } = vector;
+    const { sessionToken, contentType = 'application/json' } = vector;
     const keys = { ...exampleKeys, ...(sessionToken !== undefined && { sessionToken }) };
     const source = createCredentialSource(
       { type: 'aws', service, region, ...keys },
       { network: DIRECT, onFetched: () => undefined, now: () => Date.parse('2026-11-25T12:00:00Z') },
     );
-    const { origin, pathname } = new URL(url);
-    const headers = ['content-type', 'application/json', 'user-agent', 'not signed'];
-    const made = await source.authorize({ method: 'POST', origin, path: pathname, headers, body });
+    const { origin } = new URL(url);
+    const path = url.slice(origin.length);
+    const headers = ['content-type', contentType, 'user-agent', 'not signed'];
+    const made = await source.authorize({ method: 'POST', origin, path, headers, body });
     expect(made.headers).toContain(vector.authorization);
   },
 );

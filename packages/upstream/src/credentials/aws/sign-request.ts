@@ -43,7 +43,7 @@ export function requestSigner(
     const signed = [
       ...(contentType === undefined
         ? []
-        : [['content-type', contentType.trim().replaceAll(/ +/g, ' ')] as const]),
+        : [['content-type', contentType.trim().replaceAll(/\s+/g, ' ')] as const]),
       ['host', hostOf(origin)],
       ['x-amz-content-sha256', bodyHash],
       ['x-amz-date', stamp],
@@ -51,8 +51,10 @@ export function requestSigner(
     ] as const;
     const names = signed.map(([name]) => name).join(';');
     const lines = signed.map(([name, value]) => `${name}:${value}\n`).join('');
-    const [pathname = '/', query = ''] = path.split('?', 2);
-    const canonical = `${method}\n${encodedPath(pathname)}\n${canonicalQuery(query)}\n${lines}\n${names}\n${bodyHash}`;
+    const queryAt = path.indexOf('?');
+    const pathname = queryAt === -1 ? path : path.slice(0, queryAt);
+    const query = queryAt === -1 ? '' : path.slice(queryAt + 1);
+    const canonical = `${method}\n${canonicalPath(pathname)}\n${canonicalQuery(query)}\n${lines}\n${names}\n${bodyHash}`;
     const scope = `${day}/${region}/${service}/${END}`;
     const text = `${ALGORITHM}\n${stamp}\n${scope}\n${sha256(canonical)}`;
     const signature = hmac(keyOf(day), text).toString('hex');
@@ -80,11 +82,19 @@ function valueIn(headers: readonly string[], name: string): string | undefined {
   return undefined;
 }
 
-const PLAIN_PATH = /^[\w.~/-]*$/;
+/** Segments of letters, digits and `-._~` that begin with none of the signs. */
+const PLAIN_PATH = /^(?:\/\w[\w.~-]*)+$/;
 
-/** The path as it is sent, encoded once more. */
-const encodedPath = (path: string): string =>
-  PLAIN_PATH.test(path) ? path : path.split('/').map(encoded).join('/');
+/** The path as it is sent without empty segments, `.` and `..`, encoded once more. */
+function canonicalPath(path: string): string {
+  if (PLAIN_PATH.test(path)) return path;
+  const kept: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '' && segment !== '.') kept.push(encoded(segment));
+  }
+  return kept.length === 0 ? '/' : `/${kept.join('/')}${path.endsWith('/') ? '/' : ''}`;
+}
 
 /** Every value of each name, in the order of names and values. */
 function canonicalQuery(query: string): string {
