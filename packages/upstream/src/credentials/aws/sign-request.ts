@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import type { FinalRequest } from '../credential-source.ts';
 
 interface SigningKeys {
@@ -25,11 +25,13 @@ export function requestSigner(
   { accessKeyId, secretAccessKey, sessionToken }: SigningKeys,
   { region, service }: SigningScope,
 ): (request: FinalRequest, date: Date) => string[] {
-  let known: { readonly day: string; readonly key: Buffer } = { day: '', key: Buffer.alloc(0) };
-  const keyOf = (day: string): Buffer => {
-    if (known.day !== day) {
+  let known: { readonly day: string; readonly key: KeyObject } | null = null;
+  const keyOf = (day: string): KeyObject => {
+    if (known?.day !== day) {
       const parts = [day, region, service, END];
-      known = { day, key: parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secretAccessKey}`)) };
+      const key = parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secretAccessKey}`));
+      // Node takes eight times as long to sign with the bytes of a key.
+      known = { day, key: createSecretKey(key) };
     }
     return known.key;
   };
@@ -70,8 +72,9 @@ export function requestSigner(
   };
 }
 
-const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
-const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+const sha256 = (data: string | Buffer): string => hash('sha256', data);
+const hmac = (key: Buffer | KeyObject, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest();
 
 /** Of an origin such as `https://host:8443`. */
 const hostOf = (origin: string): string => origin.slice(origin.indexOf('//') + 2);
