@@ -2,7 +2,7 @@ import type { Account } from '@gateway/contracts/identity';
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type Stack, startStack } from '../testing/start-stack.ts';
 import { PATHS, requestOf, TEXT_PROTOCOLS, type TextProtocolName } from '../testing/text-pairs.ts';
 
@@ -237,6 +237,24 @@ test.for(BROKEN)(
     const spent = Number((await settled()).spent);
     expect(spent).toBeGreaterThan(200);
     expect(spent).toBeLessThan(400);
+  },
+);
+
+test.for(TEXT_PROTOCOLS)(
+  'over %s only the beginning is read of a very large body that is cut',
+  async (protocol) => {
+    const written = JSON.stringify(ANSWERS[protocol]({}, {})).replace(TEXT, TEXT.repeat(6000));
+    stack.first.script({ json: JSON.parse(written), cutAfter: 1 });
+    let longest = 0;
+    const { parse } = JSON;
+    using _ = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+      longest = Math.max(longest, text.length);
+      return parse(text, reviver);
+    });
+    expect((await send(protocol, `over-${protocol}`, false)).status).toBeGreaterThanOrEqual(500);
+    // Four characters a token, of the four megabytes that are read.
+    expect(Number((await settled()).spent)).toBeGreaterThan(1_000_000);
+    expect(longest).toBeLessThan(4.1 * 1024 * 1024);
   },
 );
 

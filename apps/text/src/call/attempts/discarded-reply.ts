@@ -41,6 +41,7 @@ function partOfStream(protocol: ConversationProtocol, bytes: Buffer): Part {
 
 /** Null where it is no object. */
 function partOfBody(protocol: ConversationProtocol, bytes: Buffer): Part | null {
-  const body = bodyOf(bytes) ?? objectOfCut(bytes.subarray(0, MAX_READ_BYTES));
+  const whole = bytes.length <= MAX_READ_BYTES ? bodyOf(bytes) : null;
+  const body = whole ?? objectOfCut(bytes.subarray(0, MAX_READ_BYTES));
   return body && { usage: UPSTREAMS[protocol].readUsage(body), outputLength: answerLength(body) };
 }
