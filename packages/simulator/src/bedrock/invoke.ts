@@ -1,4 +1,5 @@
 import { readJson } from '../checks/read-json.ts';
+import { REFUSED_AT_BEDROCK } from '../clouds/bedrock.ts';
 import { type RefusedParts, refusedPart } from '../clouds/refused-parts.ts';
 import { asList, asObject, asText, isObject, type JsonObject } from '../json-value.ts';
 import { createMessage } from '../messages/create-message.ts';
@@ -24,25 +25,11 @@ const KNOWN_BETAS = [
 const KNOWN_BETAS_OF_NEWER = ['interleaved-thinking-2025-05-14'];
 const NEWER = /claude-(?:opus|sonnet|haiku)-(?:4-[7-9]|[5-9])/;
 
+/** Betas are in its body, and have been looked at there. */
 const REFUSED: RefusedParts = {
+  ...REFUSED_AT_BEDROCK,
   betas: [],
-  members: [
-    'output_config.format',
-    'output_format',
-    'tools.*.strict',
-    'tools.*.eager_input_streaming',
-    'service_tier',
-    'inference_geo',
-    'fallbacks',
-    'container',
-    'mcp_servers',
-    'cache_control.scope',
-    'system.*.cache_control.scope',
-    'tools.*.cache_control.scope',
-    'messages.*.content.*.cache_control.scope',
-    'thinking.block_binding.prefix_mismatch_behavior',
-  ],
-  tools: ['web_search', 'web_fetch', 'code_execution', 'mcp_toolset'],
+  members: [...REFUSED_AT_BEDROCK.members, 'tools.*.eager_input_streaming', 'service_tier'],
 };
 
 /** What the answer calls its model. */

@@ -11,8 +11,8 @@ const OPENAI = '/openai/v1/';
 /** Converse and the counting of tokens, whose own rules hold behind the gate. */
 const OF_A_MODEL = '/model/';
 
-/** As observed on the runtime's own Messages path. */
-const REFUSED: RefusedParts = {
+/** What Claude refuses on every path of the runtime, as observed on its own Messages path. */
+export const REFUSED_AT_BEDROCK: RefusedParts = {
   betas: ['prompt-caching-scope-2026-01-05'],
   members: [
     'output_config.format',
@@ -72,7 +72,7 @@ function admitted(request: RecordedRequest, { endpoint }: BedrockOptions): Admit
   if (userId !== undefined && !USER_ID.test(String(userId)))
     return refusedByModel('Request metadata contains a value that violates the regular expression');
   return (
-    refusedPart(request, parsed, REFUSED) ?? {
+    refusedPart(request, parsed, REFUSED_AT_BEDROCK) ?? {
       path: path.slice('/anthropic'.length),
       headers: behindGate(headers),
       body,

@@ -24,7 +24,7 @@ export function conversationProtocolOf({ protocol, channel }: Candidate): Conver
   throw new Error(`channel ${channel.name} was chosen for a conversation under the protocol ${protocol}`);
 }
 
-/** Over Chat, reasoning is read and sent as plain text, whoever made the model: what its servers seal in members of their own is not carried. */
+/** Over Chat, reasoning is plain text, also that of vendors that seal it under their own protocols: what servers seal in members of their own is not carried. */
 export const vendorOf = (protocol: ConversationProtocol, { reasoningVendor }: Quirks): Vendor =>
   protocol === 'chat' ? VENDORS.chat : (reasoningVendor ?? VENDORS[protocol]);
 

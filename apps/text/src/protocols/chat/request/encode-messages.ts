@@ -17,9 +17,8 @@ export function encodeMessages(encoder: Encoder): Message[] {
   const { conversation, target } = encoder;
   const turns = settleTurns(conversation, target);
   refusePrefill(turns, encoder);
-  const parts = target.vendor === 'anthropic' ? conversation.system : withoutAttribution(conversation.system);
   const system = textOf(
-    parts.filter(({ text }) => text !== ''),
+    withoutAttribution(conversation.system).filter(({ text }) => text !== ''),
     '\n\n',
   );
   const messages: Message[] = system === '' ? [] : [{ role: target.quirks.instructionRole, content: system }];
