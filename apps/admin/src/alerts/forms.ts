@@ -3,10 +3,14 @@ import type { ShownMessage } from './shown-message.ts';
 
 /** Slack's bounds: of a header, of a section's text, of a message's blocks. */
 const SLACK = { header: 150, text: 3000, blocks: 45 } as const;
-/** Teams refuses a message beyond 28 KB; each item's text is a fraction of that. */
-const TEAMS = { text: 500, items: 20 } as const;
+/** Teams refuses a message beyond 28 KB: so many bytes are for its items. */
+const TEAMS = { text: 500, itemBytes: 22 * 1024 } as const;
 
-const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
+type Item = ShownMessage['sections'][number]['items'][number];
+
+/** A sign that the cut would halve is none that a receiver takes. */
+const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max - 1).toWellFormed()}…` : text;
 
 /** The three signs that Slack reads as control: https://docs.slack.dev/messaging/formatting-message-text */
 const slackText = (text: string): string =>
@@ -42,6 +46,21 @@ export function teamsBody({ title, isUrgent, sections, link }: ShownMessage): ob
     type: 'RichTextBlock',
     inlines: [{ type: 'TextRun', text: cut(text, TEAMS.text), ...style }],
   });
+  const itemOf = ({ head, lines }: Item) => ({
+    type: 'Container',
+    items: [run(head, { weight: 'Bolder' }), ...(lines.length === 0 ? [] : [run(lines.join(' '))])],
+  });
+  let bytes = 0;
+  const fits = (item: object): boolean => {
+    const size = Buffer.byteLength(JSON.stringify(item));
+    const isWithin = bytes + size <= TEAMS.itemBytes;
+    if (isWithin) bytes += size;
+    return isWithin;
+  };
+  const shown = sections.map(({ heading, items }) => ({ heading, items: items.map(itemOf).filter(fits) }));
+  const count = (of: readonly { readonly items: readonly unknown[] }[]): number =>
+    of.reduce((sum, { items }) => sum + items.length, 0);
+  const left = count(sections) - count(shown);
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -49,13 +68,11 @@ export function teamsBody({ title, isUrgent, sections, link }: ShownMessage): ob
     msteams: { width: 'Full' },
     body: [
       run(title, { size: 'Large', weight: 'Bolder', color: isUrgent ? 'Attention' : 'Default' }),
-      ...sections.flatMap(({ heading, items }) => [
+      ...shown.flatMap(({ heading, items }) => [
         ...(heading === null ? [] : [run(heading, { weight: 'Bolder' })]),
-        ...items.slice(0, TEAMS.items).map(({ head, lines }) => ({
-          type: 'Container',
-          items: [run(head, { weight: 'Bolder' }), ...(lines.length === 0 ? [] : [run(lines.join(' '))])],
-        })),
+        ...items,
       ]),
+      ...(left === 0 ? [] : [run(`${left} more do not fit into this message.`)]),
     ],
     ...(link !== null && { actions: [{ type: 'Action.OpenUrl', title: 'Open the console', url: link }] }),
   };

@@ -119,6 +119,26 @@ test('a card and a message of very many findings stay within what Teams and Slac
   expect(slack?.text).toContain('And 880 more.');
 });
 
+test('a card with all that a message may have stays within what Teams takes, and says what is left out', async () => {
+  await using teams = await startReceiver(TEAMS_OK);
+  const long = { ...finding, sentence: 'ж'.repeat(120), comparison: 'ж'.repeat(120) };
+  const many = { findings: Array.from({ length: 20 }, () => long), count: 20 };
+  const message: Message = { ...MESSAGE, opened: many, continuing: many, resolved: many };
+  await send({ type: 'teams', url: teams.url }, { message });
+  const sent = teams.received[0]?.text ?? '';
+  expect(Buffer.byteLength(sent)).toBeLessThan(28 * 1024);
+  expect(Buffer.byteLength(sent)).toBeGreaterThan(20 * 1024);
+  expect(sent).toMatch(/"\d+ more do not fit into this message\."/);
+});
+
+test('a text that is cut does not end in half a sign', async () => {
+  await using slack = await startReceiver(SLACK_OK);
+  const emoji = { ...finding, isUrgent: false, sentence: `${'x'.repeat(148)}😀😀😀` };
+  const message: Message = { ...MESSAGE, opened: { findings: [emoji], count: 1 } };
+  await send({ type: 'slack', url: slack.url }, { message });
+  expect(slack.received[0]?.text).not.toMatch(/\\ud[89a-f]/i);
+});
+
 test("a webhook is in the gateway's own form, signed as Standard Webhooks has it", async () => {
   await using receiver = await startReceiver(SLACK_OK);
   await send({ type: 'webhook', url: receiver.url, secret: SECRET });
