@@ -1,7 +1,9 @@
 import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import type { LoadedList } from '../../api/paged-list.ts';
+import { wholeNumber } from '../numbers.ts';
 import { download } from './csv.ts';
 
 /** A table as a file: names where the table shows names. */
@@ -35,8 +37,24 @@ export function ExportTable<Row>({ of: csv, rows, list, hasMore }: ExportTablePr
       return;
     }
     setExporting(false);
-    if (error === null) void Promise.resolve(csv.textOf(rows)).then((text) => download(csv.file, text));
-  }, [isExporting, isFetchingNextPage, isPlaceholderData, error, isComplete, fetchNextPage, csv, rows]);
+    if (error !== null) return;
+    void Promise.resolve(csv.textOf(rows)).then((text) => download(csv.file, text));
+    if (hasMore)
+      notifications.show({
+        title: `Only the first ${wholeNumber(rows.length)} rows were exported`,
+        message: 'Add a filter, or read the others from the admin API.',
+      });
+  }, [
+    isExporting,
+    isFetchingNextPage,
+    isPlaceholderData,
+    error,
+    isComplete,
+    hasMore,
+    fetchNextPage,
+    csv,
+    rows,
+  ]);
   return (
     <Button
       variant="default"
