@@ -55,7 +55,7 @@ test('what is unknown of Bedrock is asked with signed requests, and what to set 
     /refused: claude-code-20250219, .*advanced-tool-use-2025-11-20/,
   );
   expect(runtime('members')).toMatch(/refused: output_config\.format, tools\.\*\.strict\n/);
-  expect(findingOf(text, ARN, 'newer-version')).toMatch(/no: 400 .*anthropic_version/);
+  expect(findingOf(text, ARN, 'newer-version')).toMatch(/yes: 200 /);
   expect(text).toMatch(/runtime to invoke: Is Claude's thinking .*\n {2}yes: 200/);
   expect(findingOf(text, 'eu.amazon.nova-2-lite-v1:0', 'converse-only-on-chat')).toMatch(/yes: 200/);
   expect(text).not.toContain(KEYS.secretAccessKey);
