@@ -34,10 +34,16 @@ import { createBalanceReader } from './keys/balances.ts';
 import { keysOfOwner } from './keys/keys-of-owner.ts';
 import { createReserveAgain } from './keys/reserve-again.ts';
 import { createChannelRests } from './operations/channel-rests.ts';
+import { createPasswordAttempts } from './people/password-attempts.ts';
+import { createPasswordHashes } from './people/password-hash.ts';
 import { createTestChannel } from './playground/test-channel.ts';
 import { createRequestTail } from './requests/request-tail.ts';
+import { groupRoutes } from './routes/access/group-routes.ts';
 import { keyRoutes } from './routes/access/key-routes.ts';
 import { oidcRoutes } from './routes/access/oidc-routes.ts';
+import { passwordRoutes } from './routes/access/password-routes.ts';
+import { peopleRoutes } from './routes/access/people-routes.ts';
+import { withRoles } from './routes/access/role-routes.ts';
 import { searchRoutes } from './routes/access/search-routes.ts';
 import { sessionRoutes } from './routes/access/session-routes.ts';
 import { teamRoutes } from './routes/access/team-routes.ts';
@@ -55,6 +61,7 @@ import type { AddressOf } from './sessions/client-address.ts';
 import { createFlowCookies } from './sessions/oidc/flow-cookie.ts';
 import { createIdentityProvider } from './sessions/oidc/identity-provider.ts';
 import type { OidcSettings } from './sessions/oidc/oidc-settings.ts';
+import { createOpenSession } from './sessions/open-session.ts';
 import type { SessionCookies } from './sessions/session-cookie.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import { createSignIn } from './sessions/sign-in.ts';
@@ -114,11 +121,14 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     passes,
     oidc,
   } = options;
-  const { usage } = records;
+  const { usage, people } = records;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
   const signInMetrics = createSignInMetrics(metrics);
   const signIn = createSignIn({ sessions, attempts, addressOf, logger, metrics: signInMetrics });
+  const maxSeconds = config.CONSOLE_SESSION_HOURS * 3600;
+  const openSession = createOpenSession({ signIn, cookies, maxSeconds });
+  const passwords = { hashes: createPasswordHashes(), attempts: createPasswordAttempts(redis) };
   const teams = createTeamStore({ records: records.access, now, onBroken });
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
@@ -166,77 +176,98 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     (opened) => opened.close(),
   );
-  return withOpenapi([
-    ...sessionRoutes({
-      sessions,
-      cookies,
-      signIn,
-      checkToken,
-      keys: keyFinder,
-      hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
-      maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
-    }),
-    ...oidcRoutes({
-      basePath,
-      oidc: oidc && {
-        name: oidc.name,
-        provider: createIdentityProvider(oidc, environmentNetwork(env), now),
-        mapping: oidc.mapping,
-        flows: createFlowCookies({
-          gatewaySecret: config.GATEWAY_SECRET,
-          basePath,
-          now,
-          isSecure: oidc.isSecure,
-        }),
-        isSecure: oidc.isSecure,
-      },
-      cookies,
-      signIn,
-      addressOf,
-      maxSeconds: config.CONSOLE_SESSION_HOURS * 3600,
-      logger,
-      metrics: signInMetrics,
-    }),
-    ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
-    ...teamRoutes({ teams, keys, now, readBalances }),
-    ...searchRoutes({ keys, teams, sessions, readConfiguration, now }),
-    ...usageRoutes({ usage, now, keysOf, keys }),
-    ...requestRoutes({
-      usage,
-      now,
-      keysOf,
-      tail: createRequestTail({
-        openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
-        stopping: options.stopping,
+  return withOpenapi(
+    withRoles([
+      ...sessionRoutes({
+        sessions,
+        cookies,
+        openSession,
+        checkToken,
+        keys: keyFinder,
+        hashSecret: (secret) => hashOf(secret, config.GATEWAY_SECRET),
+        people,
+        ...passwords,
+        addressOf,
+        now,
       }),
-    }),
-    ...auditRoutes(records),
-    ...channelRoutes({
-      readConfiguration,
-      rests,
-      keys,
-      testChannel: createTestChannel({ edgeUrl: edgeUrlOf(config), passes, uptime: () => performance.now() }),
-      heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
-      credentialStates,
-      attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
-    }),
-    ...modelRoutes({ readConfiguration, keys }),
-    ...configurationRoutes({
-      readState: readConfigurationState,
-      checkText: createTextCheck(config.GATEWAY_CONFIG),
-    }),
-    ...attentionRoutes({ readFindings }),
-    ...alertRoutes({ readConfiguration, alerts, timeZone, now }),
-    ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
-    ...webhookRoutes({ webhooks }),
-    ...jobRoutes({
-      jobs,
-      keys,
-      operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
-      webhooks,
-      assetUrl: (id) =>
-        signAssetUrl({ publicUrl: publicUrlOf(config), secret: config.GATEWAY_SECRET, id, now: now() }),
-      reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }),
-    }),
-  ]);
+      ...passwordRoutes({
+        people,
+        ...passwords,
+        guesses: createSignInAttempts(redis, 'link'),
+        sessions,
+        openSession,
+        addressOf,
+        now,
+      }),
+      ...peopleRoutes({ people, teams, sessions, consoleUrl: config.CONSOLE_URL ?? null, basePath, now }),
+      ...groupRoutes({ people, mapping: oidc?.mapping ?? null }),
+      ...oidcRoutes({
+        basePath,
+        oidc: oidc && {
+          name: oidc.name,
+          provider: createIdentityProvider(oidc, environmentNetwork(env), now),
+          mapping: oidc.mapping,
+          flows: createFlowCookies({
+            gatewaySecret: config.GATEWAY_SECRET,
+            basePath,
+            now,
+            isSecure: oidc.isSecure,
+          }),
+          isSecure: oidc.isSecure,
+        },
+        people,
+        cookies,
+        signIn,
+        addressOf,
+        maxSeconds,
+        logger,
+        metrics: signInMetrics,
+      }),
+      ...keyRoutes({ keys, warnings: createWarnings({ teams, readConfiguration }), readBalances, now }),
+      ...teamRoutes({ teams, keys, now, readBalances }),
+      ...searchRoutes({ keys, teams, sessions, readConfiguration, now }),
+      ...usageRoutes({ usage, now, keysOf, keys }),
+      ...requestRoutes({
+        usage,
+        now,
+        keysOf,
+        tail: createRequestTail({
+          openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
+          stopping: options.stopping,
+        }),
+      }),
+      ...auditRoutes(records),
+      ...channelRoutes({
+        readConfiguration,
+        rests,
+        keys,
+        testChannel: createTestChannel({
+          edgeUrl: edgeUrlOf(config),
+          passes,
+          uptime: () => performance.now(),
+        }),
+        heldSlots: (accounts) => readHeldSlots(redis, accounts, now()),
+        credentialStates,
+        attemptCounts: (lastMs) => readAttemptCounts(redis, { nowMs: now(), lastMs }),
+      }),
+      ...modelRoutes({ readConfiguration, keys }),
+      ...configurationRoutes({
+        readState: readConfigurationState,
+        checkText: createTextCheck(config.GATEWAY_CONFIG),
+      }),
+      ...attentionRoutes({ readFindings }),
+      ...alertRoutes({ readConfiguration, alerts, timeZone, now }),
+      ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),
+      ...webhookRoutes({ webhooks }),
+      ...jobRoutes({
+        jobs,
+        keys,
+        operated: createOperatedJobs({ redis, queues: jobs.queues, now }),
+        webhooks,
+        assetUrl: (id) =>
+          signAssetUrl({ publicUrl: publicUrlOf(config), secret: config.GATEWAY_SECRET, id, now: now() }),
+        reserveAgain: createReserveAgain({ keys, teams, ledger, timeZone, now }),
+      }),
+    ]),
+  );
 }

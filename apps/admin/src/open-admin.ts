@@ -137,6 +137,7 @@ export async function openAdmin({
       cookies,
       sessions,
       keys: keyFinder,
+      people: records.people,
     }),
     readiness,
     page,

@@ -10,6 +10,7 @@ import type { MovedCounts } from './conversations/conversation-mover.ts';
 import { type ConversationCounts, countConversations } from './conversations/count-conversations.ts';
 import { databaseAway } from './database/await-database.ts';
 import { type DatabaseSettings, openDatabase } from './database/open-database.ts';
+import { createPeopleStore, type PeopleStore } from './people/people-store.ts';
 import { createRecorder, type Recorder, type RecorderEvent } from './recorder/recorder.ts';
 import { createUsageStore, type UsageStore } from './usage/usage-store.ts';
 
@@ -46,6 +47,7 @@ export interface Records {
   readonly usage: Usage;
   /** Keys and teams. */
   readonly access: AccessRecords;
+  readonly people: PeopleStore;
   readonly readAudit: ReadAudit;
   readonly conversations: StoredConversations;
 }
@@ -108,6 +110,7 @@ export async function openRecords({
   return {
     usage: { ...createUsageStore({ database, redis, now, onBroken }), trouble: recorder.trouble },
     access,
+    people: createPeopleStore({ database, now }),
     readAudit: createAuditReader({ database, redis, onBroken }),
     conversations: {
       moved: recorder.movedCounts,

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { GATEWAY_ITSELF } from '@gateway/metering/audit/audit-log';
 import type { KeyFinder } from '@gateway/metering/keys/find-key';
+import type { PeopleStore } from '@gateway/records/people/people-store';
+import { rightsOf } from '../people/person.ts';
 import type { AddressOf } from './client-address.ts';
 import type { Role } from './roles.ts';
 import { ALL, type Scope } from './scope.ts';
@@ -29,6 +31,7 @@ interface AuthenticateOptions {
   readonly cookies: SessionCookies;
   readonly sessions: SessionStore;
   readonly keys: Pick<KeyFinder, 'findKeyByHash'>;
+  readonly people: Pick<PeopleStore, 'get'>;
 }
 
 const READING = ['GET', 'HEAD'];
@@ -40,7 +43,7 @@ const READING = ['GET', 'HEAD'];
  *   `origin_not_allowed` for a change by another site's page
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { checkToken, guesses, addressOf, cookies, sessions, keys } = options;
+  const { checkToken, guesses, addressOf, cookies, sessions, keys, people } = options;
 
   /** The right token passes whatever was guessed before. */
   const checkGuess = async (authorization: string | undefined, request: IncomingMessage) => {
@@ -53,13 +56,24 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     }
   };
 
-  /** The session of a cookie; one that was opened with a key ends with what it was opened with. */
+  /** The session as it counts now: what it was opened with may have ended, or may be allowed something else. */
+  const current = async (session: Session): Promise<Session | undefined> => {
+    const { keyHash, person } = session;
+    if (person !== undefined) {
+      const rights = rightsOf(await people.get(person.id), person.epoch);
+      return rights && { ...session, ...rights };
+    }
+    const isOpen = keyHash === null || (await keys.findKeyByHash(keyHash)) !== undefined;
+    return isOpen ? session : undefined;
+  };
+
+  /** The session of a cookie; it ends with what it was opened with. */
   const sessionOf = async (id: string): Promise<Session | undefined> => {
     const session = await sessions.use(id);
-    if (session === undefined || session.keyHash === null) return session;
-    if ((await keys.findKeyByHash(session.keyHash)) !== undefined) return session;
-    await sessions.end(id, GATEWAY_ITSELF);
-    return undefined;
+    if (session === undefined) return undefined;
+    const now = await current(session);
+    if (now === undefined) await sessions.end(id, GATEWAY_ITSELF);
+    return now;
   };
 
   return async (request) => {

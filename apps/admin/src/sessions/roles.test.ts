@@ -12,6 +12,7 @@ import { readSse } from '@gateway/testkit/collect-sse';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { newPersonId } from '../people/person.ts';
 import { type OpenedAccess, openAccess } from '../testing/open-access.ts';
 import { GATEWAY_SECRET, type RunningAdmin, runAdmin, TOKEN } from '../testing/run-admin.ts';
 import { cookieOf, type Person } from '../testing/use-admin.ts';
@@ -24,6 +25,7 @@ interface Property {
   readonly secret: string;
   readonly requestId: string;
   readonly jobId: string;
+  readonly personId: string;
 }
 
 let stage: JobStage;
@@ -87,7 +89,20 @@ async function propertyOf(team: string): Promise<Property> {
       metering: { subject: { ...subject, model }, estimate: RESULT },
     },
   );
-  return { team, keyId: record.id, secret, requestId, jobId };
+  const personId = newPersonId(Date.now());
+  const person = {
+    ...{
+      id: personId,
+      email: `${team}@example.com`,
+      name: `${team} person`,
+      role: 'team-member',
+      teams: [team],
+    },
+    ...{ isDisabled: false, passwordHash: null, link: null, epoch: 0 },
+    ...{ createdAtMs: Date.now(), lastSignInAtMs: null },
+  };
+  await access.people.add(person, BY, { action: 'person.invited', before: null, after: null });
+  return { team, keyId: record.id, secret, requestId, jobId, personId };
 }
 
 const RESULT: UsageResult = {
@@ -111,13 +126,14 @@ async function spend(
   await ledger.settle(subject, RESULT);
 }
 
-const ROLES = ['viewer', 'team-lead', 'key-holder'] as const;
+const ROLES = ['viewer', 'team-lead', 'team-member', 'key-holder'] as const;
 type LimitedRole = (typeof ROLES)[number];
 
 function personOf(role: LimitedRole): Person {
   const people: Record<LimitedRole, Omit<Person, 'role'>> = {
     viewer: { scope: ALL },
     'team-lead': { scope: { kind: 'teams', teams: ['red'] } },
+    'team-member': { scope: { kind: 'teams', teams: ['red'] } },
     'key-holder': {
       scope: { kind: 'key', keyId: red.keyId },
       ...{ method: 'key', keyHash: hashOf(red.secret, GATEWAY_SECRET) },
@@ -149,6 +165,8 @@ interface Row {
   readonly viewer: number;
   readonly lead: number;
   readonly holder: number;
+  /** The lead's where it reads, else the holder's, if left out. */
+  readonly member?: number;
 }
 
 const FORBIDDEN = { viewer: 403, lead: 403, holder: 403 };
@@ -157,9 +175,11 @@ const ANY = { viewer: 200, lead: 200, holder: 200 };
 const MISSING = { viewer: 200, lead: 404, holder: 404 };
 const OVERSEERS = { viewer: 200, lead: 403, holder: 403 };
 const LEADS_MISSING = { viewer: 403, lead: 404, holder: 403 };
+const LEADS = { viewer: 403, lead: 200, holder: 403, member: 403 };
 const NONE_YET = `msg_${'0'.repeat(32)}`;
 const keyPath = (after: string) => (of: Property) => `/admin/v1/keys/${of.keyId}${after}`;
 const teamPath = (after: string) => (of: Property) => `/admin/v1/teams/${of.team}${after}`;
+const personPath = (after: string) => (of: Property) => `/admin/v1/people/${of.personId}${after}`;
 const jobPath = (after: string) => (of: Property) => `/admin/v1/jobs/${of.jobId}${after}`;
 
 /** Every call of the admin API, made by somebody else for the things of the team `blue`. */
@@ -171,8 +191,37 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /admin/v1/session': { body: () => ({ token: 'a wrong one' }), viewer: 401, lead: 401, holder: 401 },
   'GET /admin/v1/session': ANY,
   'DELETE /admin/v1/session': ANY,
+  'DELETE /admin/v1/session/others': { viewer: 404, lead: 404, holder: 404 },
+  'POST /admin/v1/session/password': {
+    ...{ body: () => ({ current: 'something', password: 'four unrelated words' }) },
+    ...{ viewer: 404, lead: 404, holder: 404 },
+  },
+  'POST /admin/v1/password-link': { body: () => ({ token: 'none' }), viewer: 401, lead: 401, holder: 401 },
+  'POST /admin/v1/password': {
+    ...{ body: () => ({ token: 'none', password: 'four unrelated words' }) },
+    ...{ viewer: 401, lead: 401, holder: 401 },
+  },
   'GET /admin/v1/sessions': FORBIDDEN,
   'DELETE /admin/v1/sessions/{id}': FORBIDDEN,
+  'GET /admin/v1/roles': ANY,
+  'GET /admin/v1/people': { path: () => '/admin/v1/people?q=blue', ...LEADS },
+  'POST /admin/v1/people': {
+    body: ({ team }) => ({ email: `x@${team}.example.com`, name: 'x', role: 'team-member', teams: [team] }),
+    ...{ viewer: 403, lead: 400, holder: 403 },
+  },
+  'GET /admin/v1/people/{id}': { path: personPath(''), ...LEADS_MISSING, member: 403 },
+  'PATCH /admin/v1/people/{id}': {
+    ...{ path: personPath(''), body: () => ({ disabled: true }) },
+    ...LEADS_MISSING,
+  },
+  'DELETE /admin/v1/people/{id}': { path: personPath(''), ...LEADS_MISSING },
+  'POST /admin/v1/people/{id}/link': { path: personPath('/link'), ...LEADS_MISSING },
+  'DELETE /admin/v1/people/{id}/link': { path: personPath('/link'), ...LEADS_MISSING },
+  'POST /admin/v1/people/{id}/sign-out': { path: personPath('/sign-out'), ...LEADS_MISSING },
+  'GET /admin/v1/group-rules': FORBIDDEN,
+  'POST /admin/v1/group-rules': { body: () => ({ group: 'all', role: 'admin' }), ...FORBIDDEN },
+  'POST /admin/v1/group-rules/preview': { body: () => ({ groups: ['all'] }), ...FORBIDDEN },
+  'DELETE /admin/v1/group-rules/{group}': FORBIDDEN,
   'GET /admin/v1/gateway': ANY,
 
   'GET /admin/v1/keys': { path: () => '/admin/v1/keys?sort=spend', ...ANY },
@@ -235,9 +284,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /admin/v1/webhooks/{id}/replay': FORBIDDEN,
 };
 
-const statusFor = ({ viewer, lead, holder }: Row): Record<LimitedRole, number> => ({
+const statusFor = (call: string, { viewer, lead, holder, member }: Row): Record<LimitedRole, number> => ({
   viewer,
   'team-lead': lead,
+  'team-member': member ?? (call.startsWith('GET ') ? lead : holder),
   'key-holder': holder,
 });
 
@@ -271,7 +321,7 @@ test.for(ROLES)(
       const cookie = await cookieOf(redis, personOf(role));
       const reply = await send(callFor(call, row, blue), cookie, { body: row.body?.(blue) });
       const text = await textOf(reply);
-      expect([call, reply.status], text).toEqual([call, statusFor(row)[role]]);
+      expect([call, reply.status], text).toEqual([call, statusFor(call, row)[role]]);
       if (role === 'viewer' || !reply.ok) continue;
       for (const foreign of ['blue', ...Object.values(blue)]) expect(text, call).not.toContain(foreign);
     }
@@ -282,7 +332,7 @@ test.for(ROLES)(
 test('what another team has is refused with the very answer for what does not exist', async () => {
   const nothing: Property = {
     ...{ team: 'green', keyId: 'key_nobody', secret: '' },
-    ...{ requestId: 'req-green-1', jobId: newJobId() },
+    ...{ requestId: 'req-green-1', jobId: newJobId(), personId: newPersonId(Date.now()) },
   };
   const cookie = await cookieOf(redis, personOf('team-lead'));
   const missing = Object.entries(ROWS).filter(([, { lead }]) => lead === 404);

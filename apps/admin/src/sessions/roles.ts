@@ -1,11 +1,20 @@
 import { z } from 'zod';
 
 /**
- * What a person may do: `admin` everything, `viewer` only look, `team-lead` look at its own teams and manage their keys, `key-holder`
- * look at what one key used and has left.
+ * What a person may do: `admin` everything, `viewer` only look, `team-lead` look at its own teams and manage their keys and members,
+ * `team-member` look at its own teams, `key-holder` look at what one key used and has left.
  */
-export const Role = z.enum(['admin', 'viewer', 'team-lead', 'key-holder']);
+export const Role = z.enum(['admin', 'viewer', 'team-lead', 'team-member', 'key-holder']);
 export type Role = z.infer<typeof Role>;
+
+/** What a page says of each role. */
+export const ROLE_TEXTS: Readonly<Record<Role, { readonly about: string; readonly sees: string }>> = {
+  admin: { about: 'Everything, including people, channels and teams', sees: 'The whole gateway' },
+  viewer: { about: 'Looks, and changes nothing', sees: 'The whole gateway' },
+  'team-lead': { about: 'Manages the keys and the members of its teams', sees: 'Its teams' },
+  'team-member': { about: 'Looks, and changes nothing', sees: 'Its teams' },
+  'key-holder': { about: 'Looks, and uses its key in the playground', sees: 'Its key' },
+};
 
 /** Who may make a call; `anyone` needs no sign-in. */
 export type Access = 'anyone' | readonly Role[];
@@ -14,12 +23,12 @@ const ADMIN: Access = ['admin'];
 const LEADS: Access = ['admin', 'team-lead'];
 /** Those who see the whole gateway. */
 const OVERSEERS: readonly Role[] = ['admin', 'viewer'];
-const OVERSEERS_AND_LEADS: Access = ['admin', 'viewer', 'team-lead'];
+const OVERSEERS_AND_TEAMS: Access = ['admin', 'viewer', 'team-lead', 'team-member'];
 const SIGNED_IN: Access = Role.options;
 
 /**
  * Who may make which call of the admin API. A call that is not in this table cannot be mounted, so a new one has to decide.
- * A `team-lead` or `key-holder` sees a part only: the handler of a call that it may make selects by `sessions/scope.ts`.
+ * A `team-lead`, `team-member` or `key-holder` sees a part only: the handler of a call that it may make selects by `sessions/scope.ts`.
  */
 const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/openapi.json': SIGNED_IN,
@@ -30,8 +39,26 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'POST /admin/v1/session': 'anyone',
   'GET /admin/v1/session': SIGNED_IN,
   'DELETE /admin/v1/session': SIGNED_IN,
+  'DELETE /admin/v1/session/others': SIGNED_IN,
+  'POST /admin/v1/session/password': SIGNED_IN,
+  'POST /admin/v1/password-link': 'anyone',
+  'POST /admin/v1/password': 'anyone',
   'GET /admin/v1/sessions': ADMIN,
   'DELETE /admin/v1/sessions/{id}': ADMIN,
+
+  'GET /admin/v1/roles': SIGNED_IN,
+  'GET /admin/v1/people': LEADS,
+  'POST /admin/v1/people': LEADS,
+  'GET /admin/v1/people/{id}': LEADS,
+  'PATCH /admin/v1/people/{id}': LEADS,
+  'DELETE /admin/v1/people/{id}': LEADS,
+  'POST /admin/v1/people/{id}/link': LEADS,
+  'DELETE /admin/v1/people/{id}/link': LEADS,
+  'POST /admin/v1/people/{id}/sign-out': LEADS,
+  'GET /admin/v1/group-rules': ADMIN,
+  'POST /admin/v1/group-rules': ADMIN,
+  'POST /admin/v1/group-rules/preview': ADMIN,
+  'DELETE /admin/v1/group-rules/{group}': ADMIN,
 
   'GET /admin/v1/gateway': SIGNED_IN,
 
@@ -45,14 +72,14 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'POST /admin/v1/keys/{id}/rotate': LEADS,
   'POST /admin/v1/keys/{id}/webhook-secret': LEADS,
 
-  'GET /admin/v1/teams': OVERSEERS_AND_LEADS,
-  'GET /admin/v1/teams/{name}': OVERSEERS_AND_LEADS,
-  'GET /admin/v1/teams/{name}/balance': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/teams': OVERSEERS_AND_TEAMS,
+  'GET /admin/v1/teams/{name}': OVERSEERS_AND_TEAMS,
+  'GET /admin/v1/teams/{name}/balance': OVERSEERS_AND_TEAMS,
   'POST /admin/v1/teams': ADMIN,
   'PATCH /admin/v1/teams/{name}': ADMIN,
   'DELETE /admin/v1/teams/{name}': ADMIN,
 
-  'GET /admin/v1/search': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/search': OVERSEERS_AND_TEAMS,
 
   'GET /admin/v1/usage': SIGNED_IN,
   'GET /admin/v1/usage/records': SIGNED_IN,
@@ -70,14 +97,14 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': OVERSEERS,
-  'GET /admin/v1/attention': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/attention': OVERSEERS_AND_TEAMS,
   'GET /admin/v1/alerts': OVERSEERS,
   'POST /admin/v1/alerts/receivers/{name}/test': ADMIN,
 
   'GET /admin/v1/queues': OVERSEERS,
-  'GET /admin/v1/jobs': OVERSEERS_AND_LEADS,
-  'GET /admin/v1/jobs/{id}': OVERSEERS_AND_LEADS,
-  'GET /admin/v1/jobs/{id}/lines': OVERSEERS_AND_LEADS,
+  'GET /admin/v1/jobs': OVERSEERS_AND_TEAMS,
+  'GET /admin/v1/jobs/{id}': OVERSEERS_AND_TEAMS,
+  'GET /admin/v1/jobs/{id}/lines': OVERSEERS_AND_TEAMS,
   'POST /admin/v1/jobs/{id}/cancel': ADMIN,
   'POST /admin/v1/jobs/{id}/requeue': ADMIN,
 

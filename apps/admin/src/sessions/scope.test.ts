@@ -12,7 +12,8 @@ test.for<[Role, Scope, string[]]>([
   ['viewer', ALL, []],
   ['team-lead', { kind: 'teams', teams: ['red'] }, ['key_red']],
   ['team-lead', { kind: 'teams', teams: [] }, []],
+  ['team-member', { kind: 'teams', teams: ['red'] }, []],
   ['key-holder', { kind: 'key', keyId: 'key_blue' }, ['key_blue']],
-])('a %s uses the keys of its scope, and a viewer none', ([role, scope, ids]) => {
+])('a %s uses the keys of its scope, and who only looks none', ([role, scope, ids]) => {
   expect(KEYS.filter((key) => mayUseKey({ role, scope }, key)).map(({ id }) => id)).toEqual(ids);
 });

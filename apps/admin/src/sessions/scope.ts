@@ -34,11 +34,14 @@ export const seesUsage =
 export const seesTeam = (scope: Scope, name: string): boolean =>
   scope.kind === 'all' || (scope.kind === 'teams' && scope.teams.includes(name));
 
+/** Roles that look only send no requests. */
+const USERS_OF_KEYS: readonly Role[] = ['admin', 'team-lead', 'key-holder'];
+
 /** Whether a person may send requests with this key, such as in the playground, without having its secret. */
 export const mayUseKey = (
   { role, scope }: { readonly role: Role; readonly scope: Scope },
   key: ScopedKey,
-): boolean => role !== 'viewer' && seesKey(scope)(key);
+): boolean => USERS_OF_KEYS.includes(role) && seesKey(scope)(key);
 
 function fits(
   scope: Scope,

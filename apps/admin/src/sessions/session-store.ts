@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { Role } from './roles.ts';
 import { Scope } from './scope.ts';
 
-export const SignInMethod = z.enum(['token', 'key', 'oidc']);
+export const SignInMethod = z.enum(['token', 'key', 'oidc', 'password']);
 export type SignInMethod = z.infer<typeof SignInMethod>;
 
 /** One person's sign-in, as it is stored. Times are Unix milliseconds. */
@@ -20,6 +20,8 @@ const Session = z.strictObject({
   scope: Scope,
   /** Signed in with a key: the keyed hash of its secret. The session ends when that stops working. */
   keyHash: z.string().nullable(),
+  /** Signed in with a password: whose session it is. It ends when the person gets another epoch; role and scope are the person's. */
+  person: z.strictObject({ id: z.string(), epoch: z.int() }).optional(),
   createdAtMs: z.number(),
   /** Ends then, however much it is used. */
   expiresAtMs: z.number(),
@@ -38,6 +40,8 @@ export interface SessionStore {
   list(): Promise<readonly Session[]>;
   /** False if it has ended already. */
   end(id: string, by: Actor): Promise<boolean>;
+  /** Ends all of a person. */
+  endAllOf(personId: string, by: Actor): Promise<void>;
 }
 
 export type NewSession = Omit<Session, 'id' | 'createdAtMs' | 'expiresAtMs' | 'lastUsedAtMs'>;
@@ -107,6 +111,28 @@ export function createSessionStore({
     await awaitRedis(redis.zrem(names.index, oldest));
   };
 
+  const list = async (): Promise<Session[]> => {
+    const ids = await awaitRedis(redis.zrange(names.index, '0', '-1', 'REV'));
+    if (ids.length === 0) return [];
+    const texts = await awaitRedis(redis.mget(ids.map(names.session)));
+    const sessions = texts.map(parse);
+    const gone = ids.filter((_, at) => sessions[at] === undefined);
+    if (gone.length > 0) await awaitRedis(redis.zrem(names.index, gone));
+    const nowMs = now();
+    return sessions.filter((one) => one !== undefined).filter((one) => !hasEnded(one, nowMs));
+  };
+
+  const end = async (id: string, by: Actor): Promise<boolean> => {
+    const session = await read(id);
+    if (session === undefined) return false;
+    const transaction = redis.multi();
+    transaction.del(names.session(id));
+    transaction.zrem(names.index, id);
+    addAuditEntry(transaction, entryOf(session, 'session.ended', by));
+    await awaitRedis(transaction.exec());
+    return true;
+  };
+
   return {
     async open(person, by) {
       const nowMs = now();
@@ -138,26 +164,10 @@ export function createSessionStore({
       return used;
     },
 
-    async list() {
-      const ids = await awaitRedis(redis.zrange(names.index, '0', '-1', 'REV'));
-      if (ids.length === 0) return [];
-      const texts = await awaitRedis(redis.mget(ids.map(names.session)));
-      const sessions = texts.map(parse);
-      const gone = ids.filter((_, at) => sessions[at] === undefined);
-      if (gone.length > 0) await awaitRedis(redis.zrem(names.index, gone));
-      const nowMs = now();
-      return sessions.filter((one) => one !== undefined).filter((one) => !hasEnded(one, nowMs));
-    },
-
-    async end(id, by) {
-      const session = await read(id);
-      if (session === undefined) return false;
-      const transaction = redis.multi();
-      transaction.del(names.session(id));
-      transaction.zrem(names.index, id);
-      addAuditEntry(transaction, entryOf(session, 'session.ended', by));
-      await awaitRedis(transaction.exec());
-      return true;
+    list,
+    end,
+    async endAllOf(personId, by) {
+      for (const { id, person } of await list()) if (person?.id === personId) await end(id, by);
     },
   };
 }

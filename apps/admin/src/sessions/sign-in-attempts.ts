@@ -17,8 +17,15 @@ const WINDOW_SECONDS = 15 * 60;
 const MAX_FAILURES = { address: 10, total: 200 } as const;
 const SCOPES = ['address', 'total'] as const;
 
-/** Calls with a wrong token are counted apart: a program with an old token shuts no person out. */
-const PREFIXES = { 'sign-in': 'gateway:sign-in-failures', call: 'gateway:token-failures' } as const;
+/**
+ * Calls with a wrong token are counted apart, and so are links that do not work: a program with an old token shuts no person
+ * out.
+ */
+const PREFIXES = {
+  'sign-in': 'gateway:sign-in-failures',
+  call: 'gateway:token-failures',
+  link: 'gateway:link-failures',
+} as const;
 
 export function createSignInAttempts(redis: Redis, of: keyof typeof PREFIXES): SignInAttempts {
   const nameOf = {

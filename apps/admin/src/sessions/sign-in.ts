@@ -7,7 +7,7 @@ import type { SignInAttempts } from './sign-in-attempts.ts';
 import type { SignInMetrics, SignInOutcome } from './sign-in-metrics.ts';
 
 /** Who signs in, and what that person may do and see. */
-export type Person = Pick<NewSession, 'name' | 'role' | 'scope' | 'keyHash'>;
+export type Person = Pick<NewSession, 'name' | 'role' | 'scope' | 'keyHash' | 'person'>;
 
 interface Attempt {
   readonly method: SignInMethod;

@@ -5,6 +5,7 @@ import { createTeamStore, type TeamStore } from '@gateway/metering/teams/team-st
 import { createAccessStore } from '@gateway/records/access/access-store';
 import type { Database } from '@gateway/records/database/database';
 import { type DatabaseSettings, openDatabase } from '@gateway/records/database/open-database';
+import { createPeopleStore, type PeopleStore } from '@gateway/records/people/people-store';
 import type { Redis } from 'ioredis';
 import { GATEWAY_SECRET } from './run-admin.ts';
 
@@ -12,6 +13,7 @@ import { GATEWAY_SECRET } from './run-admin.ts';
 export interface OpenedAccess extends AsyncDisposable {
   readonly keys: KeyStore & KeyFinder;
   readonly teams: TeamStore;
+  readonly people: PeopleStore;
   readonly database: Database;
 }
 
@@ -24,6 +26,7 @@ export async function openAccess(redis: Redis, settings: DatabaseSettings): Prom
   return {
     keys: { ...createKeyStore(options), ...createKeyFinder(options) },
     teams: createTeamStore(options),
+    people: createPeopleStore({ database, now }),
     database,
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };

@@ -11,6 +11,7 @@ const PROBLEMS = {
     "This sign-in was started in another browser, or too long ago. Start again at the console's own address.",
   refused: 'The identity provider did not confirm the sign-in. Try again.',
   'no-role': 'The identity provider knows you, but you have no role here. Ask a gateway admin for one.',
+  disabled: 'You were disabled here. Ask a gateway admin to enable you again.',
   'too-many-groups':
     'The identity provider did not send your groups because you are in too many. Ask its admin to send only the groups of this application, or application roles.',
   limited: 'Too many failed attempts. Try again in a few minutes.',

@@ -24,6 +24,15 @@ export const AUDIT_ACTIONS = [
   'channel.woken',
   'session.opened',
   'session.ended',
+  'person.invited',
+  'person.changed',
+  'person.link_created',
+  'person.link_revoked',
+  'person.password_set',
+  'person.signed_out',
+  'person.deleted',
+  'group_rule.changed',
+  'group_rule.deleted',
 ] as const;
 
 const shown = z.record(z.string(), z.unknown()).nullable();
@@ -34,7 +43,7 @@ export const AuditEntry = z.object({
   who: z.string(),
   requestId: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),
-  /** The id of the key or the session, or the name of the team or the channel. */
+  /** The id of the key, the session or the person, or the name of the team, the channel or the group. */
   subject: z.string(),
   before: shown,
   after: shown,

@@ -22,7 +22,7 @@ interface AccessStoreOptions {
 
 const MEANWHILE = 'Keys and teams can be neither shown nor changed until then; callers are served as before.';
 /** Apart from the numbers that Redis gives to the entries of a millisecond. */
-const FIRST_AUDIT_SEQ = 1_000_000_000;
+export const FIRST_AUDIT_SEQ = 1_000_000_000;
 const CHANGES_AT_ONCE = 500;
 
 /** Why a gateway leaves a Redis alone that one with another database uses, for so many milliseconds more. */

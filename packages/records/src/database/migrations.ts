@@ -197,4 +197,24 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     ),
     "insert into key_uses (key_id) select id from access_records where kind = 'key'",
   ],
+  (dialect) => [
+    // People who sign in with a password. `teams` is JSON; `searched` the name and the address in lower case.
+    `create table people (
+      id ${sortedText(dialect)} primary key,
+      email text not null unique,
+      name text not null,
+      role text not null,
+      teams text not null,
+      is_disabled smallint not null,
+      password_hash text,
+      link_digest text unique,
+      link_expires_at bigint,
+      epoch bigint not null,
+      created_at bigint not null,
+      last_sign_in_at bigint,
+      searched text not null
+    )`,
+    // What groups of the identity provider stand for.
+    `create table group_rules (group_name ${sortedText(dialect)} primary key, role text not null, teams text not null)`,
+  ],
 ];

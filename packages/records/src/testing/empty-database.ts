@@ -19,6 +19,8 @@ export async function emptyDatabase(database: Database): Promise<void> {
       'stored_nodes',
       'stored_parts',
       'stored_owners',
+      'people',
+      'group_rules',
     ])
       await query(`delete from ${table}`);
   });

@@ -1,5 +1,6 @@
 import { KeySettings, TeamSettings } from '@gateway/metering/keys/settings';
 import { z } from 'zod';
+import { PersonRole, RoleTeams } from '../../people/person.ts';
 import { Role } from '../../sessions/roles.ts';
 import { SignInMethod } from '../../sessions/session-store.ts';
 import { instant, page, warnings } from './page.ts';
@@ -91,7 +92,9 @@ export const SessionReply = z.strictObject({
   /** How the person signed in. */
   method: SignInMethod,
   role: Role,
-  /** A team lead's; null: the role has no teams. */
+  /** The person that signed in with a password; null: with something else. */
+  personId: z.string().nullable(),
+  /** A team lead's or member's; null: the role has no teams. */
   teams: z.array(z.string()).nullable(),
   /** A key holder's; null: the role has no key. */
   keyId: z.string().nullable(),
@@ -108,5 +111,68 @@ export const OwnSessionReply = SessionReply.extend({ permissions: z.array(z.stri
 export const SignInReply = z.strictObject({
   /** The identity provider, as the button names it; null: none is set. */
   oidc: z.strictObject({ name: z.string() }).nullable(),
+  /** Whether there are people who have or get a password. */
+  password: z.boolean(),
 });
 export const SessionList = page(SessionReply);
+
+export const PersonStates = z.enum(['invited', 'active', 'disabled']);
+/** A person who signs in with a password. */
+export const PersonReply = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: z.string(),
+  teams: z.array(z.string()),
+  state: PersonStates,
+  createdAt: instant,
+  lastSignInAt: instant.nullable(),
+  /** Until when the link to set a password works; null: there is none. */
+  linkExpiresAt: instant.nullable(),
+});
+export const PersonPage = page(PersonReply);
+/** `link` is shown this once. It is a URL, or begins with a path where `CONSOLE_URL` is not set. */
+export const PersonLinkReply = PersonReply.extend({ link: z.string() });
+export const PasswordLinkReply = z.strictObject({
+  email: z.string(),
+  name: z.string(),
+  /** Whether it is the person's first password. */
+  isInvitation: z.boolean(),
+});
+
+export const GroupRule = z.strictObject({ group: z.string(), role: PersonRole, teams: RoleTeams });
+export const GroupRuleList = page(
+  z.strictObject({ group: z.string(), role: z.string(), teams: RoleTeams }),
+).extend({
+  /** The rules of the settings `OIDC_…`; null: no identity provider is set. */
+  environment: z
+    .strictObject({
+      roleClaim: z.string(),
+      adminValues: z.array(z.string()),
+      viewerValues: z.array(z.string()),
+      teamClaim: z.string().nullable(),
+      teamPrefix: z.string().nullable(),
+    })
+    .nullable(),
+});
+export const GroupPreviewReply = z.strictObject({
+  /** Null: such a person cannot sign in. */
+  role: PersonRole.nullable(),
+  teams: z.array(z.string()),
+  /** The groups that give the role, and whose rules they are. */
+  because: z.array(z.string()),
+});
+
+/** Who may make which call. */
+export const RolesReply = z.strictObject({
+  roles: z.array(z.strictObject({ name: Role, about: z.string(), sees: z.string() })),
+  calls: z.array(
+    z.strictObject({
+      method: z.string(),
+      path: z.string(),
+      summary: z.string(),
+      /** Empty: anybody, without signing in. */
+      roles: z.array(Role),
+    }),
+  ),
+});

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { GroupRule, PersonRecord } from '@gateway/records/people/people-store';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { Request } from 'express';
 import { z } from 'zod';
@@ -8,7 +9,12 @@ import type { AddressOf } from '../../sessions/client-address.ts';
 import { type FlowCookies, OIDC_PATH } from '../../sessions/oidc/flow-cookie.ts';
 import type { IdentityProvider } from '../../sessions/oidc/identity-provider.ts';
 import type { RoleMapping } from '../../sessions/oidc/oidc-settings.ts';
-import { type Claims, hasTooManyGroups, personOf } from '../../sessions/oidc/person-of-claims.ts';
+import {
+  type Claims,
+  hasTooManyGroups,
+  personOf,
+  verifiedEmail,
+} from '../../sessions/oidc/person-of-claims.ts';
 import { type SignInProblem, SignInRefusal } from '../../sessions/oidc/sign-in-refusal.ts';
 import type { SessionCookies } from '../../sessions/session-cookie.ts';
 import { type Person, reasonOf, type SignIn } from '../../sessions/sign-in.ts';
@@ -26,6 +32,11 @@ interface OidcRoutesOptions {
     /** Whether browsers reach this service over TLS. */
     readonly isSecure: boolean;
   } | null;
+  readonly people: {
+    isAny(): Promise<boolean>;
+    findByEmail(email: string): Promise<PersonRecord | undefined>;
+    listRules(): Promise<readonly GroupRule[]>;
+  };
   readonly cookies: SessionCookies;
   readonly signIn: SignIn;
   readonly addressOf: AddressOf;
@@ -68,6 +79,7 @@ const To = z.string().max(2000).regex(PAGE, 'it must be a path of the console').
 export function oidcRoutes({
   basePath,
   oidc,
+  people,
   cookies,
   signIn,
   addressOf,
@@ -84,6 +96,13 @@ export function oidcRoutes({
       if (problem === undefined) throw error;
       return `${basePath}/console/sign-in?problem=${problem}`;
     }
+  };
+
+  /** A person that was disabled here does not come in by the provider. */
+  const checkEnabled = async (claims: Claims): Promise<void> => {
+    const email = verifiedEmail(claims);
+    if (email === undefined || (await people.findByEmail(email))?.isDisabled !== true) return;
+    throw new SignInRefusal('disabled', 'endpoint_not_allowed', 'This person is disabled here.');
   };
 
   const refuse = ({ request, requestId, error, outcome }: Refusal): never => {
@@ -104,7 +123,11 @@ export function oidcRoutes({
       query: NO_QUERY,
       body: NO_BODY,
       reply: SignInReply,
-      handle: async () => ({ oidc: oidc && { name: oidc.name } }),
+      // The other ways work without the database.
+      handle: async () => ({
+        oidc: oidc && { name: oidc.name },
+        password: await people.isAny().catch(() => false),
+      }),
     }),
     redirectRoute({
       path: OIDC_PATH,
@@ -138,7 +161,11 @@ export function oidcRoutes({
           // Not counted as an attempt of the address: any page can send a browser here.
           if (flow === undefined || query.get('state') !== flow.state)
             return refuse({ request, requestId, error: unexpected(), outcome: 'refused' });
-          const identify = async (): Promise<Person> => roleOf(await provider.finish(query, flow), mapping);
+          const identify = async (): Promise<Person> => {
+            const claims = await provider.finish(query, flow);
+            await checkEnabled(claims);
+            return roleOf(claims, mapping, await people.listRules());
+          };
           const session = await signIn({ method: 'oidc', request, requestId, identify });
           const cookie = cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds });
           setHeader('set-cookie', [flows.clear(), cookie]);
@@ -159,8 +186,8 @@ function configured(oidc: Oidc | null): Oidc {
   throw new GatewayError('object_not_found', 'No identity provider is configured: OIDC_ISSUER is not set.');
 }
 
-function roleOf(claims: Claims, mapping: RoleMapping): Person {
-  const person = personOf(claims, mapping);
+function roleOf(claims: Claims, mapping: RoleMapping, rules: readonly GroupRule[]): Person {
+  const person = personOf(claims, mapping, rules);
   if (person !== null) return person;
   if (hasTooManyGroups(claims, mapping))
     throw new SignInRefusal(

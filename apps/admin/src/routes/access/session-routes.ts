@@ -1,25 +1,41 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { KeyFinder } from '@gateway/metering/keys/find-key';
+import type { PeopleStore } from '@gateway/records/people/people-store';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { OwnSessionReply, SessionList, SessionReply } from '../../api/schemas/access.ts';
+import type { PasswordAttempts } from '../../people/password-attempts.ts';
+import type { PasswordHashes } from '../../people/password-hash.ts';
+import { MAX_PASSWORD_CHARS } from '../../people/password-rules.ts';
 import { checkOrigin, isOverTls } from '../../sessions/authenticate.ts';
-import { callsOf } from '../../sessions/roles.ts';
+import type { AddressOf } from '../../sessions/client-address.ts';
+import { type OpenSession, shownOwnSession, shownSession } from '../../sessions/open-session.ts';
 import { ALL } from '../../sessions/scope.ts';
 import type { SessionCookies } from '../../sessions/session-cookie.ts';
-import { SESSION_ID, type Session, type SessionStore } from '../../sessions/session-store.ts';
-import type { Person, SignIn } from '../../sessions/sign-in.ts';
+import {
+  SESSION_ID,
+  type Session,
+  type SessionStore,
+  type SignInMethod,
+} from '../../sessions/session-store.ts';
+import type { Person } from '../../sessions/sign-in.ts';
+import { personSigningIn, wrongPassword } from './password-routes.ts';
 
 interface SessionRoutesOptions {
   readonly sessions: SessionStore;
   readonly cookies: SessionCookies;
-  readonly signIn: SignIn;
+  readonly openSession: OpenSession;
+  readonly people: PeopleStore;
+  readonly hashes: PasswordHashes;
+  /** Of passwords. */
+  readonly attempts: PasswordAttempts;
+  readonly addressOf: AddressOf;
+  readonly now: () => number;
   /** Throws for anything but the admin token. */
   readonly checkToken: (authorization: string | undefined) => void;
   readonly keys: Pick<KeyFinder, 'findKey'>;
   /** The keyed hash of a key's secret. */
   readonly hashSecret: (secret: string) => string;
-  readonly maxSeconds: number;
 }
 
 const secret = z.string().min(1).max(1000);
@@ -29,6 +45,9 @@ const SignInBody = z.strictObject({
   token: secret.optional(),
   /** Or a key's secret. */
   key: secret.optional(),
+  /** Or the address and the password of a person. */
+  email: z.string().trim().toLowerCase().max(254).optional(),
+  password: z.string().min(1).max(MAX_PASSWORD_CHARS).optional(),
   /** Who signs in with the token, for the audit log: what the person says, not a proof. */
   name: z
     .string()
@@ -37,22 +56,28 @@ const SignInBody = z.strictObject({
 });
 type SignInBody = z.infer<typeof SignInBody>;
 
-const shown = ({ createdAtMs, expiresAtMs, lastUsedAtMs, scope, keyHash: _, ...session }: Session) => ({
-  ...session,
-  teams: scope.kind === 'teams' ? scope.teams : null,
-  keyId: scope.kind === 'key' ? scope.keyId : null,
-  createdAt: new Date(createdAtMs).toISOString(),
-  expiresAt: new Date(expiresAtMs).toISOString(),
-  lastUsedAt: new Date(lastUsedAtMs).toISOString(),
-});
-
-const shownOwn = (session: Session) => ({ ...shown(session), permissions: callsOf(session.role) });
-
 /** Sign in to the console, sign out, and see and end the sessions of all people. */
 export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
-  const { sessions, cookies, signIn, checkToken, keys, hashSecret, maxSeconds } = options;
+  const { sessions, cookies, openSession, checkToken, keys, hashSecret } = options;
+  const { people, hashes, attempts, addressOf, now } = options;
 
-  const identify = async ({ token, key, name }: SignInBody): Promise<Person> => {
+  /** Takes as long for an address that nobody has. */
+  const identifyByPassword = async (email: string, password: string, address: string): Promise<Person> => {
+    await attempts.begin(email, address);
+    const person = await people.findByEmail(email);
+    const isRight = await hashes.isOf(password, person?.passwordHash ?? null);
+    if (person === undefined || !isRight) throw wrongPassword();
+    const signing = personSigningIn(person);
+    await attempts.succeed(email, address);
+    await people.noteSignIn(person.id, now());
+    return signing;
+  };
+
+  const identify = async (
+    { token, key, email, password, name }: SignInBody,
+    address: string,
+  ): Promise<Person> => {
+    if (email !== undefined) return identifyByPassword(email, password ?? '', address);
     if (token !== undefined) {
       checkToken(`Bearer ${token.trim()}`);
       return { name, role: 'admin', scope: ALL, keyHash: null };
@@ -69,19 +94,17 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
     adminRoute({
       method: 'POST',
       path: '/admin/v1/session',
-      summary: 'Sign in with the admin token or a key: the response sets a session cookie',
+      summary:
+        'Sign in with the admin token, a key, or an e-mail address and a password: the response sets a session cookie',
       query: NO_QUERY,
       body: SignInBody,
       status: 201,
       reply: OwnSessionReply,
-      handle: async ({ body, request, by: { requestId }, setHeader }) => {
-        checkOrigin(request);
-        checkOneSecret(body);
-        const method = body.token === undefined ? 'key' : 'token';
-        const session = await signIn({ method, request, requestId, identify: () => identify(body) });
-        const isSecure = isOverTls(request);
-        setHeader('set-cookie', cookies.create(session.id, { isSecure, maxAgeSeconds: maxSeconds }));
-        return shownOwn(session);
+      handle: async (call) => {
+        const { body } = call;
+        checkOrigin(call.request);
+        const method = methodOf(body);
+        return openSession(method, call, () => identify(body, addressOf(call.request)));
       },
     }),
     adminRoute({
@@ -91,7 +114,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
       query: NO_QUERY,
       body: NO_BODY,
       reply: OwnSessionReply,
-      handle: async ({ principal }) => shownOwn(ownSession(principal.session)),
+      handle: async ({ principal }) => shownOwnSession(ownSession(principal.session)),
     }),
     adminRoute({
       method: 'DELETE',
@@ -104,7 +127,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
         const session = ownSession(principal.session);
         await sessions.end(session.id, by);
         setHeader('set-cookie', cookies.clear({ isSecure: isOverTls(request) }));
-        return shown(session);
+        return shownSession(session);
       },
     }),
     adminRoute({
@@ -114,7 +137,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
       query: NO_QUERY,
       body: NO_BODY,
       reply: SessionList,
-      handle: async () => ({ data: (await sessions.list()).map(shown), next: null }),
+      handle: async () => ({ data: (await sessions.list()).map(shownSession), next: null }),
     }),
     adminRoute({
       method: 'DELETE',
@@ -132,10 +155,17 @@ export function sessionRoutes(options: SessionRoutesOptions): AdminRoute[] {
   ];
 }
 
-function checkOneSecret({ token, key }: SignInBody): void {
-  if ((token === undefined) !== (key === undefined)) return;
+/** @throws {GatewayError} `invalid_value` for none, or for more than one */
+function methodOf({ token, key, email, password }: SignInBody): SignInMethod {
+  const isPassword = email !== undefined && password !== undefined;
+  const sent = [token !== undefined, key !== undefined, email !== undefined || password !== undefined];
+  if (sent.filter(Boolean).length === 1) {
+    if (token !== undefined) return 'token';
+    if (key !== undefined) return 'key';
+    if (isPassword) return 'password';
+  }
   throw new GatewayError('invalid_value', {
-    message: "Send the admin token as 'token', or a key as 'key'.",
+    message: "Send the admin token as 'token', a key as 'key', or 'email' and 'password'.",
     path: ['token'],
   });
 }

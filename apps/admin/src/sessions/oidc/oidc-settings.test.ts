@@ -39,7 +39,6 @@ test('complete settings are taken, with lists of values', () => {
 test.for<[string, Record<string, string>, RegExp]>([
   ['without a client', { OIDC_CLIENT_ID: '' }, /needs OIDC_CLIENT_ID/],
   ['without the address to come back to', { CONSOLE_URL: '' }, /CONSOLE_URL/],
-  ['without anybody who has a role', { OIDC_ADMIN_VALUES: '' }, /nobody would have a role/],
   ['without an issuer', { OIDC_ISSUER: '' }, /OIDC_CLIENT_ID is set, and OIDC_ISSUER is not/],
   ['with an issuer whose answers anybody can change', { OIDC_ISSUER: 'http://login.example.com' }, /https/],
   ['with an issuer that is no URL', { OIDC_ISSUER: 'login.example.com' }, /OIDC_ISSUER: must be an http/],

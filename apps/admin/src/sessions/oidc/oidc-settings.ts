@@ -19,7 +19,7 @@ export interface OidcSettings {
   readonly mapping: RoleMapping;
 }
 
-/** Which values of which claim stand for which role. */
+/** Which values of which claim stand for which role, besides the rules of the console. */
 export interface RoleMapping {
   readonly roleClaim: string;
   readonly adminValues: readonly string[];
@@ -65,10 +65,6 @@ export function oidcSettings(config: AdminConfig): OidcSettings | null {
   if (issuer.protocol !== 'https:' && !THIS_MACHINE.includes(issuer.hostname))
     throw wrong('OIDC_ISSUER must be an https URL, unless it is on this machine.');
   const hasTeams = OIDC_TEAM_CLAIM !== undefined || OIDC_TEAM_PREFIX !== undefined;
-  if (!hasTeams && OIDC_ADMIN_VALUES.length + OIDC_VIEWER_VALUES.length === 0)
-    throw wrong(
-      'With OIDC_ISSUER alone nobody would have a role. Set OIDC_ADMIN_VALUES, OIDC_VIEWER_VALUES, OIDC_TEAM_CLAIM or OIDC_TEAM_PREFIX.',
-    );
   return {
     name: config.OIDC_NAME,
     issuer,

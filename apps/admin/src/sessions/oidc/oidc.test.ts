@@ -59,7 +59,10 @@ const begun = (cookies = cookiesAt(Date.now())): Record<string, string> => {
 };
 
 test('the sign-in page learns the name of the identity provider, and nothing else of it', async () => {
-  expect(JSON.parse((await go('/sign-in')).text)).toEqual({ oidc: { name: 'Example login' } });
+  expect(JSON.parse((await go('/sign-in')).text)).toEqual({
+    oidc: { name: 'Example login' },
+    password: false,
+  });
 });
 
 test('a provider that does not answer leads back to the sign-in page, where the token works', async () => {

@@ -52,6 +52,28 @@ test.for<[string, Claims, RoleMapping, unknown]>([
   expect(person && [person.role, person.scope]).toEqual(wanted);
 });
 
+const RULES = [
+  { group: 'research', role: 'team-lead', teams: ['search', 'vision'] },
+  { group: 'everyone', role: 'team-member', teams: ['search'] },
+  { group: 'support', role: 'viewer', teams: [] },
+  { group: 'later', role: 'a role of a newer gateway', teams: [] },
+];
+test.for<[string, string[], unknown]>([
+  ['a rule of the console', ['everyone'], ['team-member', teams('search')]],
+  ['the highest of several rules', ['everyone', 'research'], ['team-lead', teams('search', 'vision')]],
+  [
+    'the teams of all rules of that role',
+    ['research', 'lead-audio'],
+    ['team-lead', teams('audio', 'search', 'vision')],
+  ],
+  ["the environment's rule, where it gives more", ['support', 'gateway-admins'], ['admin', ALL]],
+  ["the console's rule, where it gives more", ['support', 'lead-audio'], ['viewer', ALL]],
+  ['a role that is not known', ['later'], null],
+])('rules of the environment and of the console count alike: %s', ([, groups, wanted]) => {
+  const person = personOf({ groups }, MAPPING, RULES);
+  expect(person && [person.role, person.scope]).toEqual(wanted);
+});
+
 test.for<[Claims, string]>([
   [{ email: 'ann@example.com', email_verified: true, name: 'Ann' }, 'ann@example.com'],
   [{ email: 'ann@example.com', email_verified: 'true', sub: 'u-1' }, 'ann@example.com (u-1)'],

@@ -1,5 +1,7 @@
 import { TEAM_NAME } from '@gateway/metering/keys/settings';
+import type { GroupRule } from '@gateway/records/people/people-store';
 import { z } from 'zod';
+import { PersonRole } from '../../people/person.ts';
 import { ALL, MAX_TEAMS } from '../scope.ts';
 import type { Person } from '../sign-in.ts';
 import type { RoleMapping } from './oidc-settings.ts';
@@ -15,21 +17,87 @@ const NOT_PRINTABLE = /\p{C}/gu;
 const Texts = z.union([z.string().transform((one) => [one]), z.array(z.string())]).catch([]);
 const Members = z.record(z.string(), z.unknown()).catch({});
 
-/** Who signs in, by the claims; null for somebody without a role. The role is the first of admin, viewer, team lead that applies. */
+interface Granted {
+  readonly role: PersonRole;
+  readonly teams: readonly string[];
+  /** The group, and whose rule it is. */
+  readonly because: string;
+}
+
+interface Rights extends Pick<Person, 'role' | 'scope'> {
+  /** What gives the role. */
+  readonly because: readonly string[];
+}
+
+/** The highest one first. */
+const RANKS = ['admin', 'viewer', 'team-lead', 'team-member'] as const satisfies readonly PersonRole[];
+
+/**
+ * What a person may do by the claims; null for somebody without a role. Rules of the environment and of the console count alike: the
+ * highest role that any of them gives, with the teams of all that give it.
+ */
+export function rightsOfClaims(
+  claims: Claims,
+  mapping: RoleMapping,
+  rules: readonly GroupRule[] = [],
+): Rights | null {
+  const granted = [...grantedByEnvironment(claims, mapping), ...grantedByRules(claims, mapping, rules)];
+  const role = RANKS.find((rank) => granted.some((one) => one.role === rank));
+  if (role === undefined) return null;
+  const giving = granted.filter((one) => one.role === role);
+  const because = giving.map((one) => one.because);
+  if (role === 'admin' || role === 'viewer') return { role, scope: ALL, because };
+  const teams = [...new Set(giving.flatMap((one) => one.teams))].slice(0, MAX_TEAMS);
+  return { role, scope: { kind: 'teams', teams }, because };
+}
+
+/** Who signs in, by the claims; null for somebody without a role. */
 export function personOf(
   claims: Claims,
-  { roleClaim, adminValues, viewerValues, teams }: RoleMapping,
+  mapping: RoleMapping,
+  rules: readonly GroupRule[] = [],
 ): Person | null {
-  const name = nameOf(claims);
-  const values = valuesOf(claims, roleClaim);
-  const has = (wanted: readonly string[]): boolean => values.some((value) => wanted.includes(value));
-  if (has(adminValues)) return { name, role: 'admin', scope: ALL, keyHash: null };
-  if (has(viewerValues)) return { name, role: 'viewer', scope: ALL, keyHash: null };
-  const led = teams === null ? [] : teamsIn(valuesOf(claims, teams.claim), teams.prefix);
-  return led.length === 0
-    ? null
-    : { name, role: 'team-lead', scope: { kind: 'teams', teams: led }, keyHash: null };
+  const rights = rightsOfClaims(claims, mapping, rules);
+  return rights && { name: nameOf(claims), role: rights.role, scope: rights.scope, keyHash: null };
 }
+
+function grantedByEnvironment(
+  claims: Claims,
+  { roleClaim, adminValues, viewerValues, teams }: RoleMapping,
+): Granted[] {
+  const values = valuesOf(claims, roleClaim);
+  const byValues = (role: PersonRole, setting: string, wanted: readonly string[]): Granted[] =>
+    values
+      .filter((value) => wanted.includes(value))
+      .map((value) => ({ role, teams: [], because: `${value} (${setting})` }));
+  const led = teams === null ? [] : teamsIn(valuesOf(claims, teams.claim), teams.prefix);
+  return [
+    ...byValues('admin', 'OIDC_ADMIN_VALUES', adminValues),
+    ...byValues('viewer', 'OIDC_VIEWER_VALUES', viewerValues),
+    ...led.map((team): Granted => {
+      const because = `${teams?.prefix ?? ''}${team} (OIDC_TEAM_PREFIX)`;
+      return { role: 'team-lead', teams: [team], because };
+    }),
+  ];
+}
+
+const grantedByRules = (
+  claims: Claims,
+  { roleClaim }: RoleMapping,
+  rules: readonly GroupRule[],
+): Granted[] => {
+  const values = new Set(valuesOf(claims, roleClaim));
+  return rules.flatMap(({ group, role: name, teams }) => {
+    const role = PersonRole.safeParse(name).data;
+    return role !== undefined && values.has(group)
+      ? [{ role, teams, because: `${group} (set in the console)` }]
+      : [];
+  });
+};
+
+/** The address, where the provider has verified it. */
+export const verifiedEmail = (claims: Claims): string | undefined =>
+  isTrue(claims.email_verified) ? valuesOf(claims, 'email').at(0)?.toLowerCase() : undefined;
 
 /** Whether the claims have what decides about the role; a provider may send it with the person's profile only. */
 export const hasRoleClaim = (claims: Claims, { roleClaim, teams }: RoleMapping): boolean =>

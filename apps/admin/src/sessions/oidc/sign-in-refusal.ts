@@ -5,6 +5,7 @@ export type SignInProblem =
   | 'expired'
   | 'refused'
   | 'no-role'
+  | 'disabled'
   | 'too-many-groups'
   | 'limited'
   | 'unreachable'

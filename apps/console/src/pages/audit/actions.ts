@@ -25,6 +25,15 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
   'channel.woken': { label: 'Channel woken', color: 'teal' },
   'session.opened': { label: 'Signed in', color: 'gray' },
   'session.ended': { label: 'Session ended', color: 'gray' },
+  'person.invited': { label: 'Person invited', color: 'teal' },
+  'person.changed': { label: 'Person changed', color: 'indigo' },
+  'person.link_created': { label: 'Link created', color: 'orange' },
+  'person.link_revoked': { label: 'Link revoked', color: 'orange' },
+  'person.password_set': { label: 'Password set', color: 'orange' },
+  'person.signed_out': { label: 'Signed out everywhere', color: 'gray' },
+  'person.deleted': { label: 'Person deleted', color: 'red' },
+  'group_rule.changed': { label: 'Group rule changed', color: 'indigo' },
+  'group_rule.deleted': { label: 'Group rule deleted', color: 'red' },
 };
 
 export const isAction = (text: unknown): text is Action =>

@@ -14,6 +14,7 @@ const METHODS: Readonly<Record<Session['method'], string>> = {
   token: 'with the admin token',
   key: 'with a key',
   oidc: 'with the identity provider',
+  password: 'with a password',
 };
 
 const CSV = {
@@ -131,6 +132,7 @@ function EndSession({ session, onClose }: { session: Session; onClose: () => voi
           </>
         )}
         {session.method === 'key' && 'Disable or revoke the key to prevent that.'}
+        {session.method === 'password' && 'Disable the person to prevent that.'}
         {session.method === 'oidc' && 'Remove the person from the group that gives the role to prevent that.'}
       </Text>
     </ConfirmDialog>
