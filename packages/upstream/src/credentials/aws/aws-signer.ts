@@ -9,7 +9,7 @@ type AwsSettings = Extract<AuthSettings, { type: 'aws' }>;
 /** Signs with one set of keys. */
 export interface AwsSigner {
   /** The headers that the request gets: names and values in turn. */
-  sign(request: FinalRequest, date: Date): string[];
+  sign(request: FinalRequest, atMs: number): string[];
 }
 
 interface AwsKeys {

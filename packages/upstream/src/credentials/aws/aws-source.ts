@@ -32,14 +32,25 @@ const DATE_CODES: ReadonlySet<string> = new Set([
 /** AWS takes a date that is wrong by up to five minutes. */
 const MAX_SKEW_MS = 4 * 60_000;
 
+/** What requests were signed by, with the clock that they were signed with. */
+class Signing {
+  readonly signer: AwsSigner;
+  readonly offsetMs: number;
+
+  constructor(signer: AwsSigner, offsetMs: number) {
+    this.signer = signer;
+    this.offsetMs = offsetMs;
+  }
+}
+
 /** Keys that sign every request (Signature Version 4). */
 export class AwsSource implements CredentialSource {
   readonly #signer: RenewedValue<AwsSigner>;
   readonly #now: () => number;
+  /** What the present requests are signed by; null: none was signed yet. */
+  #signing: Signing | null = null;
   /** From this machine's clock to AWS', as far as AWS has refused a date. */
   #offsetMs = 0;
-  /** The same when each request was signed. */
-  readonly #offsets = new WeakMap<Authorization, number>();
 
   constructor(settings: AwsSettings, options: AwsSourceOptions) {
     const { network } = options;
@@ -63,20 +74,20 @@ export class AwsSource implements CredentialSource {
 
   #signedBy(signer: AwsSigner, request: FinalRequest): Authorization {
     const offsetMs = this.#offsetMs;
-    const headers = signer.sign(request, new Date(this.#now() + offsetMs));
-    const authorization = { headers, by: signer };
-    this.#offsets.set(authorization, offsetMs);
-    return authorization;
+    if (this.#signing?.signer !== signer || this.#signing.offsetMs !== offsetMs)
+      this.#signing = new Signing(signer, offsetMs);
+    return { headers: signer.sign(request, this.#now() + offsetMs), by: this.#signing };
   }
 
   mayHaveExpired(status: number): boolean {
     return status === 401 || status === 403;
   }
 
-  async renew({ headers, body }: Refusal, used: Authorization): Promise<boolean> {
+  async renew({ headers, body }: Refusal, { by }: Authorization): Promise<boolean> {
+    if (!(by instanceof Signing)) return false;
     const code = awsErrorCode(headers, body) ?? '';
-    if (DATE_CODES.has(code)) return this.#correctClock(headers.date, this.#offsets.get(used) ?? 0);
-    return KEY_CODES.has(code) && this.#signer.replace(used.by);
+    if (DATE_CODES.has(code)) return this.#correctClock(headers.date, by.offsetMs);
+    return KEY_CODES.has(code) && this.#signer.replace(by.signer);
   }
 
   async warm(): Promise<void> {
