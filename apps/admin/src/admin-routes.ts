@@ -17,6 +17,7 @@ import type { Life } from '@gateway/service-kit/life/life';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
+import { readConfigurationText } from '@gateway/upstream/configuration/load-configuration';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readCredentialStates } from '@gateway/upstream/credentials/credential-states';
 import { readAttemptCounts, readAttemptSlices } from '@gateway/upstream/health/attempt-counts';
@@ -27,6 +28,7 @@ import { withOpenapi } from './api/openapi.ts';
 import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
 import { createTextCheck } from './configuration/check-text.ts';
 import { createConfigurationState } from './configuration/configuration-state.ts';
+import { createDraft } from './configuration/draft.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
 import { createFindings } from './findings/read-findings.ts';
@@ -254,6 +256,10 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       ...configurationRoutes({
         readState: readConfigurationState,
         checkText: createTextCheck(config.GATEWAY_CONFIG),
+        draft: createDraft({
+          path: config.GATEWAY_CONFIG,
+          readBase: () => readConfigurationText({ path: config.GATEWAY_CONFIG, env }),
+        }),
       }),
       ...attentionRoutes({ readFindings }),
       ...alertRoutes({ readConfiguration, alerts, timeZone, now }),

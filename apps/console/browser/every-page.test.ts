@@ -46,6 +46,7 @@ const PAGES = [
   '/console/audit',
   '/console/configuration',
   '/console/configuration?view=check',
+  '/console/configuration?view=edit',
 ];
 
 let running: RunningConsole;

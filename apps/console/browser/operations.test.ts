@@ -58,7 +58,7 @@ test('a pasted configuration is checked with the line of its mistake, which lead
   await page.getByLabel('Loaded configuration').getByText('gpt-5.2').first().waitFor();
   expect(await page.getByLabel('Loaded configuration').textContent()).not.toContain('three');
 
-  await page.getByRole('tab', { name: 'Check a change' }).click();
+  await page.getByRole('tab', { name: 'Check a file' }).click();
   const editor = page.getByLabel('Configuration to check');
   await editor.fill('models:\n  new-model: { kind: text, routes: [{ channel: nowhere }] }\nchannels: {}\n');
   await page.getByText(/models\.new-model\.routes\[0\]\.channel: found/).waitFor();

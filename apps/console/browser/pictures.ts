@@ -39,6 +39,7 @@ const PICTURES: Readonly<Record<string, string>> = {
   audit: '/console/audit',
   configuration: '/console/configuration',
   'configuration-check': '/console/configuration?view=check',
+  'configuration-edit': '/console/configuration?view=edit',
 };
 
 await mkdir(folder, { recursive: true });

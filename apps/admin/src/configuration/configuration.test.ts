@@ -4,6 +4,7 @@ import { CheckedConfigurationReply, ConfigurationReply } from '../routes/operati
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 import { createTextCheck } from './check-text.ts';
+import { DraftedConfiguration } from './draft.ts';
 
 const SECRET = 'sk-a-literal-provider-key';
 const VALID = `# once ${SECRET}
@@ -88,6 +89,49 @@ test('a text whose aliases multiply it, or that is nested without end, is refuse
     '['.repeat(50_000),
   ])
     expect((await call('/configuration/check', { text })).status).toBe(400);
+});
+
+test('a draft is edited, checked and compared without a secret of the file, and nothing is applied', async () => {
+  await writeFile(admin.configurationPath, VALID);
+  const draft = async (body: unknown) => {
+    const response = await call('/configuration/draft', body);
+    expect(response.status).toBe(200);
+    return DraftedConfiguration.parse(await response.json());
+  };
+  const untouched = await draft({});
+  expect(untouched).toMatchObject({ isValid: true, changes: [], diff: '' });
+  const edits = [
+    { op: 'add', path: ['models', 'gpt-5', 'routes'], value: { channel: 'two', weight: 5 } },
+    { op: 'set', path: ['channels', 'one', 'cooldown'], value: 'off' },
+  ];
+  const drafted = await draft({ text: untouched.text, edits });
+  expect(drafted).toMatchObject({
+    ...{ isValid: true, channels: 2, models: 1 },
+    changes: [
+      { section: 'channels', name: 'one', kind: 'changed', text: 'Channel one: cooldown set to off' },
+      { section: 'models', name: 'gpt-5', text: 'Route of gpt-5 at two added { weight: 5 }' },
+    ],
+    entries: { models: { 'gpt-5': { routes: [{ channel: 'one' }, { channel: 'two', weight: 5 }] } } },
+  });
+  expect(drafted.diff).toMatch(/^--- a\/gateway\.yaml\n\+\+\+ b\/gateway\.yaml\n@@ /);
+  expect(drafted.diff).toContain(
+    '+  gpt-5: { kind: text, routes: [ { channel: one }, { channel: two, weight: 5 } ] }',
+  );
+  expect(JSON.stringify([untouched, drafted])).not.toContain(SECRET);
+  const broken = await draft({ edits: [{ op: 'remove', path: ['channels', 'one'] }] });
+  expect(broken).toMatchObject({
+    isValid: false,
+    mistakes: [{ path: 'models.gpt-5.routes[0].channel' }],
+    changes: [{ text: 'Channel one removed' }],
+  });
+  const refused = await call('/configuration/draft', { edits: [{ op: 'remove', path: ['models', 'none'] }] });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { path: 'edits[0]', message: 'There is no models.none.' },
+  });
+  expect((await read()).channels).toBe(2);
+  await writeFile(admin.configurationPath, INVALID);
+  expect((await call('/configuration/draft', {})).status).toBe(503);
 });
 
 test('a file that is gone is told', async () => {

@@ -265,6 +265,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/models': ANY,
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },
+  'POST /admin/v1/configuration/draft': { body: () => ({}), ...FORBIDDEN },
   'GET /admin/v1/attention': { viewer: 200, lead: 200, holder: 403 },
   'GET /admin/v1/alerts': OVERSEERS,
   'POST /admin/v1/alerts/receivers/{name}/test': FORBIDDEN,

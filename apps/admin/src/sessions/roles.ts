@@ -97,6 +97,8 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': OVERSEERS,
+  // It shows comments, too.
+  'POST /admin/v1/configuration/draft': ADMIN,
   'GET /admin/v1/attention': OVERSEERS_AND_TEAMS,
   'GET /admin/v1/alerts': OVERSEERS,
   'POST /admin/v1/alerts/receivers/{name}/test': ADMIN,

@@ -41,3 +41,7 @@ export type Job = Item<Answer<paths['/admin/v1/jobs']['get']>>;
 export type JobDetail = Answer<paths['/admin/v1/jobs/{id}']['get']>;
 export type Webhook = Item<Answer<paths['/admin/v1/webhooks']['get']>>;
 export type ChannelTest = Answer<paths['/admin/v1/channels/{name}/test']['post']>;
+export type Draft = Answer<paths['/admin/v1/configuration/draft']['post']>;
+export type ConfigurationEdit = NonNullable<
+  Body<paths['/admin/v1/configuration/draft']['post']>['edits']
+>[number];

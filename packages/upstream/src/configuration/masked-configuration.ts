@@ -33,10 +33,13 @@ const AUTH = 'auth';
  * Variables are shown by their names. Only for a text that has been checked: a misspelt member could hold a secret.
  */
 export const maskedConfiguration = (text: string): string =>
-  stringify(masked(parseDocument(text, { merge: true, uniqueKeys: false }).toJS(), null), {
+  stringify(maskedValue(parseDocument(text, { merge: true, uniqueKeys: false }).toJS()), {
     lineWidth: 120,
     aliasDuplicateObjects: false,
   });
+
+/** The same of a value that was read from such a text. */
+export const maskedValue = (value: unknown): unknown => masked(value, null);
 
 /** @param mask for what is a secret; null where nothing is */
 function masked(value: unknown, mask: ((text: string) => string) | null): unknown {

@@ -68,7 +68,7 @@ const offsetOf = (document: Document, path: Path, at: 'key' | 'value'): number |
 };
 
 /** The path of a node with these parents. */
-const pathOf = (parents: readonly unknown[], node: unknown): Path => {
+export const pathOf = (parents: readonly unknown[], node: unknown): Path => {
   const line = [...parents, node];
   return line.flatMap((parent, index): (string | number)[] => {
     if (isPair(parent)) return isScalar(parent.key) ? [String(parent.key.value)] : [];

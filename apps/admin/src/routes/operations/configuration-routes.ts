@@ -1,9 +1,11 @@
+import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/edit-text';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { GatewayReply } from '../../api/schemas/operations.ts';
 import { instant } from '../../api/schemas/page.ts';
 import { CheckedText, type CheckText, shownCheck } from '../../configuration/check-text.ts';
 import type { ReadState } from '../../configuration/configuration-state.ts';
+import { type Draft, DraftedConfiguration } from '../../configuration/draft.ts';
 
 export const CheckedConfigurationReply = CheckedText;
 export const ConfigurationReply = z.strictObject({
@@ -22,15 +24,27 @@ export const ConfigurationReply = z.strictObject({
   ...CheckedText.shape,
 });
 
-const CheckBody = z.strictObject({ text: z.string().max(250_000) });
+const text = z.string().max(250_000);
+const CheckBody = z.strictObject({ text });
+const DraftBody = z.strictObject({
+  /** Absent: the configuration in use. */
+  text: text.optional(),
+  /** What is changed in it, one after the other. */
+  edits: z.array(ConfigurationEdit).max(100).optional(),
+});
 
 interface ConfigurationRoutesOptions {
   readonly readState: ReadState;
   readonly checkText: CheckText;
+  readonly draft: Draft;
 }
 
 /** The configuration as the services follow it, and a check of another one. */
-export const configurationRoutes = ({ readState, checkText }: ConfigurationRoutesOptions): AdminRoute[] => [
+export const configurationRoutes = ({
+  readState,
+  checkText,
+  draft,
+}: ConfigurationRoutesOptions): AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: '/admin/v1/configuration',
@@ -55,7 +69,18 @@ export const configurationRoutes = ({ readState, checkText }: ConfigurationRoute
     body: CheckBody,
     takesLines: true,
     reply: CheckedConfigurationReply,
-    handle: async ({ body: { text } }) => checkText(text),
+    handle: async ({ body }) => checkText(body.text),
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/admin/v1/configuration/draft',
+    summary:
+      'Edit a copy of the configuration: its text, its mistakes, and what differs from the one in use; nothing is applied',
+    query: NO_QUERY,
+    body: DraftBody,
+    takesLines: true,
+    reply: DraftedConfiguration,
+    handle: async ({ body }) => draft(body),
   }),
 ];
 

@@ -3,16 +3,19 @@ import { IconFileOff } from '@tabler/icons-react';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
 import { api, bodyOf } from '../../api/client.ts';
+import { useMay } from '../../api/permissions.ts';
 import type { Configuration } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { CheckConfiguration } from './check-configuration.tsx';
+import { EditConfiguration } from './edit/edit-configuration.tsx';
+import { useDraft } from './edit/use-draft.ts';
 import { ReloadState } from './reload-state.tsx';
 import { YamlEditor } from './yaml-editor.tsx';
 
-const VIEWS = ['loaded', 'check'] as const;
+const VIEWS = ['loaded', 'edit', 'check'] as const;
 
 const Search = z.object({ view: z.catch(z.optional(z.enum(VIEWS)), undefined) });
 
@@ -20,7 +23,10 @@ const Search = z.object({ view: z.catch(z.optional(z.enum(VIEWS)), undefined) })
 export default function ConfigurationPage() {
   const { search, change } = usePageSearch(Search);
   const { view = 'loaded' } = search;
+  const may = useMay();
+  const mayEdit = may('POST /admin/v1/configuration/draft');
   const { data: configuration, error, refetch } = useQuery(configurationQuery);
+  const path = configuration?.path ?? 'gateway.yaml';
   return (
     <Stack gap={0}>
       <PageHeader title="Configuration" about="The loaded configuration, and a check of your next change." />
@@ -28,24 +34,30 @@ export default function ConfigurationPage() {
       {configuration && <ReloadState of={configuration} />}
       <Tabs
         value={view}
-        onChange={(chosen) => change({ view: chosen === 'check' ? 'check' : undefined })}
+        onChange={(chosen) => change({ view: VIEWS.find((one) => one === chosen && one !== 'loaded') })}
         keepMounted={false}
       >
         <Tabs.List mb="md">
           <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
-          <Tabs.Tab value="check">Check a change</Tabs.Tab>
+          {mayEdit && <Tabs.Tab value="edit">Edit</Tabs.Tab>}
+          <Tabs.Tab value="check">Check a file</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="loaded">{configuration && <LoadedConfiguration of={configuration} />}</Tabs.Panel>
+        {mayEdit && (
+          <Tabs.Panel value="edit">
+            <EditTab path={path} />
+          </Tabs.Panel>
+        )}
         <Tabs.Panel value="check">
-          <CheckConfiguration
-            loaded={configuration?.text ?? null}
-            path={configuration?.path ?? 'gateway.yaml'}
-          />
+          <CheckConfiguration loaded={configuration?.text ?? null} path={path} />
         </Tabs.Panel>
       </Tabs>
     </Stack>
   );
 }
+
+/** The draft is there as long as the tab is open. */
+const EditTab = ({ path }: { path: string }) => <EditConfiguration draft={useDraft()} path={path} />;
 
 const REFRESH_MS = 10_000;
 
@@ -61,8 +73,8 @@ function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Conf
   if (text === null)
     return source === 'file' || !isValid ? (
       <EmptyState icon={IconFileOff} title="A file with mistakes cannot be shown">
-        A misspelt member could hold a secret. Paste the file under "Check a change" to see each mistake at
-        its line.
+        A misspelt member could hold a secret. Paste the file under "Check a file" to see each mistake at its
+        line.
       </EmptyState>
     ) : (
       <EmptyState icon={IconFileOff} title="No configuration file">

@@ -1,0 +1,135 @@
+import { Alert, Button, CopyButton, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle, IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
+import { useRef, useState } from 'react';
+import type { Draft, Mistake } from '../../../api/types.ts';
+import { PageFailed } from '../../../parts/page/page-failed.tsx';
+import { MistakeList } from '../mistake-list.tsx';
+import { YamlEditor, type YamlEditorHandle } from '../yaml-editor.tsx';
+import { DraftChanges } from './draft-changes.tsx';
+import { EntryList } from './entry-list.tsx';
+import type { OpenDraft } from './use-draft.ts';
+
+type View = 'forms' | 'text' | 'changes';
+
+interface EditConfigurationProps {
+  readonly draft: OpenDraft;
+  readonly path: string;
+}
+
+/** A draft of the configuration: edited by forms or as text, checked, and compared with the one in use. */
+export function EditConfiguration({ draft, path }: EditConfigurationProps) {
+  const [view, setView] = useState<View>('forms');
+  const editor = useRef<YamlEditorHandle>(null);
+  const { result, error } = draft;
+  if (error && result === undefined) return <PageFailed error={error} reset={draft.retry} />;
+  if (result === undefined) return null;
+  const count = result.changes.length;
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <SegmentedControl
+          aria-label="View of the draft"
+          size="xs"
+          data={[
+            { value: 'forms', label: 'Forms' },
+            { value: 'text', label: 'Text' },
+            { value: 'changes', label: count === 0 ? 'Changes' : `Changes (${count})` },
+          ]}
+          value={view}
+          onChange={(chosen) => setView(VIEWS.find((one) => one === chosen) ?? 'forms')}
+        />
+        {result.diff !== '' && <Deploying of={result} path={path} onDiscard={draft.discard} />}
+      </Group>
+      <div aria-live="polite">
+        {error && <PageFailed error={error} reset={draft.retry} />}
+        {result.mistakes.length > 0 && (
+          <Mistakes
+            of={result.mistakes}
+            onGoTo={(line, column) => {
+              setView('text');
+              // The editor is there once the view has changed.
+              requestAnimationFrame(() => editor.current?.goTo(line, column));
+            }}
+          />
+        )}
+      </div>
+      {view === 'forms' && <EntryList draft={draft} />}
+      {view === 'text' && (
+        <YamlEditor
+          label="Draft of the configuration"
+          text={draft.text ?? result.text}
+          onChange={draft.write}
+          mistakes={result.mistakes}
+          ref={editor}
+        />
+      )}
+      {view === 'changes' && <DraftChanges of={result} />}
+    </Stack>
+  );
+}
+
+const VIEWS: readonly View[] = ['forms', 'text', 'changes'];
+
+const Mistakes = ({
+  of,
+  onGoTo,
+}: {
+  of: readonly Mistake[];
+  onGoTo: (line: number, column: number) => void;
+}) => (
+  <Alert
+    color="red"
+    variant="light"
+    icon={<IconAlertTriangle aria-hidden />}
+    title={of.length === 1 ? '1 mistake' : `${of.length} mistakes`}
+  >
+    <MistakeList of={of} onGoTo={onGoTo} />
+  </Alert>
+);
+
+interface DeployingProps {
+  readonly of: Draft;
+  readonly path: string;
+  readonly onDiscard: () => void;
+}
+
+/** The file is the truth: the draft is text to take there. */
+function Deploying({ of: { diff, isValid }, path, onDiscard }: DeployingProps) {
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="subtle" color="gray" onClick={onDiscard}>
+        Discard
+      </Button>
+      {isValid && diff !== null && (
+        <>
+          <Button
+            size="xs"
+            variant="default"
+            component="a"
+            href={`data:text/x-diff;charset=utf-8,${encodeURIComponent(diff)}`}
+            download="gateway.diff"
+            leftSection={<IconDownload size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+          <CopyButton value={diff}>
+            {({ copied, copy }) => (
+              <Button
+                size="xs"
+                onClick={copy}
+                leftSection={
+                  copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />
+                }
+              >
+                {copied ? 'Copied' : 'Copy the diff'}
+              </Button>
+            )}
+          </CopyButton>
+        </>
+      )}
+      <Text size="xs" c="dimmed" w="100%" ta="end">
+        Apply it to <code>{path}</code>, as with <code>git apply</code>. The services reload the file.
+      </Text>
+    </Group>
+  );
+}

@@ -1,0 +1,67 @@
+import { useDebouncedCallback } from '@mantine/hooks';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../../api/client.ts';
+import type { ConfigurationEdit, Draft } from '../../../api/types.ts';
+
+const PAUSE_MS = 500;
+
+const keyOf = (text: string | undefined) => ['configuration-draft', text ?? null] as const;
+
+const ask = (body: { text?: string; edits?: ConfigurationEdit[] }) =>
+  bodyOf(api.POST('/admin/v1/configuration/draft', { body }));
+
+export interface OpenDraft {
+  /** As it is written; undefined: nothing is changed yet. */
+  readonly text: string | undefined;
+  /** What the gateway says of it; of the text before, for a moment. */
+  readonly result: Draft | undefined;
+  readonly error: Error | null;
+  readonly isEditing: boolean;
+  /** Replaces the text. */
+  write(text: string): void;
+  /** Rejects where an edit leads nowhere. */
+  edit(edits: ConfigurationEdit[]): Promise<Draft>;
+  discard(): void;
+  retry(): void;
+}
+
+/** A draft of the configuration. It stays in this page, and nothing is applied. */
+export function useDraft(): OpenDraft {
+  const queries = useQueryClient();
+  const [text, setText] = useState<string>();
+  const [checkedText, setChecked] = useState<string>();
+  const checkLater = useDebouncedCallback(setChecked, PAUSE_MS);
+  const draft = useQuery({
+    queryKey: keyOf(checkedText),
+    queryFn: () => ask(checkedText === undefined ? {} : { text: checkedText }),
+    placeholderData: keepPreviousData,
+    // It is not kept once the page is left.
+    gcTime: 0,
+  });
+  const edit = useMutation({
+    mutationFn: (edits: ConfigurationEdit[]) => ask({ edits, ...(text !== undefined && { text }) }),
+    onSuccess: (edited) => {
+      queries.setQueryData(keyOf(edited.text), edited);
+      setText(edited.text);
+      setChecked(edited.text);
+    },
+  });
+  return {
+    text,
+    result: draft.data,
+    error: draft.error,
+    isEditing: edit.isPending,
+    write: (next) => {
+      setText(next);
+      checkLater(next);
+    },
+    edit: edit.mutateAsync,
+    discard: () => {
+      setText(undefined);
+      setChecked(undefined);
+      void queries.invalidateQueries({ queryKey: keyOf(undefined) });
+    },
+    retry: () => void draft.refetch(),
+  };
+}
