@@ -23,7 +23,12 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'apps/text/src/wire': [[OWN_FILES], ['stream', 'tokens']],
   'apps/text/src/stored': [['origins'], ['store']],
   'apps/text/src/protocols': [['caller-tools'], ['chat', 'converse', 'gemini', 'messages', 'responses']],
-  'apps/text/src/call': [['request'], ['history'], ['candidates', 'accounting'], ['attempts', 'storing']],
+  'apps/text/src/call': [
+    ['request'],
+    ['history', 'content'],
+    ['candidates', 'accounting'],
+    ['attempts', 'storing'],
+  ],
 };
 
 /** Folders without a floor. */

@@ -23,7 +23,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
   const access = await openModelAccess(started);
   const { queue, uploads } = await openJobQueue(started, access, ['text.response']);
   const services = {
-    ...(await openTextServices(started, access)),
+    ...(await openTextServices(started, access, { sweeps: true })),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
   };
   const service = serviceAppOptions(started, access);

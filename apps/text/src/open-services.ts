@@ -1,3 +1,4 @@
+import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openSharedStores } from '@gateway/model-service/jobs/open-file-stores';
 import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -17,10 +18,15 @@ import { createTokenSeals } from './wire/tokens/opaque-token.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** What the service and its worker generate answers with; the process's life closes it. */
+/**
+ * What the service and its worker generate answers with; the process's life closes it.
+ *
+ * @param sweeps whether it deletes what the content log no longer holds
+ */
 export async function openTextServices(
   started: Started<SharedSettings>,
   { upstream, redis, meter }: ModelAccess,
+  { sweeps = false }: { readonly sweeps?: boolean } = {},
 ): Promise<Omit<TextServices, 'keepAliveMs'>> {
   const { config, life, logger } = started;
   const metrics = createTextMetrics(started.metrics);
@@ -57,6 +63,7 @@ export async function openTextServices(
   return {
     upstream,
     meter,
+    contentLog: openContentLog(started, { upstream }, { sweeps }),
     background,
     conversations,
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),

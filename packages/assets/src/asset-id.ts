@@ -11,6 +11,7 @@ const ENDINGS = {
   'image/tiff': 'tiff',
   'image/svg+xml': 'svg',
   'application/json': 'json',
+  'application/gzip': 'gz',
   'application/octet-stream': 'bin',
 } as const satisfies Record<string, string>;
 
@@ -19,7 +20,7 @@ const TYPE_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(ENDINGS).map(([contentType, ending]) => [ending, contentType]),
 );
 
-const ASSET_ID = /^[A-Za-z0-9_-]{1,120}(?:\.([a-z]{3,4}))?$/;
+const ASSET_ID = /^[A-Za-z0-9_-]{1,120}(?:\.([a-z]{2,4}))?$/;
 
 /** The id of something that a job or the like makes: the same however often it is made. `part` is a number, or a name. */
 export const assetId = (maker: string, part: number | string, contentType: string): string =>

@@ -51,6 +51,7 @@ export const ERRORS = {
   invalid_key: refused(401, 'invalid_api_key', 'authentication_error'),
   endpoint_not_allowed: refused(403, 'insufficient_permissions', 'permission_error'),
   origin_not_allowed: refused(403, 'origin_not_allowed', 'permission_error'),
+  content_log_required: refused(403, 'content_log_required', 'permission_error'),
 
   // What the request names
   path_not_found: refused(404, null, 'not_found_error'),

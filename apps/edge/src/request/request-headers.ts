@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { CONTENT_LOG_HEADER } from '@gateway/contracts/content-log';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
 import { CALLER_NAME_HEADERS } from '@gateway/contracts/usage/caller-names';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
@@ -34,7 +35,12 @@ const REMOVED = new Set([
 
 const INTERNAL_PREFIX = 'x-gateway-';
 /** The members of our own family of headers that callers may send. */
-const CALLERS_OWN = new Set(['x-gateway-strict', WEBHOOK_HEADER, ...Object.values(CALLER_NAME_HEADERS)]);
+const CALLERS_OWN = new Set([
+  'x-gateway-strict',
+  WEBHOOK_HEADER,
+  CONTENT_LOG_HEADER,
+  ...Object.values(CALLER_NAME_HEADERS),
+]);
 
 /**
  * What `Connection` cannot remove (RFC 9110 §7.6.1: never headers for all recipients): the framing and the description

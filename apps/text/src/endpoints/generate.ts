@@ -5,6 +5,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import type { CallOutcome } from '../call/accounting/outcome.ts';
+import { withContent } from '../call/content/call-content.ts';
 import { candidatesFor, holdCall, openCall } from '../call/open-call.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { HeldCall, OpenedCall, TextServices } from '../call/request/text-call.ts';
@@ -28,7 +29,11 @@ export function createGenerateHandler(
     const opened = await openCall(endpoint, services, incoming, { caller, entry });
     if (opened.request.background && acceptance !== undefined) {
       const candidates = candidatesFor(opened);
-      if (!isDoneByProvider(opened, candidates)) return acceptResponse(opened, candidates, acceptance);
+      if (!isDoneByProvider(opened, candidates)) {
+        // Its worker logs it; a wish that may not be granted is refused now.
+        withContent(opened);
+        return acceptResponse(opened, candidates, acceptance);
+      }
     }
     return generateReply(opened);
   };
@@ -36,14 +41,18 @@ export function createGenerateHandler(
 
 /** The life of a request, once it has been read and understood: the caller gets the end of the reply last of all. */
 export async function generateReply(opened: OpenedCall): Promise<void> {
-  const held = await holdCall(opened, 'generating');
+  const held = await holdCall(withContent(opened), 'generating');
   let outcome: CallOutcome;
   try {
     outcome = await answerHeld(held);
+  } catch (error) {
+    held.content?.cancel();
+    throw error;
   } finally {
     await giveBack(held);
   }
   outcome.end();
+  held.content?.end(outcome);
   if (outcome.thrown !== undefined && !held.caller.hasEnded) throw outcome.thrown;
 }
 

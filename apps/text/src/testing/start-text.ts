@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
+import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
@@ -16,6 +17,8 @@ import { openMeter } from '@gateway/metering/meter/open-meter';
 import { keysInRedis } from '@gateway/metering/testing/records-in-redis';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
+import { createContentLog } from '@gateway/model-service/content-log/content-log';
+import { createContentMetrics } from '@gateway/model-service/content-log/content-metrics';
 import { createUpstreamMetrics } from '@gateway/model-service/upstream-metrics';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
@@ -172,7 +175,16 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
+  const contentLog = createContentLog({
+    configuration: () => upstream.configuration,
+    dataDir,
+    openStore: () => stores.open(CONTENT_STORE),
+    now: Date.now,
+    createMetrics: (spool) => createContentMetrics(metrics, spool),
+    report: ({ reason, cause }) => logger.warn({ reason, err: cause }, 'content log'),
+  });
   const services = {
+    contentLog,
     conversations,
     meter,
     background,
@@ -276,6 +288,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       await life.disposeAsync();
       await acceptance.close();
       await background.close();
+      await contentLog.close();
       await upstream.destroy();
       await admission.close();
       await meter.close();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ContentOmission } from '../content-log.ts';
 import type { Dialect, GatewayError } from '../gateway-error.ts';
 
 const milliseconds = z.number().min(0);
@@ -25,6 +26,7 @@ export type UnitPrices = z.infer<typeof UnitPrices>;
 export const MAX_DETAIL_LENGTH = 2048;
 const text = z.string().max(MAX_DETAIL_LENGTH);
 export const MAX_CODE_LENGTH = 64;
+const MAX_OBJECT_LENGTH = 128;
 
 /**
  * How a request went, for a person who looks into it. A member is absent where it says nothing, since every record is kept
@@ -47,6 +49,10 @@ export const UsageDetail = z.object({
   errorCode: z.string().max(MAX_CODE_LENGTH).optional(),
   /** Absent where nothing was charged or the model has no price. */
   unitPrices: UnitPrices.optional(),
+  /** The object of the content log that has what was asked and answered. */
+  contentObject: z.string().max(MAX_OBJECT_LENGTH).optional(),
+  /** Why it is not there, although a rule of the content log applies. */
+  contentOmitted: ContentOmission.optional(),
 });
 export type UsageDetail = z.infer<typeof UsageDetail>;
 

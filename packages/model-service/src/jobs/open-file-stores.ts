@@ -13,9 +13,13 @@ const locationIn = (config: FileProcess['config']) => ({
   region: config.AWS_REGION,
 });
 
-/** Opens the stores of files that all replicas share; the process's life closes them. */
+/** Opens the stores of files that all replicas share; who opens them closes them. */
+export const openStores = ({ config }: Pick<FileProcess, 'config'>): Promise<AssetStores> =>
+  openAssetStores(locationIn(config));
+
+/** The same; the process's life closes them. */
 export async function openSharedStores({ config, life }: FileProcess): Promise<AssetStores> {
-  return life.own(await openAssetStores(locationIn(config)), (opened) => opened.close());
+  return life.own(await openStores({ config }), (opened) => opened.close());
 }
 
 /** Opens the stores of jobs' files; the process's life closes them. */

@@ -10,6 +10,7 @@ import type { TimeLimits } from '../sending/time-limits.ts';
 import type { Alerts } from './alerts.ts';
 import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ChannelSettings } from './channel-settings.ts';
+import type { ContentLogSettings } from './content-log.ts';
 import type { ImageFamily } from './file-schema.ts';
 import type { Preset } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
@@ -158,6 +159,8 @@ export interface Configuration {
   readonly models: readonly Model[];
   readonly conversations: ConversationRules;
   readonly alerts: Alerts;
+  /** Null: nothing is logged of what requests ask and are answered. */
+  readonly contentLog: ContentLogSettings | null;
   /** The way to everything that is no channel's. */
   readonly network: Network;
 }

@@ -4,6 +4,7 @@ import { Price } from '@gateway/contracts/models/price';
 import { expect, test } from 'vitest';
 import { AlertsEntry } from './alerts-entry.ts';
 import { AuthEntry } from './auth-entry.ts';
+import { ContentLogEntry } from './content-log-entry.ts';
 import {
   ChannelEntry,
   ConversationsEntry,
@@ -52,6 +53,8 @@ test('the example shows every setting that exists', async () => {
     ConversationsEntry,
     ConversationsEntry.shape.neverKept.unwrap(),
     ...AuthEntry.options,
+    ContentLogEntry,
+    ContentLogEntry.shape.rules.element,
     AlertsEntry,
     AlertsEntry.shape.thresholds.unwrap(),
     AlertsEntry.shape.quietHours.unwrap(),

@@ -198,4 +198,5 @@ export const FileOutline = z.strictObject({
   models: z.record(z.string(), z.unknown()),
   conversations: z.unknown().optional(),
   alerts: z.unknown().optional(),
+  contentLog: z.unknown().optional(),
 });

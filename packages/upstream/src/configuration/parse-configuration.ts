@@ -4,13 +4,16 @@ import { environmentNetwork } from '../connecting/network.ts';
 import { AlertsEntry } from './alerts-entry.ts';
 import { buildAlerts } from './build/build-alerts.ts';
 import { buildChannel } from './build/build-channel.ts';
+import { buildContentLog } from './build/build-content-log.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import { type Channel, type Configuration, type Model, revisionOf } from './configuration.ts';
+import { ContentLogEntry } from './content-log-entry.ts';
 import { variablesIn } from './expand-variables.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
 import { checkAlerts } from './mistakes/check-alerts.ts';
 import { checkChannel, possibleProtocols } from './mistakes/check-channel.ts';
+import { checkContentLog } from './mistakes/check-content-log.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
 import { checkModel, type KnownChannel } from './mistakes/check-model.ts';
 import { ConfigurationError } from './mistakes/configuration-error.ts';
@@ -73,6 +76,14 @@ export const parseConfiguration = (
     return variablesIn(literal).filter((name) => !lookUp(env, name));
   };
 
+  const contentSection = outline?.contentLog;
+  const contentLog =
+    contentSection === undefined
+      ? null
+      : checkEntry(ContentLogEntry, contentSection, ['contentLog'], mistakes);
+  if (contentLog !== null)
+    for (const complaint of checkContentLog(contentLog)) mistakes.add(['contentLog'], complaint);
+
   if (mistakes.sorted.length > 0) throw new ConfigurationError(file, mistakes.sorted);
   return {
     source: 'file',
@@ -81,6 +92,7 @@ export const parseConfiguration = (
     models,
     conversations: buildConversationRules(rules),
     alerts: buildAlerts(alerts, missing),
+    contentLog: contentLog && buildContentLog(contentLog),
     network,
   };
 };

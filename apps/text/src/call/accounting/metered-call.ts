@@ -30,7 +30,7 @@ import {
 } from '../../metering/consumption.ts';
 import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
-import { sessionIn } from '../request/conversation-key.ts';
+import { namesIn } from '../request/conversation-key.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
@@ -176,20 +176,13 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
     endpoint: endpoint.protocol,
     model: request.model,
     caller,
-    names: namesOf(call),
+    names: namesIn(endpoint.protocol, request, caller.headers),
     identity,
     context,
     entry,
     estimate,
     ...(mostOfAll !== null && { mostMicroUsd: mostOfAll }),
   };
-}
-
-/** In Messages, the body's key of a conversation names a person. */
-function namesOf({ endpoint, request, caller }: OpenedCall): NonNullable<CostlyRequest['names']> {
-  const { endUser, conversationKey } = request;
-  const key = endpoint.protocol === 'messages' ? null : conversationKey;
-  return { endUser, session: sessionIn(caller.headers) ?? key };
 }
 
 /** Settles a call, or leaves its reservation to the process that books the response's usage when it ends. */
@@ -240,12 +233,13 @@ export function resultOf(
   const outcome = outcomeOf(call, { firstByteMs, thrown });
   const { dropped } = context.line;
   const failure = outcome === 'ok' ? undefined : thrown instanceof GatewayError ? thrown : context.failure;
-  const detail = usageDetail({
+  const went = usageDetail({
     attempts,
     dropped: typeof dropped === 'string' ? dropped : null,
     isStreamed: call.request.streamed,
     unitPrices: hasBegun ? pricesOf(price, answer) : null,
   });
+  const detail = call.content === undefined ? went : { ...went, ...call.content.note };
   return {
     outcome,
     channel: candidate?.channel.name ?? spent?.candidate.channel.name ?? null,
@@ -295,11 +289,14 @@ export async function storePending(call: TextCall, reply: Reply, id: string): Pr
   const { subject, estimate } = reservation;
   const origin = originAt(reply.candidate, identity.keyId);
   try {
-    const detail = usageDetail({
-      attempts: reply.attempts,
-      dropped: reply.dropped.join(', '),
-      isStreamed: call.request.streamed,
-    });
+    const detail = {
+      ...usageDetail({
+        attempts: reply.attempts,
+        dropped: reply.dropped.join(', '),
+        isStreamed: call.request.streamed,
+      }),
+      ...call.content?.note,
+    };
     const pending = {
       id,
       origin,

@@ -36,3 +36,13 @@ export const sessionIn = (headers: IncomingHttpHeaders): string | null => {
   const value = SESSION_HEADERS.flatMap((name) => headers[name] ?? []).find((one) => one !== '');
   return value?.slice(0, MAX_CHARS) ?? null;
 };
+
+/** Who a request is for and its session, as its body and its client's headers name them. In Messages, the body's key of a conversation names a person. */
+export const namesIn = (
+  protocol: TextProtocol,
+  { endUser, conversationKey }: { readonly endUser: string | null; readonly conversationKey: string | null },
+  headers: IncomingHttpHeaders,
+): { readonly endUser: string | null; readonly session: string | null } => ({
+  endUser,
+  session: sessionIn(headers) ?? (protocol === 'messages' ? null : conversationKey),
+});

@@ -3,6 +3,7 @@ import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Caller } from '@gateway/model-service/caller';
+import type { ContentLog, ContentNote } from '@gateway/model-service/content-log/content-log';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -33,6 +34,7 @@ export interface TextServices {
   /** Seals summaries of conversations. */
   readonly compactions: CompactionSeals;
   readonly meter: Meter;
+  readonly contentLog: ContentLog;
   readonly now: () => number;
   readonly maxBodyBytes: number;
   readonly maxJsonDepth: number;
@@ -61,6 +63,18 @@ export interface OpenedCall {
   readonly memory?: ResponseMemory;
   /** On the clock of `performance.now()`. */
   readonly startedAt: number;
+  /** Absent: no rule of the content log applies to it. */
+  readonly content?: CallContent;
+}
+
+/** What of a call goes to the content log. */
+export interface CallContent {
+  /** For its usage record. */
+  readonly note: ContentNote;
+  /** It has ended, and its caller knows. */
+  end(outcome: { readonly candidate: Candidate | null; readonly thrown: unknown }): void;
+  /** It was not let in. A call that has ended stays. */
+  cancel(): void;
 }
 
 /** A call that has what it continues for itself, until it gives that back. */

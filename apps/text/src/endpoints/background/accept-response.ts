@@ -220,7 +220,7 @@ async function store(
 
 /** The others concern the caller's connection, or are the edge's. */
 const STORED_HEADERS =
-  /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-strict|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
+  /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-(?:strict|content-log|user|session|label)|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
 
 const storedHeaders = (
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -10,6 +10,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { BackgroundResponse } from '../../background/background-responses.ts';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
+import { withContent } from '../../call/content/call-content.ts';
 import { candidatesFor } from '../../call/open-call.ts';
 import { conversationIn } from '../../call/request/history.ts';
 import type { TextCall } from '../../call/request/text-call.ts';
@@ -50,7 +51,7 @@ export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'>
       const caller = callerOf(access, input, { jobId, accepted });
       leave = () => void caller.leave();
       signal.addEventListener('abort', leave, { once: true });
-      call = await openJobCall(input, { services, uploads, caller, requestId });
+      call = withContent(await openJobCall(input, { services, uploads, caller, requestId }), jobId);
       const candidates = candidatesFor(call);
       signal.throwIfAborted();
       if (!(await responses.begin(id))) throw notStarted();
@@ -151,7 +152,7 @@ async function generate(opened: TextCall, candidates: readonly Candidate[]): Pro
   const { call, outcome } = await answerCall(opened, { candidates, holdsStart: true });
   outcome.end();
   const { identity, request } = call;
-  return {
+  const generated = {
     usage: resultOf(call, outcome),
     origin: {
       ...(outcome.candidate === null
@@ -161,6 +162,8 @@ async function generate(opened: TextCall, candidates: readonly Candidate[]): Pro
     },
     thrown: outcome.thrown,
   };
+  call.content?.end(outcome);
+  return generated;
 }
 
 const notStarted = (): GatewayError =>

@@ -1,0 +1,65 @@
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import type { ContentRule } from '@gateway/upstream/configuration/content-log';
+import { expect, onTestFinished, test } from 'vitest';
+import { chooseContent } from './choose-content.ts';
+import { createContentLog } from './content-log.ts';
+
+const RULE: ContentRule = { keys: null, teams: null, models: null, share: 1, redact: [], mayOptOut: false };
+const conversations = {
+  ...{ retentionMs: 1, maxBytesPerKey: 0, maxChainLength: 1, maxChainBytes: 1, sharingTeams: [] },
+  neverKept: { keys: ['key_never'], models: [] },
+};
+const under = (...rules: Partial<ContentRule>[]) => ({
+  conversations,
+  contentLog: {
+    ...{ retentionMs: 1000, maxBytes: 1000, patterns: {}, readers: [] },
+    rules: rules.map((rule) => ({ ...RULE, ...rule })),
+  },
+});
+const request = (id: string, keyId = 'key_a') => ({
+  ...{ identity: { keyId, team: null }, model: 'gpt-5', headers: {}, id },
+});
+
+test('a share is chosen by the request alone, and a larger share has all of a smaller one', () => {
+  const ids = Array.from({ length: 2000 }, (_, index) => `req_${index}`);
+  const chosen = (share: number) =>
+    ids.filter((id) => {
+      const choice = chooseContent(under({ share }), request(id));
+      return choice !== null && 'rule' in choice;
+    });
+  const tenth = chosen(0.1);
+  expect(tenth.length).toBeGreaterThan(140);
+  expect(tenth.length).toBeLessThan(260);
+  expect(chosen(0.1)).toEqual(tenth);
+  expect(chosen(0.5)).toEqual(expect.arrayContaining(tenth));
+  expect([chosen(0).length, chosen(1).length]).toEqual([0, ids.length]);
+});
+
+test('the first rule that fits counts; nothing that is never kept is logged', () => {
+  const settings = under({ keys: ['key_a'], share: 0 }, {});
+  expect(chooseContent(settings, request('req_1'))).toEqual({ omitted: 'share' });
+  expect(chooseContent(settings, request('req_1', 'key_b'))).toMatchObject({ rule: { share: 1 } });
+  expect(chooseContent(settings, request('req_1', 'key_never'))).toBeNull();
+  expect(chooseContent(under({ teams: ['search'] }), request('req_1'))).toBeNull();
+});
+
+test('objects are deleted when their time is over, under the retention of the moment', async () => {
+  const folder = await temporaryFolder();
+  onTestFinished(() => folder.close());
+  const store = await (await openAssetStores({ url: folder.path })).open('content');
+  await store.put('2026-11-27_02_deadbeef_1.gz', Buffer.from('x'));
+  let retentionMs = 3_600_000;
+  const log = createContentLog({
+    configuration: () => ({ ...under(), contentLog: { ...under().contentLog, retentionMs } }),
+    dataDir: folder.path,
+    openStore: async () => store,
+    now: () => Date.now() + 60_000,
+    createMetrics: () => ({ written: () => undefined, lost: () => undefined }),
+    report: () => undefined,
+  });
+  expect(await log.sweep()).toBe(0);
+  retentionMs = 1000;
+  expect(await log.sweep()).toBe(1);
+  expect(await store.head('2026-11-27_02_deadbeef_1.gz')).toBeUndefined();
+});

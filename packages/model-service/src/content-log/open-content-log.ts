@@ -1,0 +1,74 @@
+import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
+import { CONTENT_STORE } from '@gateway/contracts/content-log';
+import { oncePerOutage } from '@gateway/redis/once-per-outage';
+import type { Started } from '@gateway/service-kit/start-service';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { openStores } from '../jobs/open-file-stores.ts';
+import type { FileSettings, ModelSettings } from '../settings.ts';
+import { type ContentLog, type ContentProblem, createContentLog } from './content-log.ts';
+import { createContentMetrics } from './content-metrics.ts';
+
+const SWEEP_MS = 3_600_000;
+
+type ContentProcess = Started<ModelSettings & FileSettings>;
+
+/** The content log of a process, which opens nothing before it logs something. The process's life closes it. */
+export function openContentLog(
+  started: ContentProcess,
+  { upstream }: { readonly upstream: Pick<Upstream, 'configuration'> },
+  { sweeps = false }: { readonly sweeps?: boolean } = {},
+): ContentLog {
+  const { config, life, logger, metrics } = started;
+  const store = lazyStore(started);
+  const reports = new Map<string, (error: unknown) => void>();
+  const report = ({ reason, cause }: ContentProblem) => {
+    const say =
+      reports.get(reason) ??
+      oncePerOutage((error) =>
+        reason === 'store'
+          ? logger.warn({ err: error }, 'the content log cannot be brought to its store; it waits on disk')
+          : logger.error({ reason, err: error }, 'the content of requests is lost to the content log'),
+      );
+    reports.set(reason, say);
+    say(cause ?? new Error(reason));
+  };
+  const log = life.own(
+    createContentLog({
+      configuration: () => upstream.configuration,
+      dataDir: config.GATEWAY_DATA_DIR,
+      openStore: store.get,
+      now: Date.now,
+      createMetrics: (spool) => createContentMetrics(metrics, spool),
+      report,
+    }),
+    async (opened) => {
+      await opened.close();
+      await store.close();
+    },
+  );
+  if (!sweeps) return log;
+  const sweep = () => {
+    log.sweep().catch((cause: unknown) => report({ reason: 'store', cause }));
+  };
+  life.own(setInterval(sweep, SWEEP_MS).unref(), clearInterval);
+  return log;
+}
+
+/** Opened when it is needed, and again where that failed. The log closes it, after its last line. */
+function lazyStore(started: ContentProcess) {
+  let opening: Promise<{ stores: AssetStores; store: AssetStore }> | null = null;
+  const open = async () => {
+    const stores = await openStores(started);
+    return { stores, store: await stores.open(CONTENT_STORE) };
+  };
+  return {
+    get: async (): Promise<AssetStore> => {
+      opening ??= open().catch((error: unknown) => {
+        opening = null;
+        throw error;
+      });
+      return (await opening).store;
+    },
+    close: async () => (await opening?.catch(() => null))?.stores.close(),
+  };
+}
