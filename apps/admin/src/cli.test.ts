@@ -53,6 +53,22 @@ async function gateway(
   return { code, ...printed };
 }
 
+test('the first person is invited, gets another link, is disabled and deleted from the command line', async () => {
+  const made = await gateway(['people', 'invite', 'ann@example.com']);
+  expect(made.out).toMatch(
+    /^ann@example\.com sets a password by this link.*\n\n {2}\/console\/set-password#[\w-]{43}\n$/,
+  );
+  const listed = await gateway(['people', 'list']);
+  const [id = ''] = /per_\w+/.exec(listed.out) ?? [];
+  expect(listed.out).toMatch(/ann@example\.com +ann@example\.com +admin +invited +never/);
+  const again = await gateway(['people', 'link', id]);
+  expect(again.out).toContain('#');
+  expect(again.out).not.toBe(made.out);
+  expect((await gateway(['people', 'update', id, '--disable'])).out).toContain('disabled');
+  expect((await gateway(['people', 'sign-out', id])).code).toBe(0);
+  expect((await gateway(['people', 'delete', id])).out).toBe(`Deleted person ${id} (ann@example.com).\n`);
+});
+
 test('a key is made, listed and revoked from the command line', async () => {
   const made = await gateway([
     'keys',

@@ -31,6 +31,10 @@ const PAGES = [
   '/console/keys?sort=spend',
   '/console/teams',
   '/console/teams/platform',
+  '/console/people',
+  '/console/people?new=true',
+  '/console/people?groups=true',
+  '/console/roles',
   '/console/channels',
   '/console/channels/openai',
   '/console/channels/local?by=team',
@@ -57,13 +61,14 @@ let person: OpenPage;
 
 beforeAll(async () => {
   running = await runConsole(inject('chromiumPath'));
-  const { keyId, requestId, jobId, batchId } = await seed(running);
+  const { keyId, requestId, jobId, batchId, personId } = await seed(running);
   keyPage = `/console/keys/${keyId}`;
   opened = [
     `keys?key=${keyId}`,
     `requests?request=${requestId}`,
     `jobs?job=${jobId}`,
     `jobs?job=${batchId}`,
+    `people?person=${personId}`,
   ].map((path) => `/console/${path}`);
 }, 300_000);
 afterAll(() => running?.close());
@@ -88,11 +93,9 @@ test('axe finds nothing serious on any page, light or dark, and each fits a scre
     await page.setViewportSize(DESKTOP);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    if (opened.includes(path))
-      await page
-        .getByRole('dialog')
-        .getByLabel(/^(?:Key|Job|Request) ID$/)
-        .waitFor();
+    const dialog = page.getByRole('dialog');
+    const shown = dialog.getByLabel(/^(?:Key|Job|Request) ID$/).or(dialog.getByText('E-mail address'));
+    if (opened.includes(path)) await shown.waitFor();
     await page.waitForLoadState('networkidle');
     for (const [colorScheme, rules] of SCHEMES) {
       await showIn(page, colorScheme);

@@ -27,6 +27,10 @@ const PICTURES: Readonly<Record<string, string>> = {
   'keys-by-spend': '/console/keys?sort=spend',
   teams: '/console/teams',
   'team-page': '/console/teams/platform?range=7d',
+  people: '/console/people',
+  'invite-person': '/console/people?new=true',
+  groups: '/console/people?groups=true',
+  roles: '/console/roles',
   channels: '/console/channels',
   'channel-page': '/console/channels/claude',
   models: '/console/models',
@@ -45,7 +49,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 await mkdir(folder, { recursive: true });
 const running = await runConsole(process.env.CHROMIUM_PATH);
 try {
-  const { keyId, requestId, jobId, batchId } = await seed(running);
+  const { keyId, requestId, jobId, batchId, personId } = await seed(running);
   await seedPast(running.stack.redisUrl, keyId);
   const pictures = {
     ...PICTURES,
@@ -56,6 +60,7 @@ try {
     request: `/console/requests?request=${requestId}`,
     job: `/console/jobs?job=${jobId}`,
     batch: `/console/jobs?job=${batchId}`,
+    person: `/console/people?person=${personId}`,
   };
   for (const [screen, viewport] of Object.entries(SCREENS))
     for (const colorScheme of SCHEMES) {

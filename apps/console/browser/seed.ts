@@ -4,7 +4,7 @@ import { seedTraffic } from './seed-traffic.ts';
 
 const Made = z.looseObject({ id: z.string(), key: z.string() });
 
-const JobReply = z.looseObject({ id: z.string() });
+const WithId = z.looseObject({ id: z.string() });
 
 const NAMES = [
   'search',
@@ -14,6 +14,12 @@ const NAMES = [
   'code-review',
   'image-studio',
   'call-notes',
+];
+
+const PEOPLE = [
+  { email: 'ann.lee@example.com', name: 'Ann Lee', role: 'team-lead', teams: ['platform', 'research'] },
+  { email: 'ben@example.com', name: 'Ben Okafor', role: 'viewer' },
+  { email: 'chiara@example.com', name: 'Chiara Rossi', role: 'team-member', teams: ['research'] },
 ];
 
 /** Jobs: one that is done, one that its provider has no time for, one that takes long. */
@@ -39,6 +45,8 @@ interface Seeded {
   readonly jobId: string;
   /** Of a batch with lines that are done, that have failed, and one that takes long. */
   readonly batchId: string;
+  /** Of a person who is invited. */
+  readonly personId: string;
 }
 
 /** Teams, keys, some spending, jobs and a rest, so that pages have something to show. */
@@ -50,6 +58,9 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
     budget: { usd: 0.01, period: 'day' },
     limits: { tokensPerMinute: 200_000, concurrentRequests: 20 },
   });
+  const people: { readonly id: string }[] = [];
+  for (const person of PEOPLE) people.push(WithId.parse(await call('POST', '/people', person)));
+  await call('PATCH', `/people/${people[1]?.id}`, { disabled: true });
   const made: z.infer<typeof Made>[] = [];
   for (const [at, name] of NAMES.entries())
     made.push(
@@ -81,7 +92,7 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
       },
       body: JSON.stringify({ model: 'dall-e-3', prompt }),
     });
-    jobIds.push(JobReply.parse(await response.json()).id);
+    jobIds.push(WithId.parse(await response.json()).id);
   }
   const batch = await fetch(`${stack.edgeUrl}/v1/images/jobs`, {
     method: 'POST',
@@ -95,7 +106,7 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
       }),
     ).join('\n'),
   });
-  const { id: batchId } = JobReply.parse(await batch.json());
+  const { id: batchId } = WithId.parse(await batch.json());
   await call('PATCH', `/keys/${third?.id}`, { disabled: true });
   await call('DELETE', `/keys/${fourth?.id}`);
   await call('POST', '/channels/local/rest', {
@@ -106,5 +117,11 @@ export async function seed(running: Pick<RunningConsole, 'call' | 'stack' | 'sim
     model: 'dall-e-3',
     reason: 'wrong colours since this morning',
   });
-  return { keyId: first?.id ?? '', requestId, jobId: jobIds[0] ?? '', batchId };
+  return {
+    keyId: first?.id ?? '',
+    requestId,
+    jobId: jobIds[0] ?? '',
+    batchId,
+    personId: people[0]?.id ?? '',
+  };
 }

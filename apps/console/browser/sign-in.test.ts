@@ -114,7 +114,18 @@ test('a team lead makes and disables keys of the own team, and no other key exis
   await signInAs(page, 'leo', '/console/keys');
   await page.getByRole('row').filter({ hasText: 'search engine' }).waitFor();
   expect(await page.getByText('foreign program').count()).toBe(0);
-  const pages = ['Overview', 'Requests', 'Usage', 'Playground', 'Keys', 'Teams', 'Models', 'Jobs'];
+  const pages = [
+    'Overview',
+    'Requests',
+    'Usage',
+    'Playground',
+    'Keys',
+    'Teams',
+    'People',
+    'Roles',
+    'Models',
+    'Jobs',
+  ];
   expect(await pageNames(page)).toEqual(pages);
 
   await page.getByRole('button', { name: 'New key' }).click();

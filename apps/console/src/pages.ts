@@ -10,6 +10,8 @@ import {
   IconLayoutDashboard,
   IconStack2,
   IconUserCheck,
+  IconUserShield,
+  IconUsers,
   IconUsersGroup,
   IconWebhook,
 } from '@tabler/icons-react';
@@ -90,6 +92,22 @@ export const PAGES = [
     group: 'Access',
     about: 'Limits and budgets that keys share',
     needs: ['GET /admin/v1/teams'],
+  },
+  {
+    path: '/people',
+    label: 'People',
+    icon: IconUsers,
+    group: 'Access',
+    about: 'Invite people, with a role and teams; reset passwords; disable',
+    needs: ['GET /admin/v1/people'],
+  },
+  {
+    path: '/roles',
+    label: 'Roles',
+    icon: IconUserShield,
+    group: 'Access',
+    about: 'Who may see and do what',
+    needs: ['GET /admin/v1/roles', 'GET /admin/v1/teams'],
   },
   {
     path: '/channels',

@@ -41,6 +41,13 @@ const signedInRoute = createRoute({
   component: lazyRouteComponent(() => import('./shell/signed-in-page.tsx')),
 });
 
+/** Where the link of an invitation leads. */
+const setPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/set-password',
+  component: lazyRouteComponent(() => import('./shell/set-password-page.tsx')),
+});
+
 /** Everything behind the sign-in. */
 const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -74,6 +81,8 @@ const LOAD: Readonly<Record<PagePath, () => Promise<{ default: ComponentType }>>
   '/playground': () => import('./pages/playground/playground-page.tsx'),
   '/keys': () => import('./pages/keys/keys-page.tsx'),
   '/teams': () => import('./pages/teams/teams-page.tsx'),
+  '/people': () => import('./pages/people/people-page.tsx'),
+  '/roles': () => import('./pages/roles/roles-page.tsx'),
   '/channels': () => import('./pages/channels/channels-page.tsx'),
   '/models': () => import('./pages/models/models-page.tsx'),
   '/jobs': () => import('./pages/jobs/jobs-page.tsx'),
@@ -120,6 +129,7 @@ const lifeRoutes = Object.entries(LOAD_LIFE).map(([path, load]) =>
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute,
+  setPasswordRoute,
   shellRoute.addChildren([firstRoute, ...pageRoutes, ...lifeRoutes]),
 ]);
 

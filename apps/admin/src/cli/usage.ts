@@ -42,6 +42,17 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --remove MEMBER    update only: removes a setting, such as budget, models, limits.tokensPerMinute or
                          limits.models.gpt-*; repeatable
 
+  people invite EMAIL    invite a person, who sets a password by a link to sign in to the console
+      --name NAME        (default: the e-mail address)
+      --role ROLE        admin (default), viewer, team-lead or team-member
+      --teams LIST       of a team-lead or team-member
+  people list
+  people show ID
+  people update ID       --name, --role, --teams, --disable, --enable
+  people link ID         create another link, to reset a password or for an invitation; earlier links stop working
+  people sign-out ID     end all sessions of a person
+  people delete ID
+
   usage                  show usage, by default of the last 30 days
       --from TIME, --to TIME    such as 2026-11-01 or 2026-11-01T08:00:00Z
       --time-zone ZONE   of dates and days, such as Europe/Berlin (default: UTC)

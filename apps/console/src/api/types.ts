@@ -29,6 +29,10 @@ export type ShownRequest = Item<Answer<paths['/admin/v1/requests']['get']>>;
 export type OwnSession = Answer<paths['/admin/v1/session']['get']>;
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 
+export type Person = Answer<paths['/admin/v1/people/{id}']['get']>;
+export type NewPersonBody = Body<paths['/admin/v1/people']['post']>;
+export type Roles = Answer<paths['/admin/v1/roles']['get']>;
+
 export type NewKeyBody = Body<paths['/admin/v1/keys']['post']>;
 export type Rest = Channel['rests'][number];
 export type NewTeamBody = Body<paths['/admin/v1/teams']['post']>;

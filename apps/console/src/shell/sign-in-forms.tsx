@@ -5,6 +5,8 @@ import { useForm } from '@mantine/form';
 export interface SignInBody {
   readonly token?: string;
   readonly key?: string;
+  readonly email?: string;
+  readonly password?: string;
   readonly name?: string;
 }
 
@@ -73,6 +75,43 @@ export function KeyForm({ isPending, onSubmit }: SignInFormProps) {
           autoFocus
           key={form.key('key')}
           {...form.getInputProps('key')}
+        />
+        <Button type="submit" loading={isPending} fullWidth>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+export function PasswordForm({ isPending, onSubmit }: SignInFormProps) {
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { email: '', password: '' },
+    validate: {
+      email: (value) => (value.trim() === '' ? 'Enter your e-mail address.' : null),
+      password: (value) => (value === '' ? 'Enter your password.' : null),
+    },
+  });
+  return (
+    <form onSubmit={form.onSubmit(({ email, password }) => onSubmit({ email: email.trim(), password }))}>
+      <Stack>
+        <TextInput
+          label="E-mail address"
+          type="email"
+          autoComplete="username"
+          autoFocus
+          maxLength={254}
+          key={form.key('email')}
+          {...form.getInputProps('email')}
+        />
+        <PasswordInput
+          label="Password"
+          description="Forgotten? Ask who invited you for a new link."
+          autoComplete="current-password"
+          maxLength={200}
+          key={form.key('password')}
+          {...form.getInputProps('password')}
         />
         <Button type="submit" loading={isPending} fullWidth>
           Sign in

@@ -6,9 +6,14 @@ import { BASE_PATH } from '../api/base-path.ts';
 import { api, bodyOf } from '../api/client.ts';
 import { signInQuery } from '../api/queries.ts';
 import type { OwnSession } from '../api/types.ts';
-import { KeyForm, type SignInBody, TokenForm } from './sign-in-forms.tsx';
+import { KeyForm, PasswordForm, type SignInBody, TokenForm } from './sign-in-forms.tsx';
+
+const FORMS = { password: PasswordForm, token: TokenForm, key: KeyForm } as const;
+type Way = keyof typeof FORMS;
+const isWay = (text: string): text is Way => Object.hasOwn(FORMS, text);
 
 const WAYS = [
+  { value: 'password', label: 'Password' },
   { value: 'token', label: 'Token' },
   { value: 'key', label: 'Key' },
 ];
@@ -23,10 +28,12 @@ interface WaysToSignInProps {
   readonly onSignedIn: (session: OwnSession) => void;
 }
 
-/** The identity provider, if one is set, the admin token, and a key. */
+/** The identity provider, if one is set, a password, if people have one, the admin token, and a key. */
 export function WaysToSignIn({ problem, target, isApart = false, onSignedIn }: WaysToSignInProps) {
-  const [way, setWay] = useState('token');
   const { data: ways } = useQuery(signInQuery);
+  const [chosen, setWay] = useState<Way>();
+  const way = chosen ?? (ways?.password ? 'password' : 'token');
+  const Form = FORMS[way];
   const signIn = useMutation({
     mutationFn: (body: SignInBody) => bodyOf(api.POST('/admin/v1/session', { body })),
     onSuccess: onSignedIn,
@@ -58,8 +65,13 @@ export function WaysToSignIn({ problem, target, isApart = false, onSignedIn }: W
           <Divider label="or" />
         </>
       )}
-      <SegmentedControl aria-label="Sign in with" data={WAYS} value={way} onChange={setWay} />
-      {way === 'token' ? <TokenForm {...form} /> : <KeyForm {...form} />}
+      <SegmentedControl
+        aria-label="Sign in with"
+        data={WAYS.filter(({ value }) => value !== 'password' || ways?.password)}
+        value={way}
+        onChange={(value) => setWay(isWay(value) ? value : undefined)}
+      />
+      <Form {...form} />
     </>
   );
 }

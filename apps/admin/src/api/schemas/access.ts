@@ -129,6 +129,8 @@ export const PersonReply = z.strictObject({
   lastSignInAt: instant.nullable(),
   /** Until when the link to set a password works; null: there is none. */
   linkExpiresAt: instant.nullable(),
+  /** Whether the one who asks may change the person. */
+  mayChange: z.boolean(),
 });
 export const PersonPage = page(PersonReply);
 /** `link` is shown this once. It is a URL, or begins with a path where `CONSOLE_URL` is not set. */

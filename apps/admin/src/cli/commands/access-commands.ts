@@ -2,16 +2,20 @@ import {
   balanceText,
   createdText,
   KEY_COLUMNS,
+  linkText,
+  PERSON_COLUMNS,
   rotatedText,
   webhookSecretText,
 } from '../texts/access-texts.ts';
 import { detailsOf, listOf, sentenceOf } from '../texts/table.ts';
 import type { Commands } from './command-row.ts';
 import { numberOrText, type Values } from './options.ts';
-import { settingsBody } from './settings-body.ts';
+import { personBody, settingsBody } from './settings-body.ts';
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
+const PEOPLE = '/admin/v1/people';
+const PERSON = `${PEOPLE}/{ID}`;
 const KEY = `${KEYS}/{ID}`;
 const TEAM = `${TEAMS}/{NAME}`;
 
@@ -80,6 +84,38 @@ export const ACCESS_COMMANDS: Commands = {
     options: [...USE_OPTIONS, 'remove'],
     body: settingsBody,
     text: detailsOf(),
+  },
+  'people invite': {
+    method: 'POST',
+    path: PEOPLE,
+    argument: 'EMAIL',
+    options: ['name', 'role', 'teams'],
+    body: (values, email) => ({ name: email, role: 'admin', ...personBody({ ...values, email }) }),
+    text: linkText,
+  },
+  'people list': {
+    path: PEOPLE,
+    answer: 'list',
+    text: listOf(PERSON_COLUMNS, 'No people yet. Invite one: npm run gateway -- people invite EMAIL'),
+  },
+  'people show': { path: PERSON, text: detailsOf() },
+  'people update': {
+    method: 'PATCH',
+    path: PERSON,
+    options: ['name', 'role', 'teams', 'disable', 'enable'],
+    body: personBody,
+    text: detailsOf(),
+  },
+  'people link': { method: 'POST', path: `${PERSON}/link`, text: linkText },
+  'people sign-out': {
+    method: 'POST',
+    path: `${PERSON}/sign-out`,
+    text: sentenceOf(({ email }) => `All sessions of ${email} have ended.`),
+  },
+  'people delete': {
+    method: 'DELETE',
+    path: PERSON,
+    text: sentenceOf(({ id, email }) => `Deleted person ${id} (${email}).`),
   },
   'teams delete': { method: 'DELETE', path: TEAM, text: detailsOf() },
 };

@@ -70,6 +70,18 @@ const budgetOf = (values: Values): Json => ({
 
 const MODEL_LIMITS = 'limits.models.';
 
+/** The body that invites or changes a person. */
+export function personBody({ email, name, role, teams, disable, enable }: Values): Json {
+  if (disable && enable) throw new UsageError('Use either --disable or --enable');
+  return {
+    ...(email !== undefined && { email }),
+    ...(name !== undefined && { name }),
+    ...(role !== undefined && { role }),
+    ...(teams !== undefined && { teams: list(teams) }),
+    ...((disable || enable) && { disabled: disable }),
+  };
+}
+
 /** `limits.models.gpt-4.1` has three names, every other one at most two: only the last may have dots. */
 function pathOf(member: string): readonly string[] {
   if (member.startsWith(MODEL_LIMITS)) return ['limits', 'models', member.slice(MODEL_LIMITS.length)];

@@ -31,6 +31,22 @@ export const webhookSecretText = sentenceOf(({ id, name, webhookSecret, oldWebho
   return `New webhook secret for key ${id} (${name}). It is shown only once; give it to the receiver:\n\n  ${webhookSecret}\n\n${old}`;
 });
 
+export const linkText = sentenceOf(
+  ({ email, link, linkExpiresAt }) =>
+    `${email} sets a password by this link, once, until ${linkExpiresAt}. It is shown only now${String(link).startsWith('/') ? '; put the address of the console before it' : ''}:\n\n  ${link}`,
+);
+
+export const PERSON_COLUMNS: Columns = {
+  ID: 'id',
+  EMAIL: 'email',
+  NAME: 'name',
+  ROLE: 'role',
+  TEAMS: ({ teams }) => (Array.isArray(teams) ? teams.join(',') : ''),
+  STATE: 'state',
+  'LAST SIGN-IN': ({ lastSignInAt }) =>
+    typeof lastSignInAt === 'string' ? lastSignInAt.slice(0, 10) : 'never',
+};
+
 const orAll = (member: string) => (row: Row) => {
   const names = row[member];
   return Array.isArray(names) ? names.join(',') : 'all';

@@ -59,7 +59,10 @@ const LINK_PATH = '/console/set-password#';
 /** The people who sign in with a password: invite, list, change, sign out and delete them. */
 export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
   const { people, teams, sessions, consoleUrl, basePath, now } = options;
-  const shownTo = ({ scope }: Principal, person: PersonRecord) => shownPerson(seenPerson(scope, person));
+  const shownTo = (principal: Principal, person: PersonRecord) => ({
+    ...shownPerson(seenPerson(principal.scope, person)),
+    mayChange: managesPerson(principal, person),
+  });
   const linkOf = (token: string): string =>
     `${consoleUrl === null ? '' : new URL(consoleUrl).origin}${basePath}${LINK_PATH}${token}`;
 
@@ -115,7 +118,7 @@ export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
           before: null,
           after: loggedPerson(person),
         });
-        return { ...shownPerson(person), link: linkOf(token) };
+        return { ...shownTo(principal, person), link: linkOf(token) };
       },
     }),
     adminRoute({
