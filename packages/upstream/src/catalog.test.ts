@@ -67,6 +67,44 @@ test("a route's own name goes to its channel; without one, the caller's", () => 
   expect(modelAt('gpt-8')).toBe('gpt-8');
 });
 
+const STARRED = `
+channels:
+  a: { provider: openai, baseUrl: http://a/v1, apiKey: k }
+  b: { provider: openai-compatible, baseUrl: http://b/v1 }
+models:
+  "acme/*": { kind: text, routes: [{ channel: a, model: "*" }, { channel: b, model: "eu.*-v1", priority: 1 }, { channel: b, priority: 2 }] }
+  "acme/fixed-*": { kind: text, routes: [{ channel: a, model: gpt-5.2 }] }
+`;
+const starred = createCatalog(parseConfiguration(STARRED, 'gateway.yaml', {}), {
+  random: Math.random,
+  loads: NO_LOADS,
+});
+
+test("a * in a route's name stands for what that of the pattern takes in of the caller's", () => {
+  const namesAt = (name: string) => {
+    const model = starred.resolveModel(name);
+    if (model === null) throw new Error('no model');
+    return starred.candidates({ model, protocol: 'chat' }).map((candidate) => candidate.model);
+  };
+  expect(namesAt('acme/gpt-5.2')).toEqual(['gpt-5.2', 'eu.gpt-5.2-v1', 'acme/gpt-5.2']);
+  expect(namesAt('acme/$&/x')).toEqual(['$&/x', 'eu.$&/x-v1', 'acme/$&/x']);
+  expect(namesAt('acme/fixed-1')).toEqual(['gpt-5.2']);
+  expect(starred.resolveModel('acme/gpt-5.2')).toMatchObject({
+    name: 'acme/gpt-5.2',
+    price: { inputPerMTok: expect.any(Number) },
+  });
+});
+
+test.for(['acme/', 'acme/.', 'acme/..'])('%j, of which a channel would get no name, is not served', (name) => {
+  expect(starred.resolveModel(name)).toBe(null);
+});
+
+test('the list has the names of the catalogue under the prefix that callers use', () => {
+  const names = starred.listNamedModels().map(({ name }) => name);
+  expect(names).toContain('acme/gpt-5.2');
+  expect(names.filter((name) => !name.startsWith('acme/'))).toEqual([]);
+});
+
 const order = (
   random: () => number,
   protocol: 'responses' | 'chat' | 'messages' | 'images',

@@ -1,4 +1,4 @@
-import { fitsPattern } from '@gateway/contracts/models/model-pattern';
+import { fitsPattern, renamed } from '@gateway/contracts/models/model-pattern';
 import type { Price } from '@gateway/contracts/models/price';
 import type { Candidate } from './candidate.ts';
 import { type Affinity, type ChosenBy, orderCandidates } from './choosing/order-candidates.ts';
@@ -8,7 +8,7 @@ import { dearer, dearestTools, KNOWN_MODELS, type KnownModels } from './prices/k
 import { scaledPrice } from './prices/scaled-price.ts';
 import { PROTOCOLS_OF_KIND, type Protocol } from './protocol.ts';
 
-/** A model under the name that a caller used. */
+/** A model under the name that a caller used; its routes have no `*` in their names of it. */
 export interface ResolvedModel extends Model {
   readonly name: string;
   /**
@@ -141,14 +141,26 @@ function withTools(price: Price, routes: readonly Route[], known: KnownModels): 
   return Object.keys(tools).length === 0 ? price : { ...price, perThousandToolCalls: tools };
 }
 
-/** Names for a pattern: the catalogue's names for channels that get the caller's name. */
-const namesOf = (model: Model, known: KnownModels): readonly string[] => [
+/** Names for a pattern: the catalogue's names for channels that get the caller's name, or a part of it. */
+const namesOf = ({ pattern, routes, kind }: Model, known: KnownModels): readonly string[] => [
   ...new Set(
-    model.routes.flatMap((route) =>
-      route.model === null ? known.list(route.channel.provider, model.kind) : [],
-    ),
+    routes.flatMap(({ model, channel: { provider } }) => {
+      if (model === null) return known.list(provider, kind);
+      if (!model.includes('*')) return [];
+      const names = known.list(provider, kind).filter((name) => fitsPattern(model, name));
+      return names.map((name) => renamed(name, model, pattern));
+    }),
   ),
 ];
+
+/** The routes of a model for one name of it; null if the name leaves nothing for the `*` of one, or what is no segment of a path. */
+function routesFor({ pattern, routes }: Model, name: string): readonly Route[] | null {
+  if (!routes.some(({ model }) => model?.includes('*'))) return routes;
+  const named = routes.map((route) =>
+    route.model?.includes('*') ? { ...route, model: renamed(name, pattern, route.model) } : route,
+  );
+  return named.some(({ model }) => model === '' || (model !== null && isDots(model))) ? null : named;
+}
 
 /** Names and channels of one configuration. */
 export const createCatalog = (
@@ -183,12 +195,15 @@ export const createCatalog = (
     const model =
       exact.get(name) ?? patterns.find((pattern) => fitsPattern(pattern.model.pattern, name))?.model;
     if (model === undefined) return null;
+    const routes = routesFor(model, name);
+    if (routes === null) return null;
     if (resolved.size >= MAX_CACHED_NAMES) resolved.clear();
-    const facts = knownFacts(model, name, known);
+    const facts = knownFacts({ ...model, routes }, name, known);
     const named = {
       ...model,
       name,
-      ...pricesOf(model.price ?? facts.price, model.routes),
+      routes,
+      ...pricesOf(model.price ?? facts.price, routes),
       knownContextWindow: facts.contextWindow,
       largestContextWindow: facts.largestContextWindow,
     };

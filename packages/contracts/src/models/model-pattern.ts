@@ -13,6 +13,16 @@ export const fitsPattern = (pattern: string, name: string): boolean => {
   return name.length - last.length >= position && name.endsWith(last);
 };
 
+/**
+ * A name that fits a pattern with one `*`, in the form of another such pattern: `claude-opus-5` for `anthropic/claude-opus-5`
+ * from `anthropic/*` to `*`. Without a `*` the other pattern is the name.
+ */
+export function renamed(name: string, from: string, to: string): string {
+  const at = from.indexOf('*');
+  const star = name.slice(at, name.length - (from.length - at - 1));
+  return to.replace('*', () => star);
+}
+
 /** Whether a name can fit both patterns. */
 export function patternsOverlap(one: string, other: string): boolean {
   // reachable[j]: what was read of `one` so far and the first j characters of `other` can match the same text.

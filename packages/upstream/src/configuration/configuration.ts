@@ -93,7 +93,7 @@ export interface Route {
   readonly channel: Channel;
   /** Which of its channel's protocols the model has. */
   readonly speaks: readonly Protocol[];
-  /** Null: the caller's name is passed on. */
+  /** Null: the caller's name is passed on. A `*` stands for the text that the one of the model's pattern takes in. */
   readonly model: string | null;
   /** What it charges, as a multiple of the model's price. */
   readonly priceFactor: number;

@@ -142,7 +142,9 @@ export const RouteEntry = z.strictObject({
   channel: z.string().min(1),
   model: z
     .string()
-    .regex(/^[^*]+$/, { error: "one name without *, or nothing: the caller's name is then passed on" })
+    .regex(/^(?!$)[^*]*\*?[^*]*$/, {
+      error: "one name with at most one *, or nothing: the caller's name is then passed on",
+    })
     .optional(),
   speaks: z.array(z.enum(PROTOCOLS)).min(1).optional(),
   /** What it charges, as a multiple of the model's price. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { renamed } from '@gateway/contracts/models/model-pattern';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import { KEY_ID } from '@gateway/metering/keys/key-record';
 import type { KeyStore } from '@gateway/metering/keys/key-store';
@@ -11,6 +12,7 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { ChannelPage, RestedChannelReply } from '../../api/schemas/operations.ts';
 import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
+import { entryOf } from '../../findings/routes.ts';
 import type { ChannelRests } from '../../operations/channel-rests.ts';
 import { ChannelTest, type TestChannel } from '../../playground/test-channel.ts';
 
@@ -229,10 +231,12 @@ function checkAccount({ name: channel, accounts }: Channel, account: string): vo
 }
 
 /** People know the callers' name of a model; the channel may have another one for it. */
-const ownNameOf = (channel: string, model: string, configuration: Configuration | undefined): string =>
-  configuration?.models
-    .find(({ pattern }) => pattern === model)
-    ?.routes.find((route) => route.channel.name === channel)?.model ?? model;
+function ownNameOf(channel: string, name: string, configuration: Configuration | undefined): string {
+  const entry = entryOf(configuration, name);
+  const own = entry?.routes.find((route) => route.channel.name === channel)?.model;
+  if (entry === undefined || own === undefined || own === null) return name;
+  return renamed(name, entry.pattern, own);
+}
 
 /** The models that have no other channel: their requests go on as before. */
 function warningsOf({ channel, account, model }: Target, configuration: Configuration | undefined): string[] {

@@ -75,6 +75,11 @@ export const checkModel = (
   const names = [...channels.keys()];
   for (const [index, route] of entry.routes.entries()) {
     complaints.push(...misplaced(route, entry.kind, ['routes', index]));
+    if (route.model?.includes('*') && name.split('*').length !== 2)
+      complaints.push({
+        path: ['routes', index, 'model'],
+        expected: 'one name without *: only an entry whose name has one * passes on what that stands for',
+      });
     const path = ['routes', index, 'channel'];
     const channel = channels.get(route.channel);
     if (channel === undefined) {
