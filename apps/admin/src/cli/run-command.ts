@@ -6,6 +6,7 @@ import { UsageError } from './commands/options.ts';
 import { answerDatabase } from './database-commands.ts';
 import { findAdmin } from './find-admin.ts';
 import { type Command, parseCommand } from './parse-command.ts';
+import { printable } from './texts/printable.ts';
 import { USAGE } from './usage.ts';
 
 export interface CommandLine {
@@ -49,6 +50,11 @@ const HERE = {
   capacity: (argv: readonly string[]) => answerCapacity(argv),
   backup: (argv: readonly string[], { env }: CommandLine) => answerDatabase('backup', argv, env),
   restore: (argv: readonly string[], { env }: CommandLine) => answerDatabase('restore', argv, env),
+  import: async (argv: readonly string[], line: CommandLine) => {
+    // No other command reads YAML.
+    const { importLitellm } = await import('../litellm/import-command.ts');
+    return importLitellm(argv, line);
+  },
 };
 const isHere = (noun: string): noun is keyof typeof HERE => Object.hasOwn(HERE, noun);
 
@@ -74,13 +80,6 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
   const value = await callApi(client, row, path, query, body);
   line.print(printable(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now())));
 }
-
-/** Characters that control a terminal or change the direction of text; names stored by older versions may have them. */
-const CONTROL = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
-
-/** The text with such characters as JSON escapes. */
-export const printable = (text: string): string =>
-  text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 function callApi(
   client: AdminClient,

@@ -97,6 +97,10 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --count NUMBER     how many, at most 200 (default: 50)
 
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
+  import litellm FILE    write a configuration from LiteLLM's config.yaml, and say what is not the same; asks no service
+      --output FILE      where to (default: gateway.yaml); --replace overwrites it
+      --from URL         with or without FILE: make the teams and keys of a running LiteLLM, with new secrets
+      --token TOKEN      its master key (default: LITELLM_MASTER_KEY)
   backup FILE            copy the data folder's database to a new file, also while the gateway runs; asks no service
   restore FILE           put a backup in its place; the gateway must not run
 
