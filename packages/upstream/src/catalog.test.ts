@@ -95,9 +95,12 @@ test("a * in a route's name stands for what that of the pattern takes in of the 
   });
 });
 
-test.for(['acme/', 'acme/.', 'acme/..'])('%j, of which a channel would get no name, is not served', (name) => {
-  expect(starred.resolveModel(name)).toBe(null);
-});
+test.for(['acme/', 'acme/.', 'acme/..'])(
+  '%j, of which a channel would get no name, is not served',
+  (name) => {
+    expect(starred.resolveModel(name)).toBe(null);
+  },
+);
 
 test('the list has the names of the catalogue under the prefix that callers use', () => {
   const names = starred.listNamedModels().map(({ name }) => name);
