@@ -1,4 +1,9 @@
-import { JobQueueSettings, JobWorkerSettings, ModelServiceSettings } from '@gateway/model-service/settings';
+import {
+  FetchSettings,
+  JobQueueSettings,
+  JobWorkerSettings,
+  ModelServiceSettings,
+} from '@gateway/model-service/settings';
 import { setting } from '@gateway/service-kit/config';
 import type { z } from 'zod';
 
@@ -10,18 +15,15 @@ const MEBIBYTE = 1024 * 1024;
  */
 export const ImageSettings = ModelServiceSettings.extend({
   ...JobQueueSettings.shape,
+  ...FetchSettings.shape,
   /** The edge's, on this machine: image URLs begin with it without `PUBLIC_URL`. */
   PORT: setting.port(8080),
   /** Smaller than elsewhere, since a waiting request lies in Redis. */
   IMAGE_JSON_MAX_BYTES: setting.integer(2 * MEBIBYTE, { min: 1 }),
   /** Of an edit in JSON, whose images may be data URLs in it. */
   IMAGE_EDIT_JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
-  /** Origins that images may be fetched from for a caller though their addresses are private. */
-  IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),
   /** Silence in a stream after which a comment is sent; 0 for never. */
   IMAGE_KEEP_ALIVE_MS: setting.integer(4_000),
-  /** For all images of one request together. */
-  IMAGE_FETCH_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
 });
 export type ImageSettings = z.infer<typeof ImageSettings>;
 

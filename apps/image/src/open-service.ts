@@ -1,6 +1,7 @@
 import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
 import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
+import { namedFetching } from '@gateway/model-service/named-fetching';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
@@ -22,11 +23,7 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     secret: config.GATEWAY_SECRET,
     jsonMaxBytes: config.IMAGE_JSON_MAX_BYTES,
     editJsonMaxBytes: config.IMAGE_EDIT_JSON_MAX_BYTES,
-    fetching: {
-      privateOrigins: config.IMAGE_FETCH_PRIVATE_ORIGINS,
-      timeoutMs: config.IMAGE_FETCH_TIMEOUT_MS,
-      network: () => access.upstream.configuration.network,
-    },
+    fetching: namedFetching(config, access.upstream),
     maxJsonDepth: config.MAX_JSON_DEPTH,
     keepAliveMs: config.IMAGE_KEEP_ALIVE_MS,
     jobMetrics: createJobMetrics(started.metrics),

@@ -1,4 +1,5 @@
 import {
+  FetchSettings,
   FileSettings,
   JobQueueSettings,
   JobWorkerSettings,
@@ -15,6 +16,7 @@ const DAY_SECONDS = 86_400;
 /** What the service and its worker read, which answer requests in the same way. */
 const SharedSettings = ModelSettings.extend({
   ...FileSettings.shape,
+  ...FetchSettings.shape,
   /** Seals what must survive its way through a client; the service verifies identities by it as well. */
   GATEWAY_SECRET: setting.secret(),
   /** The largest request body, in bytes. */

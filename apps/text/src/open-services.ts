@@ -1,5 +1,6 @@
 import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openSharedStores } from '@gateway/model-service/jobs/open-file-stores';
+import { namedFetching } from '@gateway/model-service/named-fetching';
 import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundResponses } from './background/background-responses.ts';
@@ -68,6 +69,7 @@ export async function openTextServices(
     conversations,
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),
     metrics,
+    fetching: namedFetching(config, upstream),
     tokens: createTokenSeals(config.GATEWAY_SECRET),
     compactions: createCompactionSeals(config.GATEWAY_SECRET),
     maxBodyBytes: config.TEXT_MAX_BODY_BYTES,

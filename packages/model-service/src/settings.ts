@@ -35,6 +35,15 @@ export const FileSettings = z.object({
 });
 export type FileSettings = z.infer<typeof FileSettings>;
 
+/** How what callers name by URL is fetched for them. */
+export const FetchSettings = z.object({
+  /** Origins that may be connected to though their addresses are private. */
+  IMAGE_FETCH_PRIVATE_ORIGINS: setting.origins(),
+  /** For all that one request names together. */
+  IMAGE_FETCH_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
+});
+export type FetchSettings = z.infer<typeof FetchSettings>;
+
 const GIBIBYTE = 1024 ** 3;
 
 /** What every service reads that queues jobs. */

@@ -12,9 +12,10 @@ import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { readJsonBody, refuseEncoding } from '@gateway/service-kit/request/json-body';
 import { contextOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
+import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
 import { EDIT_FORM, formFields, formValues } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
-import { type ReferenceFetching, storeReferences } from './store-references.ts';
+import { storeReferences } from './store-references.ts';
 
 /** An edit as it came, as a form or as JSON. Its files belong to the reader until a job has them. */
 export interface ReceivedEdit {
@@ -34,7 +35,7 @@ export interface ReadEditOptions {
   readonly uploads: UploadStore;
   readonly editJsonMaxBytes: number;
   readonly maxJsonDepth: number;
-  readonly fetching: ReferenceFetching;
+  readonly fetching: NamedFetching;
 }
 
 /**

@@ -6,24 +6,18 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageEditJsonRequest, ImageReference } from '@gateway/contracts/openai/images';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { openaiPath } from '@gateway/service-kit/error-response';
-import type { Network } from '@gateway/upstream/connecting/network';
-import { FetchUrlError, fetchUrl } from '@gateway/upstream/fetching/fetch-url';
+import {
+  fetchNamed,
+  type Named as NamedByUrl,
+  type NamedFetching,
+  namedTooLarge,
+} from '@gateway/upstream/fetching/fetch-named';
 import { IMAGE_MAX_BYTES, MASK_MAX_BYTES } from './edit-form.ts';
 import type { EditFile } from './inspect-files.ts';
 
-/** How images are fetched that callers name by URL. */
-export interface ReferenceFetching {
-  /** Origins with private addresses that may be connected to all the same. */
-  readonly privateOrigins: readonly string[];
-  /** For all images of one request together. */
-  readonly timeoutMs: number;
-  /** The way to addresses that are not private, by the current configuration. */
-  readonly network: () => Network;
-}
-
 interface StoreOptions {
   readonly uploads: UploadStore;
-  readonly fetching: ReferenceFetching;
+  readonly fetching: NamedFetching;
   /** The caller's. */
   readonly signal: AbortSignal;
   /** Gets the ids of what is stored, also where a later image cannot be. */
@@ -36,8 +30,6 @@ interface Named {
   readonly reference: ImageReference;
   readonly maxBytes: number;
 }
-
-const CONNECT_MS = 5000;
 
 /**
  * Writes the images that JSON names into the uploads area: data URLs from the request itself, others fetched one after
@@ -84,7 +76,8 @@ async function fileOf(named: Named, timeLimit: AbortSignal, options: StoreOption
 
 const DATA_URL = /^data:[^,]{0,200};base64,/i;
 
-async function storeDataUrl(url: string, target: string, { path, maxBytes }: Named): Promise<number> {
+async function storeDataUrl(url: string, target: string, named: Named): Promise<number> {
+  const { path, maxBytes } = named;
   const head = DATA_URL.exec(url)?.[0];
   if (head === undefined)
     throw refuse(
@@ -92,43 +85,27 @@ async function storeDataUrl(url: string, target: string, { path, maxBytes }: Nam
       `The data URL in '${openaiPath(path)}' is not in base64. Send 'data:image/png;base64,…'.`,
     );
   const bytes = Buffer.from(url.slice(head.length), 'base64');
-  if (bytes.length > maxBytes) throw tooLarge(path, maxBytes);
+  if (bytes.length > maxBytes) throw namedTooLarge(asNamed(named));
   return write([bytes], target);
 }
 
-async function storeFetched(
+const storeFetched = (
   url: string,
   target: string,
-  { path, maxBytes }: Named,
+  named: Named,
   timeLimit: AbortSignal,
   { fetching, signal }: StoreOptions,
-): Promise<number> {
-  try {
-    return await fetchUrl(
-      {
-        url,
-        trustedOrigins: fetching.privateOrigins,
-        network: fetching.network(),
-        maxBytes,
-        connectMs: CONNECT_MS,
-        signal: AbortSignal.any([signal, timeLimit]),
-      },
-      ({ chunks }) => write(chunks, target),
-    );
-  } catch (error) {
-    if (signal.aborted) throw new GatewayError('client_closed_request', 'The caller closed the request.');
-    if (!(error instanceof FetchUrlError)) throw error;
-    if (error.fault === 'too-large') throw tooLarge(path, maxBytes);
-    const reason = timeLimit.aborted ? 'fetching took too long' : reasonOf(error);
-    throw refuse(path, `The image at '${openaiPath(path)}' could not be fetched: ${reason}.`, error);
-  }
-}
+): Promise<number> =>
+  fetchNamed({ ...asNamed(named), url }, { fetching, signal, timeLimit }, ({ chunks }) =>
+    write(chunks, target),
+  );
 
-/** What a caller may know: nothing about addresses inside of the operator's network. */
-const reasonOf = ({ fault, message }: FetchUrlError): string => {
-  if (fault === 'private') return 'its address is not public';
-  return fault === 'connection' ? 'its server cannot be reached' : message;
-};
+const asNamed = ({ path, maxBytes }: Named): Omit<NamedByUrl, 'url'> => ({
+  what: 'image',
+  path,
+  shownPath: openaiPath(path),
+  maxBytes,
+});
 
 async function write(source: Iterable<Buffer> | AsyncIterable<Buffer>, target: string): Promise<number> {
   let sizeBytes = 0;
@@ -147,11 +124,5 @@ async function write(source: Iterable<Buffer> | AsyncIterable<Buffer>, target: s
   return sizeBytes;
 }
 
-const refuse = (path: Named['path'], message: string, cause?: unknown): GatewayError =>
-  new GatewayError('invalid_value', { path: [...path], message, cause });
-
-const tooLarge = (path: Named['path'], maxBytes: number): GatewayError =>
-  new GatewayError('file_too_large', {
-    path: [...path],
-    message: `The image in '${openaiPath(path)}' is too large. It may have at most ${maxBytes} bytes.`,
-  });
+const refuse = (path: Named['path'], message: string): GatewayError =>
+  new GatewayError('invalid_value', { path: [...path], message });

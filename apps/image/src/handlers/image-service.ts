@@ -4,8 +4,8 @@ import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { JobMetrics } from '@gateway/model-service/jobs/job-metrics';
+import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { ReferenceFetching } from '../form/store-references.ts';
 
 /** What the image endpoints work with. */
 export interface ImageService {
@@ -22,7 +22,7 @@ export interface ImageService {
   readonly jsonMaxBytes: number;
   /** Of an edit in JSON, which may hold its images. */
   readonly editJsonMaxBytes: number;
-  readonly fetching: ReferenceFetching;
+  readonly fetching: NamedFetching;
   readonly maxJsonDepth: number;
   /** See `IMAGE_KEEP_ALIVE_MS`. */
   readonly keepAliveMs: number;

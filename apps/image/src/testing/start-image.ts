@@ -2,9 +2,9 @@ import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner'
 import type { StoreLocation } from '@gateway/model-service/testing/media-options';
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import { DIRECT } from '@gateway/upstream/connecting/network';
+import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
 import OpenAI from 'openai';
 import { createImageService } from '../app.ts';
-import type { ReferenceFetching } from '../form/store-references.ts';
 import { imageBatches } from '../handlers/image-batches.ts';
 import { imageProcessors } from '../making/make-images.ts';
 
@@ -40,14 +40,14 @@ models:
 interface StartOptions {
   readonly maxWaiting?: number;
   readonly jsonMaxBytes?: number;
-  readonly fetching?: ReferenceFetching;
+  readonly fetching?: NamedFetching;
   readonly keepAliveMs?: number;
   readonly configuration?: typeof configurationText;
   /** Where jobs' files lie, if not in the data folder. */
   readonly files?: StoreLocation;
 }
 
-const NO_FETCHING: ReferenceFetching = { privateOrigins: [], timeoutMs: 10_000, network: () => DIRECT };
+const NO_FETCHING: NamedFetching = { privateOrigins: [], timeoutMs: 10_000, network: () => DIRECT };
 
 export type TestImage = Awaited<ReturnType<typeof startImage>>;
 

@@ -1,4 +1,5 @@
 import type { Conversation } from '../neutral/conversation.ts';
+import { type FetchedMedia, NamedMedia, type WantedMedia } from '../neutral/encoding/named-media.ts';
 import { type Dropped, Losses } from '../neutral/losses.ts';
 import { pathsOf } from '../neutral/scalar-paths.ts';
 import type { AnswerPlan, Target } from '../neutral/target.ts';
@@ -20,6 +21,8 @@ export interface RequestToTranslate {
   readonly body: unknown;
   readonly target: Target;
   readonly tokens: OpaqueTokens;
+  /** What it names by URL, as far as it was fetched. Absent: nothing is fetched, and an upstream that needs it refuses. */
+  readonly fetched?: ReadonlyMap<string, FetchedMedia> | undefined;
 }
 
 export interface TranslatedRequest {
@@ -27,6 +30,8 @@ export interface TranslatedRequest {
   readonly body: { readonly [member: string]: unknown };
   /** What had to be left out; see `droppedHeader` and `refuseLosses`. */
   readonly dropped: readonly Dropped[];
+  /** What must be fetched first, and the request translated again. */
+  readonly wanted: readonly WantedMedia[];
   /** Needed to translate the answer. */
   readonly plan: AnswerPlan;
 }
@@ -36,8 +41,15 @@ export interface TranslatedRequest {
  * @throws GatewayError where something would be lost that must not be (`unsupported_parameter`, `unsupported_tool`), or
  * where the request is no proper one
  */
-export function translateRequest({ caller, body, target, tokens }: RequestToTranslate): TranslatedRequest {
+export function translateRequest({
+  caller,
+  body,
+  target,
+  tokens,
+  fetched,
+}: RequestToTranslate): TranslatedRequest {
   const losses = new Losses();
+  const media = new NamedMedia(fetched ?? null);
   const decoded = withTurn(PROTOCOLS[caller].decodeRequest(body, tokens));
   const { conversation: emulated, answerTool } = withDemand(decoded, target, losses);
   const conversation = target.quirks.namedToolChoice ? emulated : demandOneTool(emulated);
@@ -45,13 +57,14 @@ export function translateRequest({ caller, body, target, tokens }: RequestToTran
   const names = new ToolNames(target.quirks.toolNameLength ?? adapter.toolNameLength, {
     beginsWithLetter: adapter.toolNamesBeginWithLetter,
   });
-  const encoded = adapter.encodeRequest({ conversation, target, losses, names });
+  const encoded = adapter.encodeRequest({ conversation, target, losses, names, media });
   const request = isJsonObject(body) ? body : {};
   const include = Array.isArray(request.include) ? request.include : [];
   const streamOptions = request.stream_options;
   return {
     body: encoded.body,
     dropped: losses.dropped,
+    wanted: media.wanted,
     plan: {
       caller,
       target,

@@ -1,5 +1,6 @@
 import { translateRequest } from '../conversion/translate-request.ts';
 import { countedBody } from '../endpoints/counting/count-endpoint.ts';
+import type { FetchedMedia, WantedMedia } from '../neutral/encoding/named-media.ts';
 import type { AnswerPlan, Target } from '../neutral/target.ts';
 import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
 import { UPSTREAMS } from '../protocols/protocols.ts';
@@ -17,25 +18,28 @@ export interface TranslateTask {
   readonly bytes: Uint8Array;
   readonly target: Target;
   readonly tokens: TokenKey;
+  readonly fetched?: ReadonlyMap<string, FetchedMedia> | undefined;
 }
 
 export interface WrittenTranslation {
   readonly bytes: Uint8Array;
   readonly dropped: DroppedList;
+  readonly wanted: readonly WantedMedia[];
   readonly plan: Omit<AnswerPlan, 'echo'>;
   /** As JSON: its numbers may be longer than JavaScript's. */
   readonly echo: string;
 }
 
 /** Writes the body of a request for an upstream that speaks another protocol. @throws {GatewayError} as `translateRequest` */
-export function translateTask({ caller, bytes, target, tokens }: TranslateTask): WrittenTranslation {
+export function translateTask({ caller, bytes, target, tokens, fetched }: TranslateTask): WrittenTranslation {
   const parsed = parseBody(bufferOf(bytes).toString());
   const body = target.countsOnly ? countedBody(caller, parsed) : effectiveBody(caller, parsed);
   const {
     plan,
     dropped,
+    wanted,
     body: written,
-  } = translateRequest({ caller, body, target, tokens: opaqueTokens(tokens) });
+  } = translateRequest({ caller, body, target, tokens: opaqueTokens(tokens), fetched });
   const { echo, ...rest } = plan;
   return {
     bytes: sharedText(
@@ -44,6 +48,7 @@ export function translateTask({ caller, bytes, target, tokens }: TranslateTask):
       ),
     ),
     dropped: droppedList(dropped),
+    wanted,
     plan: rest,
     echo: JSON.stringify(shortEcho(echo)),
   };

@@ -62,6 +62,8 @@ export interface StartOptions {
   readonly webSockets?: Partial<typeof SOCKET_SETTINGS>;
   /** What it takes on. Default: as in production. */
   readonly load?: Partial<LoadSettings>;
+  /** What may be fetched from private addresses. Default: nothing. */
+  readonly privateOrigins?: readonly string[];
   /** Where large parts lie, for replicas that share them. Default: a folder of its own. */
   readonly partsDir?: string;
 }
@@ -192,6 +194,11 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     upstream,
     origins: createIdOrigins({ redis: options.redis, ttlSeconds: 60 }),
     metrics: textMetrics,
+    fetching: {
+      privateOrigins: options.privateOrigins ?? [],
+      timeoutMs: 10_000,
+      network: () => upstream.configuration.network,
+    },
     tokens: createTokenSeals(secret),
     compactions: createCompactionSeals(secret),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { eventOf, exceptionOf } from '@gateway/simulator/bedrock/event-message';
 import { bedrock as bedrockCloud } from '@gateway/simulator/clouds/bedrock';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
@@ -19,6 +21,8 @@ const PROFILE = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference
 let text: TextUnderTest;
 let bedrock: Simulator;
 let spare: Simulator;
+/** A web server with an image at `/image`, and what it was asked for. */
+let web: { readonly url: string; readonly asked: string[] };
 const resources = new AsyncDisposableStack();
 
 beforeAll(async () => {
@@ -27,6 +31,7 @@ beforeAll(async () => {
   spare = resources.use(await startSimulator());
   const server = resources.adopt(await startRedis(), (it) => it.close());
   const redis = resources.adopt(new Redis(server.url), (it) => it.disconnect());
+  web = await startWeb();
   const channel = (url: string, more = '') =>
     `{ provider: bedrock, region: eu-central-1, baseUrl: "${url}", apiKey: bedrock-api-key-1, ${more} }`;
   const configuration = `
@@ -44,12 +49,30 @@ models:
   guarded: { kind: text, routes: [{ channel: guarded, model: amazon.nova-lite-v1:0 }] }
   claude: { kind: text, routes: [{ channel: bedrock, model: ${CLAUDE}, speaks: [converse] }, { channel: claude, model: claude-opus-5, priority: 1 }] }
 `;
-  text = resources.adopt(await startText({ redis, configuration }), (it) => it.close());
+  text = resources.adopt(await startText({ redis, configuration, privateOrigins: [web.url] }), (it) =>
+    it.close(),
+  );
 });
 afterAll(() => resources.disposeAsync());
+
+async function startWeb() {
+  const asked: string[] = [];
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    if (url === '/image') response.end(Buffer.from(PNG_BASE64, 'base64'));
+    else if (url === '/large') response.end(Buffer.alloc(5 * 1024 * 1024 + 1));
+    else response.writeHead(404).end();
+  });
+  resources.defer(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { url: `http://127.0.0.1:${address.port}`, asked };
+}
 beforeEach(() => {
   bedrock.reset();
   spare.reset();
+  web.asked.length = 0;
 });
 
 const CLIENTS: Readonly<Record<string, () => TextClient>> = {
@@ -86,6 +109,49 @@ test.for(CASES)(
     if (name !== 'ai sdk (chat)') expect(bedrock.requests.at(-1)?.text()).toContain('"reasoningContent"');
   },
 );
+
+const showing = (...urls: readonly string[]) => ({
+  messages: [
+    {
+      role: 'user',
+      content: [
+        ...urls.map((url) => ({ type: 'image', source: { type: 'url', url } })),
+        { type: 'text', text: 'What is it?' },
+      ],
+    },
+  ],
+});
+
+test('an image by URL is fetched once, however often it is named, and sent by value', async () => {
+  const reply = await ask('alone', showing(`${web.url}/image`, `${web.url}/image`));
+  expect(reply.status).toBe(200);
+  const image = { image: { format: 'png', source: { bytes: PNG_BASE64 } } };
+  expect((await bedrock.nextRequest()).json()).toMatchObject({
+    messages: [{ role: 'user', content: [image, image, { text: 'What is it?' }] }],
+  });
+  expect(web.asked).toEqual(['/image']);
+});
+
+test('an image by URL beside a large text is fetched too', async () => {
+  const { messages } = showing(`${web.url}/image`);
+  const system = 'Be brief. '.repeat(60_000);
+  const reply = await ask('alone', { system, messages });
+  expect(reply.status).toBe(200);
+  expect((await bedrock.nextRequest()).text()).toContain(`"bytes":"${PNG_BASE64}"`);
+});
+
+test.for([
+  ['/missing', 'messages.0.content.0', /could not be fetched: its server answered 404/],
+  ['/large', 'messages.0.content.0', /is too large\. It may have at most 5242880 bytes/],
+  ['http://127.0.0.1:9/x', 'messages.0.content.0', /could not be fetched: its address is not public/],
+] as const)('an image by URL that brings nothing is a 400 that names it: %s', async ([path, at, words]) => {
+  const url = path.startsWith('/') ? web.url + path : path;
+  const reply = await ask('alone', showing(url));
+  const text = await reply.text();
+  expect([reply.status, text]).toEqual([path === '/large' ? 413 : 400, expect.stringMatching(words)]);
+  expect(text).toContain(at);
+  expect(bedrock.requests).toEqual([]);
+});
 
 test('a profile by its ARN, signed, and a model that streams no calls, whose whole answer is played as events', async () => {
   const anthropic = clientOf('anthropic');

@@ -21,6 +21,7 @@ import { allDropped } from '../large/dropped.ts';
 import { inThread } from '../large/in-thread.ts';
 import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { bufferOf } from '../large/shared-bytes.ts';
+import type { FetchedMedia } from '../neutral/encoding/named-media.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import type { Target } from '../neutral/target.ts';
 import { continueTurn } from '../protocols/messages/reply/paused-turn.ts';
@@ -30,6 +31,7 @@ import { parseBody } from '../wire/raw-json.ts';
 import { addUsage, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { effectiveBody } from './effective-body.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { fetchMedia } from './fetch-media.ts';
 import { translatedHead, translatedHeaders } from './headers.ts';
 import { type Answer, relayAnswer } from './relay-answer.ts';
 
@@ -81,29 +83,41 @@ function translate(
   const { endpoint, request, model } = call;
   const caller = endpoint.protocol;
   const target = amendedTarget(targetOf(candidate, model), rules);
-  if (request.large !== null) return translateLarge(call, request.large, target);
-  const body = effectiveBody(caller, request.content.take());
-  return translateRequest({ caller, body, target, tokens: tokensOf(call) });
+  const write = (fetched: ReadonlyMap<string, FetchedMedia>): MaybePromise<Translated> => {
+    if (request.large !== null) return translateLarge(call, request.large, target, fetched);
+    const body = effectiveBody(caller, request.content.take());
+    return translateRequest({ caller, body, target, tokens: tokensOf(call), fetched });
+  };
+  return whenDone(write(NOTHING_FETCHED), (written) =>
+    written.wanted.length === 0 ? written : fetchMedia(call, written.wanted).then(write),
+  );
 }
+
+const NOTHING_FETCHED: ReadonlyMap<string, FetchedMedia> = new Map();
 
 /** The same in the thread. @throws {GatewayError} as `translateRequest` */
 export async function translateLarge(
   call: TextCall,
   { bytes }: LargeBody,
   target: Target,
+  fetched?: ReadonlyMap<string, FetchedMedia>,
 ): Promise<Omit<TranslatedRequest, 'body'> & { readonly body: Buffer }> {
-  const task = { caller: call.endpoint.protocol, bytes, target, tokens: tokensOf(call).key };
+  const task = { caller: call.endpoint.protocol, bytes, target, tokens: tokensOf(call).key, fetched };
   const written = await inThread('translate', task, waitingFor(call));
-  const { plan, echo, dropped } = written;
+  const { plan, echo, dropped, wanted } = written;
   return {
     body: bufferOf(written.bytes),
     plan: { ...plan, echo: objectOf(parseBody(echo)) },
     dropped: allDropped(dropped),
+    wanted,
   };
 }
 
 /** A translated request with what its call adds. @throws {GatewayError} under `x-gateway-strict` for a loss */
-function amended(call: TextCall, { plan, body, ...translated }: Translated): Translated {
+function amended(
+  call: TextCall,
+  { plan, body, ...translated }: Translated,
+): Pick<Translated, 'plan' | 'dropped' | 'body'> {
   const { endpoint, compacted } = call;
   const caller = endpoint.protocol;
   const dropped = [...translated.dropped, ...lostStore(call)];

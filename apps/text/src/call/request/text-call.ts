@@ -8,6 +8,7 @@ import type { ReservedRequest } from '@gateway/model-service/metered-request';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
+import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Waiting } from '../../large/in-thread.ts';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
@@ -29,6 +30,8 @@ export interface TextServices {
   readonly conversations: ConversationStore;
   readonly background: BackgroundUsage;
   readonly metrics: TextMetrics;
+  /** For upstreams that take no URLs of images and documents. */
+  readonly fetching: NamedFetching;
   /** Seals what must survive its way through a client of another protocol. */
   readonly tokens: TokenSeals;
   /** Seals summaries of conversations. */

@@ -2,6 +2,7 @@ import type { Conversation } from '../conversation.ts';
 import type { Losses } from '../losses.ts';
 import type { Target } from '../target.ts';
 import type { ToolNames } from '../tool-names.ts';
+import type { NamedMedia } from './named-media.ts';
 
 /** What every part of a request encoder works with. */
 export interface Encoder {
@@ -9,6 +10,7 @@ export interface Encoder {
   readonly target: Target;
   readonly losses: Losses;
   readonly names: ToolNames;
+  readonly media: NamedMedia;
 }
 
 /** A request in the upstream's protocol. */

@@ -36,7 +36,11 @@ function encodeImage({ source, detail, at = [] }: ImagePart): ChatPart {
 const READABLE = /^(text\/.*|application\/json)$/;
 
 function encodeDocument(part: DocumentPart, encoder: Encoder): ChatPart[] {
-  const { source, title, context, at = [] } = part;
+  const { title, context, at = [] } = part;
+  const source =
+    part.source.type === 'url'
+      ? ({ type: 'base64', ...encoder.media.of('document', part.source.url, at) } as const)
+      : part.source;
   const heading = context === undefined ? [] : [textPart(context)];
   dropCitations(part, encoder);
   switch (source.type) {
@@ -55,8 +59,6 @@ function encodeDocument(part: DocumentPart, encoder: Encoder): ChatPart[] {
       const file = { filename: fileName(title, mediaType), file_data: toDataUrl(mediaType, data) };
       return [...heading, { type: 'file', file }];
     }
-    case 'url':
-      return refuseParameter(at, 'Documents by address are not supported by the model that would answer.');
     case 'file':
       if (staysHome(encoder)) return [{ type: 'file', file: { file_id: source.fileId } }];
       return refuseParameter(

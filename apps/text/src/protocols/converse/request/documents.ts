@@ -60,7 +60,11 @@ export function encodeDocument(
     parts: readonly Extract<DocumentPart['source'], { type: 'content' }>['parts'][number][],
   ) => Block[],
 ): Block[] {
-  const { source, title, context, at = [] } = part;
+  const { title, context, at = [] } = part;
+  const source =
+    part.source.type === 'url'
+      ? ({ type: 'base64', ...encoder.media.of('document', part.source.url, at) } as const)
+      : part.source;
   const isCited = part.citations === true && encoder.target.vendor === 'anthropic';
   if (!isCited) dropCitations(part, encoder);
   const named = (format: string, content: object): Block[] => {
@@ -89,8 +93,6 @@ export function encodeDocument(
         );
       return named(format, { bytes: source.data });
     }
-    case 'url':
-      return refuseParameter(at, 'Documents by address are not supported by the model that would answer.');
     case 'file':
       return refuseParameter(
         at,

@@ -57,14 +57,10 @@ function encodeShown(part: Exclude<ResultContent, { type: 'text' }>, encoder: Bl
   }
 }
 
-function encodeImage({ source, detail, at = [] }: ImagePart, { losses }: Encoder): Block {
-  if (source.type === 'file')
+function encodeImage({ source: named, detail, at = [] }: ImagePart, { losses, media }: Encoder): Block {
+  if (named.type === 'file')
     refuseParameter(at, 'A file id is known to the provider that made it only. Send the content instead.');
-  if (source.type === 'url')
-    refuseParameter(
-      at,
-      'Images by address are not supported by the model that would answer. Send their bytes as a data URL.',
-    );
+  const source = named.type === 'url' ? media.of('image', named.url, at) : named;
   const format = IMAGE_FORMATS[source.mediaType];
   if (format === undefined)
     refuseParameter(
