@@ -20,6 +20,9 @@ export const asSystemText = (text: string): string => `<system>${text}</system>`
 /** A failed tool's result, where failure has no member of its own. Many tools write it themselves. */
 export const errorText = (text: string): string => (/^\s*error:/i.test(text) ? text : `Error: ${text}`);
 
+/** Stands in a tool's result for what the user shows after it. */
+export const MOVED_TEXT = '(shown in the next message)';
+
 /** Replaces a missing user turn. */
 export const CONTINUATION_TEXT = '(conversation continues)';
 

@@ -1,7 +1,14 @@
 import type { Turn } from '../../../neutral/conversation.ts';
 import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
 import type { Encoder } from '../../../neutral/encoding/encoder.ts';
-import { asSystemText, errorText, textOf, withoutAttribution } from '../../../neutral/encoding/plain-text.ts';
+import { isShown } from '../../../neutral/encoding/part-blocks.ts';
+import {
+  asSystemText,
+  errorText,
+  MOVED_TEXT,
+  textOf,
+  withoutAttribution,
+} from '../../../neutral/encoding/plain-text.ts';
 import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../../neutral/parts.ts';
 import { acceptsPayload } from '../../../neutral/target.ts';
@@ -36,7 +43,7 @@ function encodeTurn(turn: Turn, encoder: Encoder): Message[] {
   }
   const results = turn.parts.filter(isResult);
   if (results.length > 0) return encodeResults(results, encoder);
-  return encodeUser(turn.parts.flatMap((part) => encodeUserPart(part, encoder)));
+  return encodeUser(turn.parts.filter(isShown).flatMap((part) => encodeShown(part, encoder)));
 }
 
 function encodeUser(parts: readonly ChatPart[]): Message[] {
@@ -46,21 +53,6 @@ function encodeUser(parts: readonly ChatPart[]): Message[] {
   return [{ role: 'user', content: isPlain ? only.text : parts }];
 }
 
-function encodeUserPart(part: Part, encoder: Encoder): ChatPart[] {
-  switch (part.type) {
-    case 'text':
-    case 'image':
-    case 'document':
-    case 'search-result':
-    case 'audio':
-      return encodeShown(part, encoder);
-    default:
-      return [];
-  }
-}
-
-const MOVED = '(shown in the next message)';
-
 /** Tool messages hold text only: what else a tool returned is shown by the user after the last of them. */
 function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Message[] {
   const moved: ChatPart[] = [];
@@ -69,7 +61,7 @@ function encodeResults(results: readonly ToolResultPart[], encoder: Encoder): Me
     const others = shown.filter((part) => part.type !== 'text');
     for (const other of others) moved.push(other);
     const texts = shown.flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
-    const content = [...texts, ...(others.length > 0 ? [MOVED] : [])].join('\n');
+    const content = [...texts, ...(others.length > 0 ? [MOVED_TEXT] : [])].join('\n');
     return {
       role: 'tool',
       tool_call_id: historyCallId(result.callId, encoder.target.quirks.toolCallIds),

@@ -1,5 +1,6 @@
 import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
 import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { type BlockWriter, partBlocks } from '../../../neutral/encoding/part-blocks.ts';
 import { searchResultText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type {
@@ -24,27 +25,16 @@ const IMAGE_FORMATS: Readonly<Record<string, string>> = {
 /** Stands where a tool has returned nothing: an empty result is refused. */
 const NO_RESULT = '(no output)';
 
-/** The blocks of one part; none for what has nothing to show. Blank text is refused. */
-export function encodePart(part: Part, encoder: BlockEncoder): Block[] {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return part.text.trim() === '' ? [] : [{ text: part.text }];
-    case 'tool-call':
-      return [encodeCall(part, encoder)];
-    case 'tool-result':
-      return [encodeResult(part, encoder)];
-    case 'reasoning':
-      return encodeReasoning(part, encoder);
-    case 'audio':
-      return refuseParameter(part.at ?? [], 'Audio cannot be shown to the model that would answer.');
-    case 'web-search':
-    case 'foreign':
-      return [];
-    default:
-      return encodeShown(part, encoder);
-  }
-}
+const WRITER: BlockWriter<Block, BlockEncoder> = {
+  text: (text) => ({ text }),
+  call: encodeCall,
+  result: encodeResult,
+  reasoning: encodeReasoning,
+  shown: encodeShown,
+};
+
+/** The blocks of one part; none for what has nothing to show. */
+export const encodePart = (part: Part, encoder: BlockEncoder): Block[] => partBlocks(part, encoder, WRITER);
 
 function encodeShown(part: Exclude<ResultContent, { type: 'text' }>, encoder: BlockEncoder): Block[] {
   switch (part.type) {

@@ -1,10 +1,11 @@
 import type { Turn } from '../../../neutral/conversation.ts';
 import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
 import type { Encoder } from '../../../neutral/encoding/encoder.ts';
-import { asSystemText, CONTINUATION_TEXT, textOf } from '../../../neutral/encoding/plain-text.ts';
+import { isShown } from '../../../neutral/encoding/part-blocks.ts';
+import { asSystemText, CONTINUATION_TEXT, MOVED_TEXT, textOf } from '../../../neutral/encoding/plain-text.ts';
 import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
-import type { Part, TextPart, ToolResultPart } from '../../../neutral/parts.ts';
+import type { TextPart, ToolResultPart } from '../../../neutral/parts.ts';
 import { encodeShown, type GeminiPart, isMedia, textPart } from './encode-content.ts';
 import { encodeModelParts } from './encode-model-parts.ts';
 
@@ -69,23 +70,8 @@ function encodeTurn({ role, parts }: Turn, context: TurnContext): Content[] {
     return [{ role: 'user', parts: [textPart(asSystemText(textOf(parts.filter(isText), '\n\n')))] }];
   const results = parts.filter(isResult);
   if (results.length > 0) return encodeResults(results, context);
-  return [{ role: 'user', parts: parts.flatMap((part) => encodeUserPart(part, encoder)) }];
+  return [{ role: 'user', parts: parts.filter(isShown).flatMap((part) => encodeShown(part, encoder)) }];
 }
-
-function encodeUserPart(part: Part, encoder: Encoder): GeminiPart[] {
-  switch (part.type) {
-    case 'text':
-    case 'image':
-    case 'document':
-    case 'search-result':
-    case 'audio':
-      return encodeShown(part, encoder);
-    default:
-      return [];
-  }
-}
-
-const MOVED = '(shown in the next message)';
 
 /** Results in the order of their calls, as Gemini pairs them. What it cannot have in a result, the user shows after them. */
 function encodeResults(results: readonly ToolResultPart[], { encoder, names }: TurnContext): Content[] {
@@ -97,7 +83,7 @@ function encodeResults(results: readonly ToolResultPart[], { encoder, names }: T
     const texts = shown.flatMap((part) => (typeof part.text === 'string' ? [part.text] : []));
     if (!toolResultMedia && media.length > 0) {
       for (const one of media) moved.push(one);
-      texts.push(MOVED);
+      texts.push(MOVED_TEXT);
     }
     return {
       functionResponse: {

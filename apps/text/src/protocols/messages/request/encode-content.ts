@@ -1,5 +1,6 @@
 import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
 import { type Encoder, staysHome } from '../../../neutral/encoding/encoder.ts';
+import { type BlockWriter, partBlocks } from '../../../neutral/encoding/part-blocks.ts';
 import { documentText, searchResultText } from '../../../neutral/encoding/plain-text.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type {
@@ -22,27 +23,16 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'im
 
 const text = (value: string): Block => ({ type: 'text', text: value });
 
+const WRITER: BlockWriter<Block, Encoder> = {
+  text,
+  call: encodeCall,
+  result: encodeResult,
+  reasoning: encodeReasoning,
+  shown: encodeShown,
+};
+
 /** The Messages blocks of one part; none for what has nothing to show. */
-export function encodePart(part: Part, encoder: Encoder): Block[] {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return part.text.trim() === '' ? [] : [text(part.text)];
-    case 'tool-call':
-      return [encodeCall(part, encoder)];
-    case 'tool-result':
-      return [encodeResult(part, encoder)];
-    case 'reasoning':
-      return encodeReasoning(part, encoder);
-    case 'audio':
-      return refuseParameter(part.at ?? [], 'Audio cannot be shown to the model that would answer.');
-    case 'web-search':
-    case 'foreign':
-      return [];
-    default:
-      return encodeShown(part, encoder);
-  }
-}
+export const encodePart = (part: Part, encoder: Encoder): Block[] => partBlocks(part, encoder, WRITER);
 
 function encodeShown(part: Exclude<ResultContent, { type: 'text' }>, encoder: Encoder): Block[] {
   switch (part.type) {

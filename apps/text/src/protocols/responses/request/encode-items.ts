@@ -1,6 +1,7 @@
 import type { Turn } from '../../../neutral/conversation.ts';
 import { historyCallId } from '../../../neutral/encoding/call-ids.ts';
 import type { Encoder } from '../../../neutral/encoding/encoder.ts';
+import { isShown } from '../../../neutral/encoding/part-blocks.ts';
 import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../../neutral/parts.ts';
 import { acceptsPayload } from '../../../neutral/target.ts';
@@ -61,13 +62,8 @@ function encodeMessagePart(part: Part, role: Turn['role'], encoder: Encoder): ob
     case 'text':
       if (role === 'assistant') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
       return [{ type: 'input_text', text: part.text }];
-    case 'image':
-    case 'document':
-    case 'search-result':
-    case 'audio':
-      return encodeShown(part, encoder);
     default:
-      return [];
+      return isShown(part) ? encodeShown(part, encoder) : [];
   }
 }
 
