@@ -15,6 +15,10 @@ const Tested = z.looseObject({
   firstOutputMs: z.number().nullable(),
 });
 
+const Keys = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), revokedAt: z.string().nullable() })),
+});
+
 let gateway: Gateway;
 let key: MadeKey;
 beforeAll(async () => {
@@ -92,6 +96,17 @@ test('why a channel has no credentials is told to operators, and to no caller', 
   expect(reply.status).toBe(503);
   expect(reply.headers.get('x-gateway-attempt-detail')).toBeNull();
   expect(await reply.text()).not.toMatch(/without a token/);
+});
+
+test('a test without a key is charged to the only one, and where there are several says how to name it', async () => {
+  const listed = await askAdmin(gateway.stack, 'GET', '/admin/v1/keys?limit=200');
+  const { data } = Keys.parse(await listed.json());
+  for (const { id } of data.filter((one) => one.id !== key.id && one.revokedAt === null))
+    await askAdmin(gateway.stack, 'DELETE', `/admin/v1/keys/${id}`);
+  const test = () => askAdmin(gateway.stack, 'POST', '/admin/v1/channels/two/test', {});
+  expect(Tested.parse(await (await test()).json())).toMatchObject({ isOk: true });
+  await createKey(gateway.stack, { name: 'another' });
+  await expect(test()).rejects.toThrow(/--key ID/);
 });
 
 test('a channel that rests is asked all the same', async () => {

@@ -243,6 +243,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         readConfiguration,
         rests,
         keys,
+        now,
         testChannel: createTestChannel({
           edgeUrl: edgeUrlOf(config),
           passes,

@@ -82,7 +82,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --seconds NUMBER   how long (default: until woken)
       --reason TEXT      shown to others
   channels test NAME     send a minimal text request, even if the channel is resting
-      --key ID           the key it is charged to
+      --key ID           the key it is charged to (default: the only key there is)
       --model MODEL      a model, by the name callers use (default: the channel's first text model)
   channels wake NAME     end its rests, including those that the gateway started
       --account NAME, --model MODEL   only these

@@ -87,6 +87,10 @@ const ROWS: readonly AdviceRow[] = [
     advice: REACH,
   },
   {
+    words: /\bnetwork_error\b/,
+    advice: `${REACH}; a managed identity is there on Azure alone`,
+  },
+  {
     words: /self[- ]signed certificate|unable to (?:verify|get).*certificate/i,
     advice: "trust its authority by the channel's caFile",
   },

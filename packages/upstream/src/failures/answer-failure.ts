@@ -114,9 +114,24 @@ const QUOTING_KINDS: ReadonlySet<FailureKind> = new Set(['rejected', 'not-found'
 
 const NO_ACCESS: ReadonlySet<number> = new Set([401, 403]);
 
-/** What an operator checks; empty where the account has a key. */
-const adviceFor = ({ account: { secrets } }: Candidate): string =>
-  secrets.auth === null ? '' : `sent with ${describeAuth(secrets.auth)}: ${ADVICE[secrets.auth.type]}`;
+/** What happened, in the provider's words, and what to do about it. */
+function detailOf(
+  status: number,
+  { code, type }: ProviderError,
+  { words, advice }: { readonly words: string; readonly advice: string },
+): string {
+  // Google and Azure put the status where others have a code.
+  const name = code === String(status) ? null : (code ?? type);
+  const answer = [`answered ${status}`, name, words.replace(/\.$/, '')].filter(Boolean).join(', ');
+  return advice === '' ? answer : `${answer}; ${advice}`;
+}
+
+/** The credentials that were refused, and what to check of them where nothing more exact is known; empty where the account has a key. */
+function refusedCredentials({ account: { secrets } }: Candidate, isExplained: boolean): string {
+  if (secrets.auth === null) return '';
+  const sent = `sent with ${describeAuth(secrets.auth)}`;
+  return isExplained ? sent : `${sent}: ${ADVICE[secrets.auth.type]}`;
+}
 
 /** The failure for a provider's error answer, with the parts that the caller gets. */
 export const answerFailure = (answer: ErrorAnswer, context: Context): Failure => {
@@ -132,13 +147,16 @@ export const answerFailure = (answer: ErrorAnswer, context: Context): Failure =>
   // Messages about a caller's mistake may quote the request, so they are not logged.
   const quotes = QUOTING_KINDS.has(kind);
   const words = quotes ? '' : withoutSecrets(error.message, context.candidate).slice(0, 500);
-  const ofAccount = kind === 'misconfigured' && NO_ACCESS.has(status) ? adviceFor(candidate) : '';
-  const advice = [operatorAdvice(status, error), ofAccount].filter(Boolean).join('; ');
+  const known = operatorAdvice(status, error);
+  const isRefused = kind === 'misconfigured' && NO_ACCESS.has(status);
+  const advice = [known, isRefused ? refusedCredentials(candidate, known !== '') : '']
+    .filter(Boolean)
+    .join('; ');
   const failure = {
     kind,
     candidate: context.candidate,
     status,
-    detail: [`answered ${status}`, error.code ?? error.type, words, advice].filter(Boolean).join(', '),
+    detail: detailOf(status, error, { words, advice }),
     ...(trouble === null ? {} : { trouble }),
   };
   if (kind === 'too-long') return { ...failure, options: tooLong(answer, error, context) };

@@ -47,7 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     cloud: runtime,
     channel: `provider: bedrock, region: eu-central-1, ${aws('another-secret')}`,
     model: CLAUDE,
-    detail: /InvalidSignatureException.*this machine's clock/,
+    detail: /InvalidSignatureException.*check the secret access key/,
   },
   'a role without the right': {
     cloud: runtime,

@@ -19,7 +19,25 @@ test.for([
     403,
     { message: 'The request signature we calculated does not match' },
     'InvalidSignatureException',
+    /secret access key/,
+  ],
+  [
+    403,
+    { message: 'Signature expired: 20261127T000000Z is now earlier than 20261127T001000Z' },
+    'InvalidSignatureException',
     /clock/,
+  ],
+  [
+    403,
+    { message: 'Authentication failed: Please make sure your API Key is valid.' },
+    'AccessDeniedException',
+    /apiKey/,
+  ],
+  [
+    403,
+    { error: { code: '403', message: 'Access denied due to Virtual Network/Firewall rules.' } },
+    null,
+    /network rules/,
   ],
   [
     403,

@@ -23,12 +23,23 @@ const ROWS: readonly AdviceRow[] = [
     advice: "check the channel's region, and leave auth.service out unless the address is another service's",
   },
   {
+    words: /signature we calculated does not match/i,
+    advice:
+      "check the secret access key, which does not fit the access key; else the channel's region, and that nothing on the way rewrites requests",
+  },
+  { words: /signature (?:expired|not yet current)/i, advice: "set this machine's clock right" },
+  {
     code: 'InvalidSignatureException',
     advice: "check the channel's region, this machine's clock, and that nothing on the way rewrites requests",
   },
   { code: 'UnrecognizedClientException', advice: 'check the access key: AWS does not know it' },
   { code: 'InvalidClientTokenId', advice: 'check the access key: AWS does not know it' },
   { code: 'ExpiredTokenException', advice: 'use a source that renews its keys: auth without accessKeyId' },
+  {
+    words: /make sure your API key is valid/i,
+    advice:
+      "check the channel's apiKey: a key of Bedrock is for one account, and one that begins with bedrock-api-key- for 12 hours at most",
+  },
   {
     words: /bedrock:CallWithBearerToken/,
     advice: "allow bedrock:CallWithBearerToken to the key's user, or use auth: { type: aws }",
@@ -76,6 +87,11 @@ const ROWS: readonly AdviceRow[] = [
   {
     words: /invalid subscription key or wrong API endpoint/i,
     advice: "check the channel's resource, and its apiKey or auth.scope; a new role takes some minutes",
+  },
+  {
+    words: /virtual network\/firewall rules/i,
+    advice:
+      "allow this machine's address in the resource's network rules, or set the channel's baseUrl to its private endpoint",
   },
   {
     words: /public access is disabled/i,

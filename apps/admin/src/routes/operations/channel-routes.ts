@@ -19,7 +19,8 @@ import { ChannelTest, type TestChannel } from '../../playground/test-channel.ts'
 interface ChannelRoutesOptions {
   readonly readConfiguration: ReadConfiguration;
   readonly rests: ChannelRests;
-  readonly keys: Pick<KeyStore, 'getKey'>;
+  readonly keys: Pick<KeyStore, 'getKey' | 'listKeys'>;
+  readonly now: () => number;
   readonly testChannel: TestChannel;
   /** How many slots of these accounts are held, in their order. */
   readonly heldSlots: (
@@ -45,8 +46,8 @@ const TargetBody = z.strictObject({
   model: name.nullish(),
 });
 const TestBody = z.strictObject({
-  /** The id of the key under which the request counts. */
-  keyId: z.string().regex(KEY_ID, 'it is not the id of a key'),
+  /** The id of the key under which the request counts. Absent: the only key that can be used. */
+  keyId: z.string().regex(KEY_ID, 'it is not the id of a key').optional(),
   /** The callers' name of a text model. Absent: the first that has a route to the channel. */
   model: name.optional(),
 });
@@ -62,6 +63,7 @@ export const channelRoutes = ({
   readConfiguration,
   rests,
   keys,
+  now,
   testChannel,
   heldSlots,
   attemptCounts,
@@ -166,16 +168,37 @@ export const channelRoutes = ({
       handle: async ({ parameter: channel, body: { keyId, model } }) => {
         const configuration = await configurationOf(readConfiguration);
         targetOf(channel, {}, configuration);
-        if ((await keys.getKey(keyId)) === undefined)
-          throw new GatewayError('object_not_found', {
-            path: ['keyId'],
-            message: `There is no key '${keyId}'.`,
-          });
-        return testChannel({ channel, keyId, model: model ?? textModelOf(configuration, channel) });
+        const testedModel = model ?? textModelOf(configuration, channel);
+        return testChannel({ channel, keyId: await chargedKey(keyId, { keys, now }), model: testedModel });
       },
     }),
   ];
 };
+
+/** The key that a test is charged to. @throws {GatewayError} where there is none, or several to choose from */
+async function chargedKey(
+  id: string | undefined,
+  { keys, now }: Pick<ChannelRoutesOptions, 'keys' | 'now'>,
+): Promise<string> {
+  if (id === undefined) {
+    const { keys: found } = await keys.listKeys({
+      limit: 2,
+      only: { states: { of: ['active'], nowMs: now() } },
+    });
+    const [only] = found;
+    if (only !== undefined && found.length === 1) return only.id;
+    throw new GatewayError('missing_required_parameter', {
+      path: ['keyId'],
+      message:
+        only === undefined
+          ? 'A test is charged to a key, and there is none. Create one first.'
+          : "Say which key the test is charged to: 'keyId', or --key ID on the command line, whose command 'keys list' shows the ids.",
+    });
+  }
+  if ((await keys.getKey(id)) === undefined)
+    throw new GatewayError('object_not_found', { path: ['keyId'], message: `There is no key '${id}'.` });
+  return id;
+}
 
 const shownState = (state: CredentialState | null) => {
   if (state === null) return null;

@@ -130,7 +130,7 @@ test('a wrong secret is reported with the region and the service', async () => {
   expect((await refusal(fixture.upstream)).message).not.toMatch(/signature/);
   expect(provider.requests).toHaveLength(1);
   expect(fixture.attempts[0]?.detail).toMatch(
-    /^answered 403, InvalidSignatureException, The request signature .* \(the configured keys; signed for bedrock in eu-central-1\): check the region/,
+    /^answered 403, InvalidSignatureException, The request signature .*; check the secret access key.*; sent with AWS credentials \(the configured keys; signed for bedrock in eu-central-1\)$/,
   );
   expect(fixture.upstream.health.rests()).toMatchObject([{ cause: 'no-credentials' }]);
 });

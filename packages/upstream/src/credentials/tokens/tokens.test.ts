@@ -156,7 +156,7 @@ test('a managed identity gives a token for its resource, and a role that is miss
   expect((await refusal(upstream)).code).toBe('upstream_misconfigured');
   expect(bearers(provider.requests)).toEqual(['Bearer for_https://ai.azure.com_by_user-1']);
   expect(attempts[0]?.detail).toMatch(
-    /lacks the required data action.*scope https:\/\/ai\.azure\.com\/\.default\): check the scope.*Cognitive Services OpenAI User/,
+    /lacks the required data action.*Cognitive Services OpenAI User.*scope https:\/\/ai\.azure\.com\/\.default\)$/,
   );
   expect(upstream.health.rests()[0]?.cause).toBe('no-credentials');
 });
