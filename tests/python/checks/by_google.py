@@ -74,6 +74,31 @@ def check_gemini(running, name, client):
         answer = models.generate_content(model=MODEL, contents="Hello", config=config)
         true(isinstance(answer.parsed["city"], str), "no city")
 
+    @running.check(f"{name}: a stream whose thoughts come first")
+    def _():
+        config = types.GenerateContentConfig(
+            thinking_config=types.ThinkingConfig(thinking_level="high", include_thoughts=True)
+        )
+        stream = models.generate_content_stream(model=MODEL, contents="Hello there", config=config)
+        parts = [part for chunk in stream for part in chunk.candidates[0].content.parts]
+        said = [part for part in parts if not part.thought]
+        true(parts[0].thought and parts[0].text, "no thoughts at the beginning")
+        true(all(part in said for part in parts[parts.index(said[0]) :]), "thoughts after the text")
+        equal("".join(part.text or "" for part in said), "You said: Hello there")
+
+    @running.check(f"{name}: JSON by a schema of Google's own form")
+    def _():
+        config = types.GenerateContentConfig(
+            response_mime_type="application/json",
+            response_schema=types.Schema(
+                type=types.Type.OBJECT,
+                properties={"city": types.Schema(type=types.Type.STRING)},
+                required=["city"],
+            ),
+        )
+        answer = models.generate_content(model=MODEL, contents="Hello", config=config)
+        true(isinstance(answer.parsed["city"], str), "no city")
+
     @running.check(f"{name}: a blocked prompt")
     def _():
         answer = models.generate_content(model=MODEL, contents="these are forbidden words")
@@ -88,8 +113,8 @@ def check_gemini(running, name, client):
 def run(running, given):
     clouds, google = given["clouds"], given["accounts"]["google"]
 
-    def gemini(key):
-        options = types.HttpOptions(base_url=clouds["gemini"], api_version="v1beta")
+    def gemini(key, version="v1beta"):
+        options = types.HttpOptions(base_url=clouds["gemini"], api_version=version)
         return genai.Client(api_key=key, http_options=options)
 
     check_gemini(running, "google-genai on the Gemini API", gemini(google["apiKey"]))
@@ -97,8 +122,14 @@ def run(running, given):
     @running.check("google-genai on the Gemini API: a wrong key")
     def _():
         client = gemini("another")
-        with refused(errors.ClientError):
+        with refused(errors.ClientError, "API key not valid"):
             client.models.generate_content(model=MODEL, contents="Hello")
+
+    @running.check("google-genai on the Gemini API: the path of version 1")
+    def _():
+        client = gemini(google["apiKey"], version="v1")
+        answer = client.models.generate_content(model=MODEL, contents="Hello")
+        equal(answer.text, "You said: Hello")
 
     def vertex(token, project=google["project"], version=None):
         options = types.HttpOptions(base_url=clouds["vertex"], api_version=version)

@@ -54,6 +54,11 @@ export function checkGeminiRequest(body: JsonObject, secret: string): void {
   checkContents(asList(body.contents).map(asObject), secret);
 }
 
+/** Google takes them in capitals, and in small letters too. */
+const TYPES: ReadonlySet<string> = new Set([
+  ...['string', 'number', 'integer', 'boolean', 'array', 'object', 'null', 'type_unspecified'],
+]);
+
 const unknownName = (name: string, field: string): ProviderError =>
   refused(`Invalid JSON payload received. Unknown name "${name}" at '${field}': Cannot find field.`, field);
 
@@ -76,8 +81,13 @@ function checkTools(tools: readonly unknown[], toolConfig: JsonObject): void {
 
 function checkSchema(schema: JsonObject, field: string): void {
   for (const name of Object.keys(schema)) if (!SCHEMA_KEYWORDS.has(name)) throw unknownName(name, field);
+  if (schema.type !== undefined && !TYPES.has(asText(schema.type).toLowerCase()))
+    throw refused(
+      `Invalid value at '${field}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type)`,
+      field,
+    );
   if (
-    schema.type === 'object' &&
+    asText(schema.type).toLowerCase() === 'object' &&
     'properties' in schema &&
     Object.keys(asObject(schema.properties)).length === 0
   )

@@ -33,6 +33,18 @@ const toolChoiceOf = (config: JsonObject): ToolChoice => {
   return { mode: mode === 'NONE' ? 'none' : 'auto' };
 };
 
+/** A schema of Google's own form, whose types are in capitals, as JSON Schema. */
+const asJsonSchema = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(asJsonSchema);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [
+      name,
+      name === 'type' && typeof value === 'string' ? value.toLowerCase() : asJsonSchema(value),
+    ]),
+  );
+};
+
 /** A request as the simulated model's input. */
 const readPrompt = (body: JsonObject, model: string): Prompt => {
   const contents = asList(body.contents);
@@ -40,7 +52,7 @@ const readPrompt = (body: JsonObject, model: string): Prompt => {
   const config = asObject(body.generationConfig);
   const results = partsOf(contents.at(-1)).filter((part) => 'functionResponse' in part);
   const wantsJson = config.responseMimeType === 'application/json';
-  const schema = config.responseJsonSchema ?? config.responseSchema;
+  const schema = config.responseJsonSchema ?? asJsonSchema(config.responseSchema);
   const level = asText(asObject(config.thinkingConfig).thinkingLevel);
   return {
     model,
@@ -56,7 +68,7 @@ const readPrompt = (body: JsonObject, model: string): Prompt => {
       .map(({ name, description, parametersJsonSchema, parameters }) => ({
         name: asText(name),
         description: asText(description),
-        schema: asObject(parametersJsonSchema ?? parameters),
+        schema: asObject(parametersJsonSchema ?? asJsonSchema(parameters)),
       })),
     hosted: { webSearch: tools.some((tool) => 'googleSearch' in tool), fileSearch: false },
     toolChoice: toolChoiceOf(asObject(body.toolConfig)),
@@ -138,6 +150,23 @@ const readPath = ({ params }: Call): { model: string; method: string } => {
   return { model, method };
 };
 
+const camel = (members: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
+
+/** Google reads the members of its messages in either spelling; its Python client writes how to think with underscores. */
+const inCamelCase = (body: JsonObject): JsonObject => {
+  const sent = camel(body);
+  if (!isObject(sent.generationConfig)) return sent;
+  const config = camel(sent.generationConfig);
+  const thinking = isObject(config.thinkingConfig) ? { thinkingConfig: camel(config.thinkingConfig) } : {};
+  return { ...sent, generationConfig: { ...config, ...thinking } };
+};
+
 /** A prompt with these words is not answered: a 200 without candidates. */
 const BLOCKED = /\bforbidden words\b/i;
 
@@ -145,7 +174,7 @@ const BLOCKED = /\bforbidden words\b/i;
 export const createContent: Handler = (call) => {
   const { provider, request } = call;
   const { model, method } = readPath(call);
-  const sent = readJson(call);
+  const sent = inCamelCase(readJson(call));
   if (method === 'countTokens') return countTokens(sent, provider.signatureSecret);
   if (method === 'predict') {
     call.applyDirectives(asText(asObject(asList(sent.instances)[0]).prompt), model);

@@ -1,4 +1,4 @@
-import { type Content, FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from '@google/genai';
+import { type Content, FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel, Type } from '@google/genai';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../start-simulator.ts';
 
@@ -85,6 +85,54 @@ test('a keyword that `parameters` lacks refuses the request', async () => {
     error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining('"additionalProperties"') },
   });
 });
+
+test("a schema of Google's own form, with types in capitals, is read", async () => {
+  await using simulator = await startSimulator();
+  const { models } = clientOf(simulator);
+  const schema = {
+    type: Type.OBJECT,
+    properties: { city: { type: Type.STRING }, inhabitants: { type: Type.INTEGER } },
+    required: ['city', 'inhabitants'],
+  };
+  const declared = [{ functionDeclarations: [{ name: 'get_weather', parameters: schema }] }];
+  const asked = [user('use tool get_weather')];
+  const called = await models.generateContent({ model, contents: asked, config: { tools: declared } });
+  expect(called.functionCalls?.[0]?.args).toEqual({ city: expect.any(String), inhabitants: 1 });
+  const config = { responseMimeType: 'application/json', responseSchema: schema };
+  const written = await models.generateContent({ model, contents: [user('Hello')], config });
+  expect(JSON.parse(written.text ?? '')).toEqual({ city: expect.any(String), inhabitants: 1 });
+});
+
+test('how to think is read with underscores too, as the Python client writes it', async () => {
+  await using simulator = await startSimulator();
+  const reply = await fetch(`${simulator.url}/v1beta/models/${model}:generateContent`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-goog-api-key': 'k' },
+    body: JSON.stringify({
+      contents: [user('Hello')],
+      generation_config: { thinking_config: { thinking_level: 'HIGH', include_thoughts: true } },
+    }),
+  });
+  expect(await reply.json()).toMatchObject({
+    candidates: [{ content: { parts: [{ thought: true }, { text: 'You said: Hello' }] } }],
+  });
+});
+
+test.for(['v1', 'v1beta'])(
+  'version %s answers, and says of an unknown key what Google says',
+  async (apiVersion) => {
+    await using simulator = await startSimulator({ apiKeys: ['k'] });
+    const ask = (apiKey: string) =>
+      new GoogleGenAI({ apiKey, httpOptions: { baseUrl: simulator.url, apiVersion } }).models.generateContent(
+        {
+          model,
+          contents: [user('Hello')],
+        },
+      );
+    expect((await ask('k')).text).toBe('You said: Hello');
+    await expect(ask('another')).rejects.toThrow(/API_KEY_INVALID/);
+  },
+);
 
 test('a forced call names its tool, and a blocked prompt is a 200 without candidates', async () => {
   await using simulator = await startSimulator();

@@ -1,4 +1,4 @@
-import type { ProviderError } from '../replies/provider-error.ts';
+import { ProviderError } from '../replies/provider-error.ts';
 
 /** Google's words for a status. */
 const WORDS: Readonly<Record<number, string>> = {
@@ -12,7 +12,22 @@ const WORDS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-export const isGoogle = (path: string): boolean => path.startsWith('/v1beta/');
+/** The Gemini API: its previews, and of its version 1 what OpenAI's paths do not have. */
+const GOOGLE = /^\/v1beta\/|^\/v1\/models\/[^/]+:[A-Za-z]+$/;
+
+export const isGoogle = (path: string): boolean => GOOGLE.test(path);
+
+/** A key that Google does not know is a 400. */
+export const invalidKey = (): ProviderError =>
+  new ProviderError({
+    status: 400,
+    message: 'API key not valid. Please pass a valid API key.',
+    details: {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'API_KEY_INVALID',
+      domain: 'googleapis.com',
+    },
+  });
 
 /** An error in the body of Google's APIs. */
 export const googleError = ({ status, message, options }: ProviderError): object => ({

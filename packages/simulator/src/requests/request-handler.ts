@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { awsErrorReply } from '../bedrock/error-reply.ts';
 import type { Admitted, Cloud } from '../clouds/cloud.ts';
-import { googleError, isGoogle } from '../gemini/google-error.ts';
+import { googleError, invalidKey, isGoogle } from '../gemini/google-error.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import type { Provider } from '../provider.ts';
 import { ProviderError } from '../replies/provider-error.ts';
@@ -74,6 +74,7 @@ const checkKey = ({ request, dialect, provider }: Call): void => {
 
   const accepted = provider.apiKeys?.includes(key) ?? !key.startsWith(INVALID_KEY_PREFIX);
   if (accepted) return;
+  if (isGoogle(request.path)) throw invalidKey();
   if (dialect === 'anthropic') {
     throw new ProviderError({ status: 401, message: header ? 'invalid x-api-key' : 'Invalid bearer token' });
   }

@@ -45,6 +45,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
   { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },
   { method: 'POST', path: '/v1beta/models/{id}', handler: createContent },
+  { method: 'POST', path: '/v1/models/{id}', handler: createContent },
   { method: 'GET', path: '/v1/models', handler: listModels },
   { method: 'GET', path: '/v1/models/{id}', handler: getModel },
   { method: 'POST', path: '/v1/images/generations', handler: createImage },
