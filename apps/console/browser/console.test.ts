@@ -38,6 +38,8 @@ afterEach(async () => {
 test('a wrong token is refused in words, and the right one leads to the page that was asked for', async () => {
   const { page } = person;
   await page.goto('/console/models?kind=text');
+  // There are people with a password, which is what is asked for first.
+  await page.getByText('Token', { exact: true }).click();
   await page.getByLabel('Admin token').fill('not-the-admin-token');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').getByText('This is not the admin token.').waitFor();
@@ -230,6 +232,7 @@ test('a session that ends on an open page says why, and what was typed is saved 
   await page.getByRole('button', { name: 'Create key' }).dispatchEvent('click');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.getByText('it was ended in another window or by an admin').waitFor();
+  await again.getByText('Token', { exact: true }).click();
   await again.getByLabel('Admin token').fill(running.stack.adminToken);
   await again.getByRole('button', { name: 'Sign in' }).click();
   await again.waitFor({ state: 'detached' });

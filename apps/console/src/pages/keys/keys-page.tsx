@@ -1,30 +1,29 @@
 import { Button, Group, Select } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
-import { useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useMemo, useState } from 'react';
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
-import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
-import type { Key, ListedKey, NewKeyBody } from '../../api/types.ts';
+import type { Key, ListedKey } from '../../api/types.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { cost, shortNumber } from '../../parts/numbers.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { SearchInput } from '../../parts/search-input.tsx';
-import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { Line, NameAndId } from '../../parts/table/cell-text.tsx';
 import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
-import { withoutNulls } from '../amounts.ts';
 import { BudgetMeter } from '../budget-meter.tsx';
 import { teamsQuery } from '../teams/teams-query.ts';
 import { ValueLink } from '../traffic/value-link.tsx';
-import { KeyDetails } from './key-details.tsx';
-import { KeyForm } from './key-form.tsx';
 import { KEY_STATES, KeyStateBadge, keyState } from './key-state.tsx';
-import { type KeyValues, patchOf } from './key-values.ts';
 import { type BudgetBalance, budgetsQuery, KEY_SORTS, type KeySort, keysQuery } from './keys-query.ts';
-import { SecretDialog, type ShownSecret } from './secret-dialog.tsx';
+import type { ShownSecret } from './secret-dialog.tsx';
+
+/** What is opened above the list comes when it is. */
+const NewKey = lazy(() => import('./new-key.tsx'));
+const KeyDetails = lazy(() => import('./key-details.tsx').then((all) => ({ default: all.KeyDetails })));
+const SecretDialog = lazy(() => import('./secret-dialog.tsx').then((all) => ({ default: all.SecretDialog })));
 
 const Search = z.object({
   search: z.catch(z.optional(z.string()), undefined),
@@ -95,19 +94,21 @@ export default function KeysPage() {
       onSort={sortBy}
       csv={CSV}
     >
-      {search.new && mayMake && (
-        <NewKey
-          onMade={(shown) => {
-            close('new');
-            setSecret(shown);
-          }}
-          onClose={() => close('new')}
-        />
-      )}
-      {search.key !== undefined && (
-        <KeyDetails id={search.key} onSecret={setSecret} onClose={() => close('key')} />
-      )}
-      {secret && <SecretDialog shown={secret} onClose={() => setSecret(undefined)} />}
+      <Suspense>
+        {search.new && mayMake && (
+          <NewKey
+            onMade={(shown) => {
+              close('new');
+              setSecret(shown);
+            }}
+            onClose={() => close('new')}
+          />
+        )}
+        {search.key !== undefined && (
+          <KeyDetails id={search.key} onSecret={setSecret} onClose={() => close('key')} />
+        )}
+        {secret && <SecretDialog shown={secret} onClose={() => setSecret(undefined)} />}
+      </Suspense>
     </ListPage>
   );
 }
@@ -264,29 +265,5 @@ function Filters({ search, change }: FiltersProps) {
         }}
       />
     </Group>
-  );
-}
-
-/** The form that makes a key. */
-function NewKey({ onMade, onClose }: { onMade: (shown: ShownSecret) => void; onClose: () => void }) {
-  const queries = useQueryClient();
-  const make = useMutation({
-    mutationFn: (values: KeyValues) =>
-      bodyOf(api.POST('/admin/v1/keys', { body: withoutNulls<NewKeyBody>(patchOf(values)) })),
-    onSuccess: async ({ key: secret, warnings, ...of }) => {
-      onMade({ of, secret, warnings });
-      await queries.resetQueries({ queryKey: ['keys'] });
-    },
-  });
-  return (
-    <SideDrawer onClose={onClose} title="New key">
-      <KeyForm
-        action="Create key"
-        isPending={make.isPending}
-        error={make.error}
-        onSubmit={make.mutate}
-        onCancel={onClose}
-      />
-    </SideDrawer>
   );
 }

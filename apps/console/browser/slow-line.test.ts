@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { readBuild } from './build-console.ts';
+import { measureOnSlowLine } from './measure-slow-line.ts';
+import { type RunningConsole, runConsole } from './run-console.ts';
+import { seed } from './seed.ts';
+
+/** The page, its scripts beside who is signed in, and what it shows. */
+const MAX_REQUESTS_AFTER_EACH_OTHER = 3;
+const MAX_BYTES = 300_000;
+/** A button that becomes a pixel wider is no jump; what pages count as good is 0.1. */
+const MAX_SHIFT = 0.001;
+/** A browser has six connections to a server. */
+const MAX_FILES = 14;
+
+let running: RunningConsole;
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'));
+  await seed(running);
+}, 300_000);
+afterAll(() => running?.close());
+
+test.for(['/overview', '/keys', '/requests', '/sessions'] as const)(
+  'the content of %s comes after three requests at most that wait for each other',
+  { timeout: 120_000 },
+  async (path) => {
+    const { chain, bytes } = await measureOnSlowLine(running, path);
+    expect(chain.length, chain.join('\n')).toBeLessThanOrEqual(MAX_REQUESTS_AFTER_EACH_OTHER);
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+  },
+);
+
+test.for(['/keys', '/people', '/audit', '/sessions', '/roles'] as const)(
+  'nothing on %s moves when its rows take the place of their skeletons',
+  { timeout: 120_000 },
+  async (path) => {
+    expect((await measureOnSlowLine(running, path)).shift).toBeLessThan(MAX_SHIFT);
+  },
+);
+
+test('a page is few files', async () => {
+  const built = await readBuild();
+  for (const name of ['overview', 'keys', 'requests', 'people', 'sessions']) {
+    const files = await built.loadedWith(`src/pages/${name}/${name}-page.tsx`);
+    expect([...files.keys()].length, name).toBeLessThanOrEqual(MAX_FILES);
+  }
+});
