@@ -66,7 +66,11 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     checkRole(principal, accessOf({ method: 'POST', path: PLAYGROUND_PATH }));
     await options.relay(request, response, { principal, context });
   });
-  for (const [path, routes] of Map.groupBy(options.routes, (route) => route.path)) {
+  // `/group-rules/preview` before `/group-rules/{group}`, which fits it, too.
+  const byPath = [...Map.groupBy(options.routes, (route) => route.path)].toSorted(
+    ([one], [other]) => Number(one.includes('{')) - Number(other.includes('{')),
+  );
+  for (const [path, routes] of byPath) {
     const allow = routes.map(({ method }) => method).join(', ');
     app.all(expressPath(path), begin(options, path), ({ method }) => {
       throw new GatewayError('method_not_allowed', {
