@@ -17,7 +17,6 @@ import type { Life } from '@gateway/service-kit/life/life';
 import type { Logger } from '@gateway/service-kit/logger';
 import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { readHeldSlots } from '@gateway/upstream/choosing/lease-store';
-import { readConfigurationText } from '@gateway/upstream/configuration/load-configuration';
 import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import { readCredentialStates } from '@gateway/upstream/credentials/credential-states';
 import { readAttemptCounts, readAttemptSlices } from '@gateway/upstream/health/attempt-counts';
@@ -28,7 +27,7 @@ import { withOpenapi } from './api/openapi.ts';
 import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
 import { createTextCheck } from './configuration/check-text.ts';
 import { createConfigurationState } from './configuration/configuration-state.ts';
-import { createDraft } from './configuration/draft.ts';
+import type { OpenConfiguration } from './configuration/open-configuration.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
 import { createFindings } from './findings/read-findings.ts';
@@ -56,6 +55,7 @@ import { channelRoutes } from './routes/operations/channel-routes.ts';
 import { configurationRoutes, gatewayRoutes } from './routes/operations/configuration-routes.ts';
 import { jobRoutes } from './routes/operations/job-routes.ts';
 import { modelRoutes } from './routes/operations/model-routes.ts';
+import { revisionRoutes } from './routes/operations/revision-routes.ts';
 import { webhookRoutes } from './routes/operations/webhook-routes.ts';
 import { requestRoutes } from './routes/traffic/request-routes.ts';
 import { usageRoutes } from './routes/traffic/usage-routes.ts';
@@ -96,6 +96,7 @@ export interface AdminRoutesOptions {
   readonly own: Life['own'];
   /** Null: no identity provider is set. */
   readonly oidc: OidcSettings | null;
+  readonly configuration: OpenConfiguration;
 }
 
 /** The most requests of a second that are shown as they end. */
@@ -122,8 +123,10 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     keyFinder,
     passes,
     oidc,
+    configuration,
   } = options;
   const { usage, people } = records;
+  const { stored } = configuration;
   const timeZone = config.GATEWAY_TIME_ZONE;
   const attempts = createSignInAttempts(redis, 'sign-in');
   const signInMetrics = createSignInMetrics(metrics);
@@ -132,8 +135,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const openSession = createOpenSession({ signIn, cookies, maxSeconds });
   const passwords = { hashes: createPasswordHashes(), attempts: createPasswordAttempts(redis) };
   const teams = createTeamStore({ records: records.access, now, onBroken });
-  const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env });
-  const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env });
+  const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env, stored });
+  const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env, stored });
   const rests = createChannelRests({ redis, now });
   const keysOf = keysOfOwner(keys);
   const readBalances = createBalanceReader({ redis, now, timeZone });
@@ -257,11 +260,9 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       ...configurationRoutes({
         readState: readConfigurationState,
         checkText: createTextCheck(config.GATEWAY_CONFIG),
-        draft: createDraft({
-          path: config.GATEWAY_CONFIG,
-          readBase: () => readConfigurationText({ path: config.GATEWAY_CONFIG, env }),
-        }),
+        draft: configuration.draft,
       }),
+      ...revisionRoutes({ revisions: configuration.revisions, compare: configuration.draft }),
       ...attentionRoutes({ readFindings }),
       ...alertRoutes({ readConfiguration, alerts, timeZone, now }),
       ...gatewayRoutes({ publicUrl: publicUrlOf(config), timeZone }),

@@ -1,5 +1,6 @@
 import { BootstrapKey } from '@gateway/metering/keys/key-secret';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
+import { ConfigurationSourceSetting } from '@gateway/upstream/configuration/stored/configuration-source-setting';
 import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
@@ -10,6 +11,7 @@ export const AdminConfig = ProcessSettings.extend({
   GATEWAY_SECRET: setting.secret(),
   /** The configuration of channels and models, to show it and to check patterns against it. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+  CONFIGURATION_SOURCE: ConfigurationSourceSetting,
   /** A caller's key that must exist. */
   GATEWAY_BOOTSTRAP_KEY: BootstrapKey.optional(),
   /** The time zone of budget periods. */

@@ -16,6 +16,7 @@ import { adminRoutes } from './admin-routes.ts';
 import { createHostCheck } from './api/known-hosts.ts';
 import { createAdminApp } from './app.ts';
 import { type AdminConfig, edgeUrlOf } from './config.ts';
+import { openConfiguration } from './configuration/open-configuration.ts';
 import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createConversationMetrics } from './operations/conversation-metrics.ts';
@@ -99,6 +100,8 @@ export async function openAdmin({
   const keyFinder = createKeyFinder({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const passes = createPasses({ gatewaySecret: config.GATEWAY_SECRET, now });
   const addressOf = createAddressOf(config.ADMIN_TRUST_PROXY);
+  const own = life.own.bind(life);
+  const configuration = await openConfiguration({ config, env, redis, records, logger, own });
   const app = createAdminApp({
     routes: adminRoutes({
       config,
@@ -120,7 +123,8 @@ export async function openAdmin({
       keyFinder,
       passes,
       oidc,
-      own: life.own.bind(life),
+      configuration,
+      own,
     }),
     relay: createRelay({
       edgeUrl: edgeUrlOf(config),

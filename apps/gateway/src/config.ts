@@ -19,8 +19,9 @@ export const GatewayConfig = z.object({
 export type GatewayConfig = z.infer<typeof GatewayConfig>;
 
 /** The settings of the workers in one process. */
-export const WorkersConfig = TextWorkerSettings.extend({
-  ...AudioWorkerSettings.shape,
+export const WorkersConfig = AudioWorkerSettings.extend({
+  // It needs the secret that the others can do without.
+  ...TextWorkerSettings.shape,
   /** For `/healthz`, `/readyz` and `/metrics`; 0 lets the system choose. */
   WORKER_METRICS_PORT: setting.port(0),
 });

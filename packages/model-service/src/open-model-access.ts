@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import { createAdmission } from '@gateway/metering/limits/admission';
 import { createRequestEntry, type RequestEntry } from '@gateway/metering/limits/request-entry';
@@ -40,10 +41,15 @@ export async function openModelAccess({
   metrics,
 }: Started<ModelSettings>): Promise<ModelAccess> {
   const redis = life.own(createRedis(config.REDIS_URL, 'request'), (opened) => opened.disconnect());
+  const isStored = config.CONFIGURATION_SOURCE === 'database';
+  const connect = () => connectRedis(redis, { logger, readiness: life.readiness, metrics });
+  // Redis brings what the database has.
+  if (isStored) await connect();
   const { upstream, follow } = life.own(
     await openUpstream({
       path: config.GATEWAY_CONFIG,
       env,
+      stored: isStored ? await storedConfiguration({ config, env, redis, logger }) : undefined,
       logger,
       redis,
       ...createUpstreamMetrics(metrics),
@@ -51,7 +57,7 @@ export async function openModelAccess({
     (opened) => opened.close(),
   );
   showSlots(metrics, upstream);
-  await connectRedis(redis, { logger, readiness: life.readiness, metrics });
+  if (!isStored) await connect();
   await follow();
   showRests(metrics, upstream);
   const { now } = Date;
@@ -73,4 +79,30 @@ export async function openModelAccess({
   );
   const entry = createRequestEntry({ admission, now });
   return { upstream, redis, meter, entry, refusals: createRefusals({ counts, metrics }) };
+}
+
+/** What reads it is loaded only where the database has the configuration. */
+async function storedConfiguration({
+  config,
+  env,
+  redis,
+  logger,
+}: Pick<Started<ModelSettings>, 'config' | 'env' | 'logger'> & { redis: Redis }) {
+  const { createStoredConfiguration } = await import(
+    '@gateway/upstream/configuration/stored/stored-configuration'
+  );
+  const stored = createStoredConfiguration({
+    redis,
+    env,
+    gatewaySecret: config.GATEWAY_SECRET,
+    copyPath: join(config.GATEWAY_DATA_DIR, 'configuration.json'),
+    onProblem: (error) =>
+      logger.warn({ err: error }, 'the configuration cannot be copied to the data folder'),
+  });
+  if ((await stored.read()) === null)
+    logger.warn(
+      { path: config.GATEWAY_CONFIG },
+      'the database has published no configuration yet: until then the file is used, or the environment',
+    );
+  return stored;
 }

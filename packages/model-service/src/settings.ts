@@ -1,5 +1,6 @@
 import { isAssetsUrl } from '@gateway/assets/open-asset-stores';
 import { LoadSettings, MeterSettings, ProcessSettings, setting } from '@gateway/service-kit/config';
+import { ConfigurationSourceSetting } from '@gateway/upstream/configuration/stored/configuration-source-setting';
 import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
@@ -10,6 +11,9 @@ export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend(
   REDIS_URL: setting.redisUrl(),
   /** The configuration of channels and models. */
   GATEWAY_CONFIG: z.string().default('gateway.yaml'),
+  CONFIGURATION_SOURCE: ConfigurationSourceSetting,
+  /** Opens what is sealed in a configuration that the database has. */
+  GATEWAY_SECRET: setting.secret().optional(),
 });
 export type ModelSettings = z.infer<typeof ModelSettings>;
 

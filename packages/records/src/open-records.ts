@@ -6,6 +6,7 @@ import { within } from '@gateway/redis/within';
 import type { Redis } from 'ioredis';
 import { createAccessStore } from './access/access-store.ts';
 import { createAuditReader, type ReadAudit } from './audit/read-audit.ts';
+import { createRevisionStore, type RevisionStore } from './configuration/revision-store.ts';
 import type { MovedCounts } from './conversations/conversation-mover.ts';
 import { type ConversationCounts, countConversations } from './conversations/count-conversations.ts';
 import { databaseAway } from './database/await-database.ts';
@@ -48,6 +49,8 @@ export interface Records {
   /** Keys and teams. */
   readonly access: AccessRecords;
   readonly people: PeopleStore;
+  /** Of the configuration, where the database has it. */
+  readonly revisions: RevisionStore;
   readonly readAudit: ReadAudit;
   readonly conversations: StoredConversations;
 }
@@ -111,6 +114,7 @@ export async function openRecords({
     usage: { ...createUsageStore({ database, redis, now, onBroken }), trouble: recorder.trouble },
     access,
     people: createPeopleStore({ database, now }),
+    revisions: createRevisionStore({ database, now }),
     readAudit: createAuditReader({ database, redis, onBroken }),
     conversations: {
       moved: recorder.movedCounts,

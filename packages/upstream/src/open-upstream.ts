@@ -2,6 +2,7 @@ import { errorMessage } from '@gateway/contracts/error-message';
 import type { Redis } from 'ioredis';
 import { createLeaseStore } from './choosing/lease-store.ts';
 import { loadConfiguration } from './configuration/load-configuration.ts';
+import type { StoredConfiguration } from './configuration/stored/stored-configuration.ts';
 import { watchConfiguration } from './configuration/watch-configuration.ts';
 import type { CredentialReport } from './credentials/credential-sources.ts';
 import { createCredentialStates } from './credentials/credential-states.ts';
@@ -21,6 +22,8 @@ export interface OpenUpstreamOptions
   /** The configuration file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The configuration in the database, where that has it. */
+  readonly stored?: StoredConfiguration | undefined;
   readonly logger: HealthLogger;
   /** The process's connection, through which replicas share slots of accounts, counts of attempts and, from `follow` on, what rests. */
   readonly redis: Redis;
@@ -42,11 +45,12 @@ export interface OpenUpstream {
 export async function openUpstream({
   path,
   env,
+  stored,
   logger,
   redis,
   ...observers
 }: OpenUpstreamOptions): Promise<OpenUpstream> {
-  const configuration = await loadConfiguration({ path, env });
+  const configuration = await loadConfiguration({ path, env, stored });
   const sharing = shareRests({
     store: createRestStore(redis),
     clock: () => performance.now(),
@@ -74,6 +78,7 @@ export async function openUpstream({
   const watch = watchConfiguration({
     path,
     env,
+    stored,
     current: configuration,
     onChange: (next) => {
       upstream.replace(next);

@@ -1,10 +1,16 @@
 import { ACCESS_COMMANDS } from './commands/access-commands.ts';
 import { argumentOf, type CommandRow, type Commands } from './commands/command-row.ts';
+import { CONFIGURATION_COMMANDS } from './commands/configuration-commands.ts';
 import { OPERATIONS_COMMANDS } from './commands/operations-commands.ts';
 import { namesGiven, readOptions, UsageError, type Values } from './commands/options.ts';
 import { TRAFFIC_COMMANDS } from './commands/traffic-commands.ts';
 
-const COMMANDS: Commands = { ...ACCESS_COMMANDS, ...TRAFFIC_COMMANDS, ...OPERATIONS_COMMANDS };
+const COMMANDS: Commands = {
+  ...ACCESS_COMMANDS,
+  ...TRAFFIC_COMMANDS,
+  ...OPERATIONS_COMMANDS,
+  ...CONFIGURATION_COMMANDS,
+};
 
 /** A parsed command line. */
 export type Command =

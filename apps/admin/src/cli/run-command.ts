@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { errorMessage } from '@gateway/contracts/error-message';
 import { CAPACITY_USAGE, capacityJson, capacityTable, costsTable } from '../capacity/capacity-text.ts';
 import { LoadError, readCapacityCommand } from '../capacity/load.ts';
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
@@ -69,7 +71,9 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
   if (command.name === 'help') return line.print(USAGE);
   const { env, fetch, userName } = line;
   const { row, argument, values } = command;
-  const body = row.body?.(values, argument);
+  const member = row.fileMember;
+  const file = member === undefined ? {} : { [member]: await textOfFile(argument) };
+  const body = row.body && { ...row.body(values, argument), ...file };
   const client = createAdminClient({ fetch, actor: userName, ...(await findAdmin(env, fetch)) });
   const query = row.query?.(values) ?? {};
   const path = pathOf(row, argument);
@@ -79,6 +83,14 @@ async function answer(command: Command, line: CommandLine): Promise<void> {
   }
   const value = await callApi(client, row, path, query, body);
   line.print(printable(values.json ? JSON.stringify(value, null, 2) : row.text(value, line.now())));
+}
+
+async function textOfFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read (${errorMessage(error)}).`);
+  }
 }
 
 function callApi(

@@ -96,6 +96,16 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   audit                  list the latest changes to keys, teams and rests of channels
       --count NUMBER     how many, at most 200 (default: 50)
 
+  configuration export   print the configuration, without secrets
+  configuration import FILE
+                         make a file the configuration, where that is in the database; its secrets are sealed
+      --reason TEXT
+  configuration history  list its latest revisions
+      --count NUMBER     how many, at most 200 (default: 50)
+  configuration restore NUMBER
+                         go back to the text of a revision, as a new one
+      --reason TEXT
+
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
   import litellm FILE    write a configuration from LiteLLM's config.yaml, and say what is not the same; asks no service
       --output FILE      where to (default: gateway.yaml); --replace overwrites it

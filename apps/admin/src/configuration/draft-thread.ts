@@ -15,6 +15,7 @@ import type { DraftedConfiguration } from './draft.ts';
 export interface DraftTask {
   /** The configuration in use, as it is. */
   readonly base: string;
+  readonly number: number | null;
   readonly text: string | undefined;
   readonly edits: readonly ConfigurationEdit[];
   /** What mistakes name, and the diff. */
@@ -29,11 +30,14 @@ serveTasks(async (task: DraftTask): Promise<{ result: DraftedConfiguration }> =>
   const found = await checkedText(text, path);
   const entries = shownEntries(text);
   if (entries === null)
-    return { result: { text, ...shownCheck(found), changes: [], diff: null, entries: null } };
+    return {
+      result: { base: task.number, text, ...shownCheck(found), changes: [], diff: null, entries: null },
+    };
   // A text with mistakes may have a secret where none is looked for: then only its author's own lines are compared.
   const shown = found.configuration === null ? text : shownText(text);
   return {
     result: {
+      base: task.number,
       text,
       ...shownCheck(found),
       changes: [...describeChanges(base, text)],

@@ -9,6 +9,8 @@ import type { DraftTask } from './draft-thread.ts';
 
 /** A configuration that somebody writes, beside the one that is in use. */
 export const DraftedConfiguration = z.strictObject({
+  /** The revision in use, which is named where the draft is saved; 0: there is none. Null: the file is the truth, and nothing can be saved. */
+  base: z.int().nullable(),
   /** The draft, after its edits. Secrets of the configuration in use are `[masked]`. */
   text: z.string(),
   ...CheckedText.shape,
@@ -32,6 +34,8 @@ export const DraftedConfiguration = z.strictObject({
 export type DraftedConfiguration = z.infer<typeof DraftedConfiguration>;
 
 export interface DraftRequest {
+  /** What it is compared with. Absent: the configuration in use. */
+  readonly base?: string | undefined;
   /** Absent: the configuration in use. */
   readonly text?: string | undefined;
   readonly edits?: readonly ConfigurationEdit[] | undefined;
@@ -52,8 +56,14 @@ const EMPTY = 'channels: {}\nmodels: {}\n';
 interface DraftOptions {
   /** The file that mistakes name. */
   readonly path: string;
-  /** The text of the configuration in use, with its secrets; null: there is none. */
-  readonly readBase: () => Promise<string | null>;
+  /** The configuration in use, with its secrets; null: there is none. */
+  readonly readBase: () => Promise<BaseText>;
+}
+
+export interface BaseText {
+  readonly text: string | null;
+  /** The revision's; 0: there is none yet. Null: it is a file. */
+  readonly number: number | null;
 }
 
 export function createDraft({ path, readBase }: DraftOptions): Draft {
@@ -70,6 +80,9 @@ export function createDraft({ path, readBase }: DraftOptions): Draft {
           "Invalid value for 'text': it takes too long to be read and compared. Make fewer changes at a time.",
       }),
   });
-  return async ({ text, edits = [] }) =>
-    thread.run({ base: (await readBase()) ?? EMPTY, text, edits, path, file: basename(path) });
+  return async ({ base, text, edits = [] }) => {
+    const found = base === undefined ? await readBase() : { text: base, number: null };
+    const file = basename(path);
+    return thread.run({ base: found.text ?? EMPTY, number: found.number, text, edits, path, file });
+  };
 }

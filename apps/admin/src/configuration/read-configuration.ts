@@ -1,10 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import {
-  configurationFromText,
-  readConfigurationText,
-} from '@gateway/upstream/configuration/load-configuration';
+import { configurationFromText, readConfiguration } from '@gateway/upstream/configuration/load-configuration';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
+import type { StoredConfiguration } from '@gateway/upstream/configuration/stored/stored-configuration';
 
 /** The channels and models of the current configuration; undefined if it cannot be read. */
 export type ReadConfiguration = () => Promise<Configuration | undefined>;
@@ -29,18 +27,21 @@ export const PLACEHOLDER = 'http://known-to-the-services';
 export function createConfigurationReader({
   path,
   env,
+  stored,
 }: {
   path: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** The configuration in the database, where that has it. */
+  stored?: StoredConfiguration | undefined;
 }): ReadConfiguration {
   /** A text that did not change is not read again: a file of a thousand models takes a second. */
-  let last: { readonly text: string | null; readonly configuration: Configuration } | undefined;
+  let last: { readonly revision: string; readonly configuration: Configuration } | undefined;
   return async () => {
     try {
-      const source = { path, env, placeholder: PLACEHOLDER };
-      const text = await readConfigurationText(source);
-      if (last === undefined || last.text !== text)
-        last = { text, configuration: await configurationFromText(text, source) };
+      const source = { path, env, stored, placeholder: PLACEHOLDER };
+      const { text, env: variables, revision } = await readConfiguration(source);
+      if (last === undefined || last.revision !== revision)
+        last = { revision, configuration: await configurationFromText(text, { ...source, env: variables }) };
       const { configuration } = last;
       return configuration.source === 'simulator' && !env.SIMULATOR_URL ? undefined : configuration;
     } catch (error) {

@@ -439,20 +439,20 @@ test('the description names every call that there is, and no other', async () =>
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(described).toHaveLength(69);
+  expect(described).toHaveLength(74);
   for (const name of described) {
     const [method = '', path = ''] = name.split(' ');
     const response = await send(method, path.replace('/admin/v1', '').replace(/\{\w+\}/, 'key_nobody'));
     await response.body?.cancel();
     expect([404, 200, 400], name).toContain(response.status);
-    // The token is no session, and no identity provider is set.
-    if (response.status === 404) expect(path).toMatch(/\{|\/session$|\/oidc/);
+    // The token is no session, no identity provider is set, and the configuration is a file.
+    if (response.status === 404) expect(path).toMatch(/\{|\/session(?:\/others)?$|\/oidc|\/revisions$/);
   }
   for (const [path, methods] of Object.entries(paths)) {
     const response = await send('PUT', path.replace('/admin/v1', '').replace(/\{\w+\}/, 'x'));
     expect(response.status).toBe(405);
     const allowed = (response.headers.get('allow') ?? '').split(', ').toSorted();
-    expect(allowed).toEqual(
+    expect(allowed, path).toEqual(
       Object.keys(methods)
         .map((method) => method.toUpperCase())
         .toSorted(),

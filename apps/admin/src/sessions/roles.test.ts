@@ -265,7 +265,22 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/models': ANY,
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },
+  'GET /admin/v1/configuration/providers': OVERSEERS,
   'POST /admin/v1/configuration/draft': { body: () => ({}), ...FORBIDDEN },
+  // Here the file is the truth.
+  'GET /admin/v1/configuration/revisions': { viewer: 404, lead: 403, holder: 403 },
+  'GET /admin/v1/configuration/revisions/{number}': {
+    path: () => '/admin/v1/configuration/revisions/1',
+    ...FORBIDDEN,
+  },
+  'POST /admin/v1/configuration/revisions': {
+    body: () => ({ base: 0, text: '', reason: 'mine' }),
+    ...FORBIDDEN,
+  },
+  'POST /admin/v1/configuration/revisions/{number}/restore': {
+    ...{ path: () => '/admin/v1/configuration/revisions/1/restore' },
+    ...{ body: () => ({ base: 1, reason: 'mine' }), ...FORBIDDEN },
+  },
   'GET /admin/v1/attention': { viewer: 200, lead: 200, holder: 403 },
   'GET /admin/v1/alerts': OVERSEERS,
   'POST /admin/v1/alerts/receivers/{name}/test': FORBIDDEN,

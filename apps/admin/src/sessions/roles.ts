@@ -97,8 +97,13 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
 
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': OVERSEERS,
+  'GET /admin/v1/configuration/providers': OVERSEERS,
   // It shows comments, too.
   'POST /admin/v1/configuration/draft': ADMIN,
+  'GET /admin/v1/configuration/revisions': OVERSEERS,
+  'GET /admin/v1/configuration/revisions/{number}': ADMIN,
+  'POST /admin/v1/configuration/revisions': ADMIN,
+  'POST /admin/v1/configuration/revisions/{number}/restore': ADMIN,
   'GET /admin/v1/attention': OVERSEERS_AND_TEAMS,
   'GET /admin/v1/alerts': OVERSEERS,
   'POST /admin/v1/alerts/receivers/{name}/test': ADMIN,

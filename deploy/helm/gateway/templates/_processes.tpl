@@ -39,7 +39,7 @@ image-worker:
   queues: [image]
   ports: { ops: 9082 }
   portVariable: IMAGE_WORKER_METRICS_PORT
-  optionalSecrets: [WEBHOOK_SECRET]
+  optionalSecrets: [GATEWAY_SECRET, WEBHOOK_SECRET]
   reads: [config, providers, files]
 audio:
   entry: apps/audio/src/main.ts
@@ -53,7 +53,7 @@ audio-worker:
   queues: [transcription, speech]
   ports: { ops: 9083 }
   portVariable: AUDIO_WORKER_METRICS_PORT
-  optionalSecrets: [WEBHOOK_SECRET]
+  optionalSecrets: [GATEWAY_SECRET, WEBHOOK_SECRET]
   reads: [config, providers, files]
 admin:
   entry: apps/admin/src/main.ts

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'team.deleted',
   'channel.rested',
   'channel.woken',
+  'configuration.changed',
   'session.opened',
   'session.ended',
   'person.invited',

@@ -217,4 +217,15 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
     // What groups of the identity provider stand for.
     `create table group_rules (group_name ${sortedText(dialect)} primary key, role text not null, teams text not null)`,
   ],
+  // States of the configuration, where the database has it. `secrets` is JSON: values of variables, sealed.
+  () => [
+    `create table configuration_revisions (
+      number bigint primary key,
+      created_at bigint not null,
+      author text not null,
+      reason text not null,
+      content text not null,
+      secrets text not null
+    )`,
+  ],
 ];

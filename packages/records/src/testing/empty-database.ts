@@ -13,6 +13,7 @@ export async function emptyDatabase(database: Database): Promise<void> {
       'access_records',
       'access_changes',
       'audit_log',
+      'configuration_revisions',
       'spent_accounts',
       'stored_trees',
       'stored_records',

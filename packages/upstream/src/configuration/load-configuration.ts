@@ -2,10 +2,11 @@ import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Environment } from '@gateway/contracts/environment';
 import { errorMessage } from '@gateway/contracts/error-message';
-import type { Configuration } from './configuration.ts';
+import { type Configuration, revisionOf } from './configuration.ts';
 import { environmentConfiguration } from './environment-configuration.ts';
 import { ConfigurationError, type Mistake } from './mistakes/configuration-error.ts';
 import { shownPath } from './mistakes/mistake-list.ts';
+import type { StoredConfiguration } from './stored/stored-configuration.ts';
 
 export interface ConfigurationSource {
   /** Where the file is looked for. */
@@ -16,6 +17,25 @@ export interface ConfigurationSource {
   readonly placeholder?: string;
   /** Throws an error with the code `ENOENT` where there is no file. */
   readonly readFile?: (path: string) => Promise<string>;
+  /** The configuration in the database; absent, or while there is none: the file. */
+  readonly stored?: StoredConfiguration | undefined;
+}
+
+/** A configuration's text, and what `${NAME}` in it stands for. */
+interface ConfigurationText {
+  /** Null: there is no file. */
+  readonly text: string | null;
+  readonly env: Environment;
+  /** Changes whenever what it means may have. */
+  readonly revision: string;
+}
+
+/** @throws {ConfigurationError} for a file that cannot be read */
+export async function readConfiguration(source: ConfigurationSource): Promise<ConfigurationText> {
+  const stored = await source.stored?.read();
+  if (stored) return stored;
+  const text = await readConfigurationText(source);
+  return { text, env: source.env, revision: text === null ? '' : revisionOf(text) };
 }
 
 const MAX_CHARS = 4_000_000;
@@ -62,8 +82,11 @@ export async function configurationFromText(
  * The configuration: from the file, else from provider keys in the environment, else the simulator; see `source`.
  * Throws a `ConfigurationError` that names every mistake.
  */
-export const loadConfiguration = async (source: ConfigurationSource): Promise<Configuration> =>
-  withCertificates(await configurationFromText(await readConfigurationText(source), source), source);
+export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
+  const { text, env, revision } = await readConfiguration(source);
+  const configuration = await configurationFromText(text, { ...source, env });
+  return withCertificates({ ...configuration, revision }, source);
+}
 
 /**
  * Reads the certificates that a configuration's channels name.

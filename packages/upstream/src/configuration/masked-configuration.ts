@@ -15,7 +15,10 @@ function pathOf(text: string): string {
     : `${url.protocol}//${user}${url.host}/${MASKED}`;
 }
 /** What it becomes has the form of one, since a shown text can be checked again. */
-const ofWebhook = (): string => `whsec_${'masked'.repeat(6)}`;
+const WEBHOOK_MASK = `whsec_${'masked'.repeat(6)}`;
+const ofWebhook = (): string => WEBHOOK_MASK;
+/** By which a text is recognised that has been masked. */
+export const MASKS: readonly string[] = [MASKED, WEBHOOK_MASK];
 
 /** Members whose texts are secrets, at any depth below them, and what is shown of these. */
 const SECRET_MEMBERS: ReadonlyMap<string, (text: string) => string> = new Map([

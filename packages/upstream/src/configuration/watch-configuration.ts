@@ -1,10 +1,10 @@
 import { unwatchFile, watchFile } from 'node:fs';
-import { type Configuration, revisionOf } from './configuration.ts';
+import type { Configuration } from './configuration.ts';
 import {
   type ConfigurationSource,
   configurationFromText,
   noSuchFile,
-  readConfigurationText,
+  readConfiguration,
   withCertificates,
 } from './load-configuration.ts';
 
@@ -24,7 +24,7 @@ export interface ConfigurationWatch {
 }
 
 /**
- * Follows the configuration file while the process runs. It polls, because that also sees editors that replace the
+ * Follows the configuration while the process runs: the file, or what the database has. It polls, because that also sees editors that replace the
  * file and changes that are made outside a container.
  */
 export const watchConfiguration = (options: WatchOptions): ConfigurationWatch => {
@@ -50,13 +50,17 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
   const read = async (): Promise<void> => {
     let revision = 'unreadable';
     try {
-      const text = await readConfigurationText(options);
+      const found = await readConfiguration(options);
+      const { text, env } = found;
       if (closed) return;
       if (text === null && hadFile) throw noSuchFile(path);
       hadFile ||= text !== null;
-      revision = text === null ? '' : revisionOf(text);
+      revision = found.revision;
       if (revision === seen) return;
-      const configuration = await withCertificates(await configurationFromText(text, options), options);
+      const configuration = await withCertificates(
+        await configurationFromText(text, { ...options, env }),
+        options,
+      );
       if (closed) return;
       seen = revision;
       options.onChange(configuration);
@@ -68,13 +72,16 @@ export const watchConfiguration = (options: WatchOptions): ConfigurationWatch =>
     clearTimeout(again);
     reading = reading.then(read);
   };
-  watchFile(path, { interval: intervalMs, persistent: false }, look);
+  // What is stored in the database is asked for; a file says itself that it has changed.
+  const asking = options.stored && setInterval(look, intervalMs).unref();
+  if (asking === undefined) watchFile(path, { interval: intervalMs, persistent: false }, look);
   look();
   return {
     close: () => {
       closed = true;
       clearTimeout(again);
-      unwatchFile(path, look);
+      clearInterval(asking);
+      if (asking === undefined) unwatchFile(path, look);
     },
   };
 };

@@ -7,6 +7,8 @@ export interface CommandRow {
   readonly path: string;
   /** The name of an argument that belongs into the body. */
   readonly argument?: string;
+  /** The argument is a file, whose text becomes this member of the body. */
+  readonly fileMember?: string;
   /** `GET` if left out. */
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly options?: readonly OptionName[];

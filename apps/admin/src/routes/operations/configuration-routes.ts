@@ -2,14 +2,17 @@ import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/edit-te
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { GatewayReply } from '../../api/schemas/operations.ts';
-import { instant } from '../../api/schemas/page.ts';
+import { instant, page } from '../../api/schemas/page.ts';
 import { CheckedText, type CheckText, shownCheck } from '../../configuration/check-text.ts';
 import type { ReadState } from '../../configuration/configuration-state.ts';
 import { type Draft, DraftedConfiguration } from '../../configuration/draft.ts';
+import { ShownProvider, shownProviders } from '../../configuration/providers.ts';
 
 export const CheckedConfigurationReply = CheckedText;
 export const ConfigurationReply = z.strictObject({
-  source: z.enum(['file', 'environment', 'simulator']),
+  source: z.enum(['file', 'environment', 'simulator', 'database']),
+  /** Of the database. Null: it comes from elsewhere. */
+  revision: z.int().nullable(),
   path: z.string(),
   /** As it is now, without secrets and comments; null without a file, or while it has mistakes. */
   text: z.string().nullable(),
@@ -23,6 +26,8 @@ export const ConfigurationReply = z.strictObject({
     .nullable(),
   ...CheckedText.shape,
 });
+
+const ProviderPage = page(ShownProvider);
 
 const text = z.string().max(250_000);
 const CheckBody = z.strictObject({ text });
@@ -53,12 +58,12 @@ export const configurationRoutes = ({
     body: NO_BODY,
     reply: ConfigurationReply,
     handle: async () => {
-      const { source, path, text, changedAtMs, ...found } = await readState();
+      const { source, revision, path, text, changedAtMs, ...found } = await readState();
       const lastReload =
         changedAtMs === null
           ? null
           : { at: new Date(changedAtMs).toISOString(), held: found.configuration !== null };
-      return { source, path, text, lastReload, ...shownCheck(found) };
+      return { source, revision, path, text, lastReload, ...shownCheck(found) };
     },
   }),
   adminRoute({
@@ -70,6 +75,15 @@ export const configurationRoutes = ({
     takesLines: true,
     reply: CheckedConfigurationReply,
     handle: async ({ body }) => checkText(body.text),
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/admin/v1/configuration/providers',
+    summary: 'The providers that channels can lead to, and what such a channel has to say',
+    query: NO_QUERY,
+    body: NO_BODY,
+    reply: ProviderPage,
+    handle: async () => ({ data: shownProviders(), next: null }),
   }),
   adminRoute({
     method: 'POST',

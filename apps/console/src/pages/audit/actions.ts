@@ -23,6 +23,7 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
   'team.deleted': { label: 'Team deleted', color: 'red' },
   'channel.rested': { label: 'Channel rested', color: 'orange' },
   'channel.woken': { label: 'Channel woken', color: 'teal' },
+  'configuration.changed': { label: 'Configuration changed', color: 'indigo' },
   'session.opened': { label: 'Signed in', color: 'gray' },
   'session.ended': { label: 'Session ended', color: 'gray' },
   'person.invited': { label: 'Person invited', color: 'teal' },

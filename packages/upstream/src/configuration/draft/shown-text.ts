@@ -49,7 +49,7 @@ export function shownText(text: string): string {
 /** Marks of the library's lexer, which are no part of the text. */
 const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
 
-function withoutKeysInComments(text: string): string {
+export function withoutKeysInComments(text: string): string {
   const tokens = [...new Lexer().lex(text)].filter((token) => !MARKS.has(token));
   const parts = tokens.map((token) => (token.startsWith('#') && mayHoldKey(token) ? '# [masked]' : token));
   return parts.join('');

@@ -1,0 +1,38 @@
+import { listOf, sentenceOf } from '../texts/table.ts';
+import type { Commands } from './command-row.ts';
+
+const CONFIGURATION = '/admin/v1/configuration';
+const inUse = sentenceOf(({ number, reason }) => `Revision ${number} is in use: ${reason}`);
+
+/** The configuration, where the database has it. */
+export const CONFIGURATION_COMMANDS: Commands = {
+  'configuration export': {
+    method: 'POST',
+    path: `${CONFIGURATION}/draft`,
+    body: () => ({}),
+    text: sentenceOf(({ text }) => String(text).trimEnd()),
+  },
+  'configuration import': {
+    method: 'POST',
+    path: `${CONFIGURATION}/revisions`,
+    argument: 'FILE',
+    fileMember: 'text',
+    options: ['reason'],
+    body: ({ reason }, file) => ({ reason: reason ?? `Imported from ${file}` }),
+    text: inUse,
+  },
+  'configuration history': {
+    path: `${CONFIGURATION}/revisions`,
+    options: ['count'],
+    query: ({ count }) => ({ limit: count }),
+    answer: 'page',
+    text: listOf({ REVISION: 'number', AT: 'at', AUTHOR: 'author', REASON: 'reason' }, 'No revisions yet.'),
+  },
+  'configuration restore': {
+    method: 'POST',
+    path: `${CONFIGURATION}/revisions/{NUMBER}/restore`,
+    options: ['reason'],
+    body: ({ reason }, number) => ({ reason: reason ?? `Back to revision ${number}` }),
+    text: inUse,
+  },
+};

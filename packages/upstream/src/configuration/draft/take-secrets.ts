@@ -1,0 +1,44 @@
+import { parseDocument } from 'yaml';
+import { variablesIn } from '../expand-variables.ts';
+import { MASKS } from '../masked-configuration.ts';
+import { withoutKeysInComments, writtenSecrets } from './shown-text.ts';
+
+/** A text whose secrets became variables. */
+export interface SealableText {
+  readonly text: string;
+  /** What was written there, by the names of the variables. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/**
+ * Takes the secrets out of a text without mistakes: each becomes a variable, named after where it stands. Comments that may hold
+ * one are dropped.
+ */
+export function takeSecrets(text: string): SealableText {
+  const taken = new Set(variablesIn(text));
+  const secrets: Record<string, string> = {};
+  let sealed = text;
+  for (const { path, value, start, end } of writtenSecrets(text).toReversed()) {
+    const name = freeName(path.map(String), taken);
+    taken.add(name);
+    secrets[name] = value;
+    sealed = `${sealed.slice(0, start)}${JSON.stringify(`\${${name}}`)}${sealed.slice(end)}`;
+  }
+  return { text: withoutKeysInComments(sealed), secrets };
+}
+
+/** Whether something that was shown masked stands in a text as if it were the secret. */
+export function hasMasked(text: string): boolean {
+  const value: unknown = parseDocument(text, { uniqueKeys: false, logLevel: 'error' }).toJS();
+  return MASKS.some((mask) => JSON.stringify(value).includes(mask));
+}
+
+function freeName(path: readonly string[], taken: ReadonlySet<string>): string {
+  const base = ['SEALED', ...path.slice(1)]
+    .join('_')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, '_');
+  let name = base;
+  for (let count = 2; taken.has(name); count += 1) name = `${base}_${count}`;
+  return name;
+}
