@@ -49,3 +49,5 @@ export type Draft = Answer<paths['/admin/v1/configuration/draft']['post']>;
 export type ConfigurationEdit = NonNullable<
   Body<paths['/admin/v1/configuration/draft']['post']>['edits']
 >[number];
+export type Revision = Item<Answer<paths['/admin/v1/configuration/revisions']['get']>>;
+export type Provider = Item<Answer<paths['/admin/v1/configuration/providers']['get']>>;

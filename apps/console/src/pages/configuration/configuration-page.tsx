@@ -1,8 +1,7 @@
 import { Stack, Tabs, Text } from '@mantine/core';
 import { IconFileOff } from '@tabler/icons-react';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
-import { api, bodyOf } from '../../api/client.ts';
 import { useMay } from '../../api/permissions.ts';
 import type { Configuration } from '../../api/types.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -10,12 +9,14 @@ import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
 import { CheckConfiguration } from './check-configuration.tsx';
+import { configurationQuery } from './configuration-query.ts';
 import { EditConfiguration } from './edit/edit-configuration.tsx';
 import { useDraft } from './edit/use-draft.ts';
 import { ReloadState } from './reload-state.tsx';
+import { RevisionList } from './revision-list.tsx';
 import { YamlEditor } from './yaml-editor.tsx';
 
-const VIEWS = ['loaded', 'edit', 'check'] as const;
+const VIEWS = ['loaded', 'edit', 'history', 'check'] as const;
 
 const Search = z.object({ view: z.catch(z.optional(z.enum(VIEWS)), undefined) });
 
@@ -26,6 +27,7 @@ export default function ConfigurationPage() {
   const may = useMay();
   const mayEdit = may('POST /admin/v1/configuration/draft');
   const { data: configuration, error, refetch } = useQuery(configurationQuery);
+  const isStored = configuration?.source === 'database';
   const path = configuration?.path ?? 'gateway.yaml';
   return (
     <Stack gap={0}>
@@ -40,12 +42,18 @@ export default function ConfigurationPage() {
         <Tabs.List mb="md">
           <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
           {mayEdit && <Tabs.Tab value="edit">Edit</Tabs.Tab>}
+          {isStored && <Tabs.Tab value="history">History</Tabs.Tab>}
           <Tabs.Tab value="check">Check a file</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="loaded">{configuration && <LoadedConfiguration of={configuration} />}</Tabs.Panel>
         {mayEdit && (
           <Tabs.Panel value="edit">
             <EditTab path={path} />
+          </Tabs.Panel>
+        )}
+        {isStored && (
+          <Tabs.Panel value="history">
+            <RevisionList />
           </Tabs.Panel>
         )}
         <Tabs.Panel value="check">
@@ -58,15 +66,6 @@ export default function ConfigurationPage() {
 
 /** The draft is there as long as the tab is open. */
 const EditTab = ({ path }: { path: string }) => <EditConfiguration draft={useDraft()} path={path} />;
-
-const REFRESH_MS = 10_000;
-
-/** The configuration file as it is now, and whether it took effect. */
-const configurationQuery = queryOptions({
-  queryKey: ['configuration'],
-  queryFn: () => bodyOf(api.GET('/admin/v1/configuration')),
-  refetchInterval: REFRESH_MS,
-});
 
 /** The configuration's text, without its secrets. */
 function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {

@@ -7,6 +7,7 @@ import { MistakeList } from './mistake-list.tsx';
 
 const SOURCES: Readonly<Record<Configuration['source'], string>> = {
   file: 'a file',
+  database: 'the database',
   environment: 'provider keys in the environment',
   simulator: 'the simulator, because there is no file and no provider key',
 };
@@ -24,8 +25,14 @@ export function ReloadState({ of }: { of: Configuration }) {
           role="alert"
         >
           <Text size="sm" c="var(--mantine-color-text)" mb="xs">
-            The services continue with the previous configuration. Correct <code>{of.path}</code>; they reload
-            it immediately.
+            The services continue with the previous configuration.{' '}
+            {of.source === 'database' ? (
+              'Correct it under "Edit".'
+            ) : (
+              <>
+                Correct <code>{of.path}</code>; they reload it immediately.
+              </>
+            )}
           </Text>
           <MistakeList of={of.mistakes} />
         </Alert>
@@ -34,7 +41,8 @@ export function ReloadState({ of }: { of: Configuration }) {
         <Facts
           of={[
             ['Source', of.source === 'file' ? <code key="from">{of.path}</code> : SOURCES[of.source]],
-            ['Last reload', <LastReload key="reload" of={of} />],
+            ...(of.revision === null ? [] : [['Revision', String(of.revision)] as const]),
+            [of.revision === null ? 'Last reload' : 'Last change', <LastReload key="reload" of={of} />],
             ['Contains', `${of.channels} channels, ${of.models} models`],
             ...(of.unknownVariables.length === 0
               ? []

@@ -1,12 +1,14 @@
 import { Alert, Button, CopyButton, Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
+import { useMay } from '../../../api/permissions.ts';
 import type { Draft, Mistake } from '../../../api/types.ts';
 import { PageFailed } from '../../../parts/page/page-failed.tsx';
 import { MistakeList } from '../mistake-list.tsx';
 import { YamlEditor, type YamlEditorHandle } from '../yaml-editor.tsx';
 import { DraftChanges } from './draft-changes.tsx';
 import { EntryList } from './entry-list.tsx';
+import { SaveDraft } from './save-draft.tsx';
 import type { OpenDraft } from './use-draft.ts';
 
 type View = 'forms' | 'text' | 'changes';
@@ -38,7 +40,17 @@ export function EditConfiguration({ draft, path }: EditConfigurationProps) {
           value={view}
           onChange={(chosen) => setView(VIEWS.find((one) => one === chosen) ?? 'forms')}
         />
-        {result.diff !== '' && <Deploying of={result} path={path} onDiscard={draft.discard} />}
+        {result.diff !== '' &&
+          (result.base === null ? (
+            <Deploying of={result} path={path} onDiscard={draft.discard} />
+          ) : (
+            <Applying
+              of={result}
+              base={draft.base ?? result.base}
+              isChecked={draft.isChecked}
+              onDiscard={draft.discard}
+            />
+          ))}
       </Group>
       <div aria-live="polite">
         {error && <PageFailed error={error} reset={draft.retry} />}
@@ -53,7 +65,7 @@ export function EditConfiguration({ draft, path }: EditConfigurationProps) {
           />
         )}
       </div>
-      {view === 'forms' && <EntryList draft={draft} />}
+      {view === 'forms' && <EntryList draft={draft} onAdded={() => setView('changes')} />}
       {view === 'text' && (
         <YamlEditor
           label="Draft of the configuration"
@@ -86,6 +98,34 @@ const Mistakes = ({
     <MistakeList of={of} onGoTo={onGoTo} />
   </Alert>
 );
+
+interface ApplyingProps {
+  readonly of: Draft;
+  /** The revision that the draft began with. */
+  readonly base: number;
+  /** Whether it is the draft as it is written now. */
+  readonly isChecked: boolean;
+  readonly onDiscard: () => void;
+}
+
+/** The database has the configuration: the draft becomes its next revision. */
+function Applying({ of, base, isChecked, onDiscard }: ApplyingProps) {
+  const [isSaving, setSaving] = useState(false);
+  const mayApply = useMay()('POST /admin/v1/configuration/revisions');
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="subtle" color="gray" onClick={onDiscard}>
+        Discard
+      </Button>
+      {mayApply && (
+        <Button size="xs" disabled={!of.isValid || !isChecked} onClick={() => setSaving(true)}>
+          Apply…
+        </Button>
+      )}
+      {isSaving && <SaveDraft of={of} base={base} onSaved={onDiscard} onClose={() => setSaving(false)} />}
+    </Group>
+  );
+}
 
 interface DeployingProps {
   readonly of: Draft;

@@ -5,15 +5,22 @@ import { SearchInput } from '../../../parts/search-input.tsx';
 import classes from './edit.module.css';
 import { membersOf, routesOf } from './edit-fields.ts';
 import { type EditedEntry, EntryForm } from './entry-form.tsx';
+import { NewChannel } from './new-channel.tsx';
 import { NewModel } from './new-model.tsx';
 import type { OpenDraft } from './use-draft.ts';
 
 /** More are found by a part of their name. */
 const MAX_SHOWN = 100;
 
+interface EntryListProps {
+  readonly draft: OpenDraft;
+  /** A provider was added: its changes are looked at next. */
+  readonly onAdded: () => void;
+}
+
 /** The models and channels of the draft; each opens its form. */
-export function EntryList({ draft }: { draft: OpenDraft }) {
-  const [opened, setOpened] = useState<EditedEntry | 'new model' | null>(null);
+export function EntryList({ draft, onAdded }: EntryListProps) {
+  const [opened, setOpened] = useState<EditedEntry | 'new model' | 'new channel' | null>(null);
   const [search, setSearch] = useState('');
   const entries = draft.result?.entries;
   if (entries == null)
@@ -33,16 +40,14 @@ export function EntryList({ draft }: { draft: OpenDraft }) {
           <Title order={2} size="h5">
             {title}
           </Title>
-          {section === 'models' && (
-            <Button
-              size="xs"
-              variant="default"
-              leftSection={<IconPlus size={14} aria-hidden />}
-              onClick={() => setOpened('new model')}
-            >
-              New model
-            </Button>
-          )}
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            onClick={() => setOpened(section === 'models' ? 'new model' : 'new channel')}
+          >
+            {section === 'models' ? 'New model' : 'Add a provider'}
+          </Button>
         </Group>
         <Paper withBorder>
           {found.slice(0, MAX_SHOWN).map(([name, entry]) => (
@@ -87,7 +92,17 @@ export function EntryList({ draft }: { draft: OpenDraft }) {
       {sectionOf('models', 'Models')}
       {sectionOf('channels', 'Channels')}
       {opened === 'new model' && <NewModel draft={draft} onClose={() => setOpened(null)} />}
-      {opened !== null && opened !== 'new model' && (
+      {opened === 'new channel' && (
+        <NewChannel
+          draft={draft}
+          onAdded={() => {
+            setOpened(null);
+            onAdded();
+          }}
+          onClose={() => setOpened(null)}
+        />
+      )}
+      {opened !== null && typeof opened !== 'string' && (
         <EntryForm draft={draft} of={opened} onClose={() => setOpened(null)} />
       )}
     </Stack>

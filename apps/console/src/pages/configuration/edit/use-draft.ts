@@ -14,10 +14,14 @@ const ask = (body: { text?: string; edits?: ConfigurationEdit[] }) =>
 export interface OpenDraft {
   /** As it is written; undefined: nothing is changed yet. */
   readonly text: string | undefined;
+  /** The revision that it began with: others may make another one meanwhile. Null: none, or nothing is changed yet. */
+  readonly base: number | null;
   /** What the gateway says of it; of the text before, for a moment. */
   readonly result: Draft | undefined;
   readonly error: Error | null;
   readonly isEditing: boolean;
+  /** Whether the result is of the draft as it is written now. */
+  readonly isChecked: boolean;
   /** Replaces the text. */
   write(text: string): void;
   /** Rejects where an edit leads nowhere. */
@@ -30,6 +34,7 @@ export interface OpenDraft {
 export function useDraft(): OpenDraft {
   const queries = useQueryClient();
   const [text, setText] = useState<string>();
+  const [base, setBase] = useState<number | null>(null);
   const [checkedText, setChecked] = useState<string>();
   const checkLater = useDebouncedCallback(setChecked, PAUSE_MS);
   const draft = useQuery({
@@ -43,21 +48,26 @@ export function useDraft(): OpenDraft {
     mutationFn: (edits: ConfigurationEdit[]) => ask({ edits, ...(text !== undefined && { text }) }),
     onSuccess: (edited) => {
       queries.setQueryData(keyOf(edited.text), edited);
+      if (text === undefined) setBase(edited.base);
       setText(edited.text);
       setChecked(edited.text);
     },
   });
   return {
     text,
+    base,
     result: draft.data,
     error: draft.error,
     isEditing: edit.isPending,
+    isChecked: text === checkedText && !draft.isPlaceholderData,
     write: (next) => {
+      if (text === undefined) setBase(draft.data?.base ?? null);
       setText(next);
       checkLater(next);
     },
     edit: edit.mutateAsync,
     discard: () => {
+      setBase(null);
       setText(undefined);
       setChecked(undefined);
       void queries.invalidateQueries({ queryKey: keyOf(undefined) });

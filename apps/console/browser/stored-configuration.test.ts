@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
+import { seriousViolations, showIn } from './serious-violations.ts';
+
+/** The machine may be busy: what is waited for comes much sooner. */
+const PATIENCE_MS = 30_000;
+
+let running: RunningConsole;
+let person: OpenPage;
+
+beforeAll(async () => {
+  running = await runConsole(inject('chromiumPath'), () => ({ CONFIGURATION_SOURCE: 'database' }));
+}, 300_000);
+afterAll(() => running?.close());
+beforeEach(async () => {
+  person = await running.open();
+  person.page.setDefaultTimeout(PATIENCE_MS);
+  await person.signIn();
+});
+afterEach(async () => {
+  // Errors of scripts, what the page's policy forbids, requests to other servers.
+  expect(person.problems).toEqual([]);
+  await person.page.context().close();
+});
+
+test('a draft is applied with a reason, is in the history and the log of changes, and is undone from there', async () => {
+  const { page } = person;
+  await page.goto('/console/configuration?view=edit');
+  await page.getByRole('button', { name: /^gpt-5\.2/ }).click();
+  const form = page.getByRole('dialog');
+  await form.getByRole('group', { name: 'Route 2' }).getByLabel('Weight').fill('50');
+  await form.getByRole('button', { name: 'Change the draft' }).click();
+  await form.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Route of gpt-5.2 at local: weight set to 50').waitFor();
+  const apply = dialog.getByRole('button', { name: 'Apply', exact: true });
+  expect(await apply.isDisabled()).toBe(true);
+  await dialog.getByLabel('Reason').fill('the local one is idle');
+  await apply.click();
+  await page.getByText('Revision 2 is in use.').waitFor();
+
+  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByRole('button', { name: /Revision 2.*in use.*the local one is idle/s }).click();
+  await page.getByRole('dialog').getByText('Route of gpt-5.2 at local: weight set to 50').waitFor();
+  for (const [scheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
+    await showIn(page, scheme);
+    expect(await seriousViolations(page, rules)).toEqual([]);
+  }
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /Revision 1.*Imported from/s }).click();
+  await page.getByRole('button', { name: 'Go back to this revision' }).click();
+  await page.getByRole('button', { name: 'Go back', exact: true }).click();
+  await page.getByText('Revision 3 is in use.').waitFor();
+  await page.getByText('Back to revision 1').waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+
+  await page.goto('/console/audit');
+  await page.getByRole('row').filter({ hasText: 'revision 2' }).getByRole('button').click();
+  await page.getByRole('dialog').getByText('the local one is idle').waitFor();
+});
+
+test('a provider is added with its key and a model, and answers', async () => {
+  const { page } = person;
+  await page.goto('/console/configuration?view=edit');
+  await page.getByRole('button', { name: 'Add a provider' }).click();
+  const form = page.getByRole('dialog');
+  await form.getByRole('combobox', { name: 'Provider' }).fill('openai-comp');
+  await page.getByRole('option', { name: 'openai-compatible' }).click();
+  await form.getByLabel('Name of the channel').fill('another');
+  await form.getByLabel('Base URL').fill(`${running.simulator.url}/v1`);
+  await form.getByLabel('API key').fill('sk-typed-in-the-console-0123456789');
+  await form.getByRole('combobox', { name: 'Models', exact: true }).fill('brand-new');
+  await page.keyboard.press('Enter');
+  await form.getByRole('button', { name: 'Add to the draft' }).click();
+  await page.getByText('Model brand-new added (text, at another)').waitFor();
+  expect(await page.content()).not.toContain('sk-typed-in-the-console');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  await page.getByRole('dialog').getByLabel('Reason').fill('a provider of our own');
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
+  await page.getByText(/Revision \d+ is in use/).waitFor();
+  const ask = () =>
+    fetch(`${running.stack.edgeUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${running.stack.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'brand-new', messages: [{ role: 'user', content: 'hello' }] }),
+    });
+  await expect.poll(async () => (await ask()).status, { timeout: PATIENCE_MS }).toBe(200);
+  const sent = running.simulator.requests.at(-1);
+  expect(sent?.headers.authorization).toBe('Bearer sk-typed-in-the-console-0123456789');
+  expect(JSON.stringify(running.lines)).not.toContain('sk-typed-in-the-console');
+});
+
+test('a draft of a revision that is no longer the last one is not applied, and says who was faster', async () => {
+  const { page } = person;
+  await page.goto('/console/configuration?view=edit');
+  await page.getByText('Text', { exact: true }).click();
+  const editor = page.getByLabel('Draft of the configuration');
+  await editor.waitFor();
+  const { text } = JSON.parse(JSON.stringify(await running.call('POST', '/configuration/draft', {})));
+  await editor.fill(`${text}# a comment\n`);
+  await running.call('POST', '/configuration/revisions', {
+    text: text.replace('outputPerMTok: 10', 'outputPerMTok: 8'),
+    reason: 'it became cheaper',
+  });
+  const apply = page.getByRole('button', { name: 'Apply…' });
+  await apply.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('mine');
+  await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
+  await dialog.getByText(/it became cheaper.*price\.outputPerMTok 10 → 8/).waitFor();
+});
