@@ -12,6 +12,8 @@ import { createLedger } from '@gateway/metering/ledger/ledger';
 import { readSpoolState } from '@gateway/metering/meter/spool-state';
 import { createTeamStore } from '@gateway/metering/teams/team-store';
 import { createRecordTail } from '@gateway/metering/usage/record-tail';
+import { createContentReader } from '@gateway/model-service/content-log/content-reader';
+import { createContentStore } from '@gateway/model-service/content-log/content-store';
 import type { Records } from '@gateway/records/open-records';
 import type { Life } from '@gateway/service-kit/life/life';
 import type { Logger } from '@gateway/service-kit/logger';
@@ -38,6 +40,8 @@ import { createChannelRests } from './operations/channel-rests.ts';
 import { createPasswordAttempts } from './people/password-attempts.ts';
 import { createPasswordHashes } from './people/password-hash.ts';
 import { createTestChannel } from './playground/test-channel.ts';
+import { createFindRequest } from './requests/find-request.ts';
+import { createContentNote } from './requests/note-content.ts';
 import { createRequestTail } from './requests/request-tail.ts';
 import { groupRoutes } from './routes/access/group-routes.ts';
 import { keyRoutes } from './routes/access/key-routes.ts';
@@ -57,6 +61,7 @@ import { jobRoutes } from './routes/operations/job-routes.ts';
 import { modelRoutes } from './routes/operations/model-routes.ts';
 import { revisionRoutes } from './routes/operations/revision-routes.ts';
 import { webhookRoutes } from './routes/operations/webhook-routes.ts';
+import { contentRoutes } from './routes/traffic/content-routes.ts';
 import { requestRoutes } from './routes/traffic/request-routes.ts';
 import { usageRoutes } from './routes/traffic/usage-routes.ts';
 import type { AddressOf } from './sessions/client-address.ts';
@@ -138,6 +143,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env, stored });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env, stored });
   const rests = createChannelRests({ redis, now });
+  const contentStore = options.own(createContentStore(config), (store) => store.close());
+  const find = createFindRequest(usage);
   const keysOf = keysOfOwner(keys);
   const readBalances = createBalanceReader({ redis, now, timeZone });
   const ledger = createLedger({
@@ -232,8 +239,15 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       ...teamRoutes({ teams, keys, now, readBalances }),
       ...searchRoutes({ keys, teams, sessions, readConfiguration, now }),
       ...usageRoutes({ usage, now, keysOf, keys }),
+      ...contentRoutes({
+        find,
+        content: createContentReader({ openStore: contentStore.get, dataDir: config.GATEWAY_DATA_DIR }),
+        readConfiguration,
+        note: createContentNote({ redis, now }),
+      }),
       ...requestRoutes({
         usage,
+        find,
         now,
         keysOf,
         tail: createRequestTail({

@@ -1,10 +1,13 @@
 import { BootstrapKey } from '@gateway/metering/keys/key-secret';
+import { FileSettings } from '@gateway/model-service/settings';
 import { ProcessSettings, setting } from '@gateway/service-kit/config';
 import { ConfigurationSourceSetting } from '@gateway/upstream/configuration/stored/configuration-source-setting';
 import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
 export const AdminConfig = ProcessSettings.extend({
+  /** Where the content log lies. */
+  ...FileSettings.shape,
   ADMIN_PORT: setting.port(8090),
   REDIS_URL: setting.redisUrl(),
   MAX_JSON_DEPTH: setting.jsonDepth(),

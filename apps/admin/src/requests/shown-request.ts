@@ -1,3 +1,4 @@
+import { ContentOmission } from '@gateway/contracts/content-log';
 import { ToolCalls, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { costParts } from '@gateway/metering/price/unit-prices';
 import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/replies/attempts-header';
@@ -68,6 +69,8 @@ export const RequestReply = z.strictObject({
     /** Calls of tools that the provider runs, by the tool's family. Absent: none. */
     toolCalls: ToolCalls.optional(),
   }),
+  /** Whether the content log has it, or why not: no rule applied, it was not in the share, its caller opted out. */
+  content: z.enum(['logged', 'off', ...ContentOmission.options]),
   /** The gateway's own numbers: the provider reported none. */
   estimated: z.boolean(),
   /** Null: the model has no price. */
@@ -128,6 +131,7 @@ export function shownRequest(record: UsageRecord): RequestReply {
     attemptList,
     dropped: detail.dropped === undefined ? [] : detail.dropped.split(COMMA),
     consumption: { ...counts, audioSeconds: audioMs / 1000 },
+    content: detail.contentObject === undefined ? (detail.contentOmitted ?? 'off') : 'logged',
     estimated: record.estimated,
     costMicroUsd,
     cost,

@@ -256,6 +256,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/requests': { path: ({ keyId }) => `/admin/v1/requests?keyId=${keyId}`, ...ANY },
   'GET /admin/v1/requests/tail': { path: () => '/admin/v1/requests/tail', ...ANY },
   'GET /admin/v1/requests/{id}': { path: ({ requestId }) => `/admin/v1/requests/${requestId}`, ...MISSING },
+  'GET /admin/v1/requests/{id}/content': FORBIDDEN,
+  'DELETE /admin/v1/requests/{id}/content': FORBIDDEN,
 
   'GET /admin/v1/audit': OVERSEERS,
   'GET /admin/v1/channels': OVERSEERS,

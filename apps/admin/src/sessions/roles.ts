@@ -86,6 +86,9 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/requests': SIGNED_IN,
   'GET /admin/v1/requests/tail': SIGNED_IN,
   'GET /admin/v1/requests/{id}': SIGNED_IN,
+  // Of these, the configuration says who besides admins.
+  'GET /admin/v1/requests/{id}/content': ['admin', 'viewer', 'team-lead'],
+  'DELETE /admin/v1/requests/{id}/content': ADMIN,
 
   'GET /admin/v1/audit': OVERSEERS,
 

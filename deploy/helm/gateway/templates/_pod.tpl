@@ -47,7 +47,7 @@ capabilities: { drop: [ALL] }
 {{- if and $values.demo.enabled (has "config" $process.reads) -}}
 {{- $_ := set $variables "SIMULATOR_URL" (printf "http://%s-simulator:8089" $fullname) -}}
 {{- end -}}
-{{- if and $values.files.url (has "files" $process.reads) -}}
+{{- if and $values.files.url (or (has "files" $process.reads) (has "contentLog" $process.reads)) -}}
 {{- $_ := set $variables "ASSETS_URL" $values.files.url -}}
 {{- $_ := set $variables "ASSETS_PUBLIC_ENDPOINT" $values.files.publicEndpoint -}}
 {{- $_ := set $variables "AWS_ENDPOINT_URL_S3" $values.files.endpoint -}}
@@ -75,7 +75,7 @@ capabilities: { drop: [ALL] }
 {{- if and (has "database" $process.reads) $values.database.url.secretName }}
 {{ include "gateway.secretVariable" (list "DATABASE_URL" $values.database.url.secretName $values.database.url.key false) }}
 {{- end }}
-{{- if and $values.files.url $values.files.credentialsSecretName (has "files" $process.reads) }}
+{{- if and $values.files.url $values.files.credentialsSecretName (or (has "files" $process.reads) (has "contentLog" $process.reads)) }}
 {{- range list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" }}
 {{ include "gateway.secretVariable" (list . $values.files.credentialsSecretName . false) }}
 {{- end }}

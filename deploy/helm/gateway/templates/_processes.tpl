@@ -60,7 +60,7 @@ admin:
   ports: { ops: 8090 }
   secrets: [GATEWAY_SECRET, GATEWAY_ADMIN_TOKEN]
   optionalSecrets: [GATEWAY_BOOTSTRAP_KEY, WEBHOOK_SECRET, OIDC_CLIENT_SECRET]
-  reads: [config, alerts, database, publicUrl]
+  reads: [config, alerts, contentLog, database, publicUrl]
 {{- else }}
 gateway:
   entry: apps/gateway/src/main.ts

@@ -34,6 +34,8 @@ export const AUDIT_ACTIONS = [
   'person.deleted',
   'group_rule.changed',
   'group_rule.deleted',
+  'content.read',
+  'content.deleted',
 ] as const;
 
 const shown = z.record(z.string(), z.unknown()).nullable();
@@ -44,7 +46,7 @@ export const AuditEntry = z.object({
   who: z.string(),
   requestId: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),
-  /** The id of the key, the session or the person, or the name of the team, the channel or the group. */
+  /** The id of the key, the session, the person or the request, or the name of the team, the channel or the group. */
   subject: z.string(),
   before: shown,
   after: shown,

@@ -17,6 +17,9 @@ const NAME_BYTES = 4;
 /** The object that a file of the spool becomes. */
 const objectOf = (file: string): string => `${file.slice(0, -ENDING.length)}.gz`;
 
+/** The file of the spool that becomes an object. */
+export const spoolFileOf = (object: string): string => `${object.slice(0, -'.gz'.length)}${ENDING}`;
+
 export interface ContentSpoolOptions {
   readonly folder: string;
   readonly openStore: () => Promise<Pick<AssetStore, 'put'>>;

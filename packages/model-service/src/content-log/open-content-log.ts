@@ -1,12 +1,10 @@
-import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
-import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { openStores } from '../jobs/open-file-stores.ts';
 import type { FileSettings, ModelSettings } from '../settings.ts';
 import { type ContentLog, type ContentProblem, createContentLog } from './content-log.ts';
 import { createContentMetrics } from './content-metrics.ts';
+import { createContentStore } from './content-store.ts';
 
 const SWEEP_MS = 3_600_000;
 
@@ -19,7 +17,7 @@ export function openContentLog(
   { sweeps = false }: { readonly sweeps?: boolean } = {},
 ): ContentLog {
   const { config, life, logger, metrics } = started;
-  const store = lazyStore(started);
+  const store = createContentStore(config);
   const reports = new Map<string, (error: unknown) => void>();
   const report = ({ reason, cause }: ContentProblem) => {
     const say =
@@ -52,23 +50,4 @@ export function openContentLog(
   };
   life.own(setInterval(sweep, SWEEP_MS).unref(), clearInterval);
   return log;
-}
-
-/** Opened when it is needed, and again where that failed. The log closes it, after its last line. */
-function lazyStore(started: ContentProcess) {
-  let opening: Promise<{ stores: AssetStores; store: AssetStore }> | null = null;
-  const open = async () => {
-    const stores = await openStores(started);
-    return { stores, store: await stores.open(CONTENT_STORE) };
-  };
-  return {
-    get: async (): Promise<AssetStore> => {
-      opening ??= open().catch((error: unknown) => {
-        opening = null;
-        throw error;
-      });
-      return (await opening).store;
-    },
-    close: async () => (await opening?.catch(() => null))?.stores.close(),
-  };
 }

@@ -6,7 +6,10 @@ import type { FileSettings, ModelSettings } from '../settings.ts';
 
 type FileProcess = Pick<Started<ModelSettings & FileSettings>, 'config' | 'life'>;
 
-const locationIn = (config: FileProcess['config']) => ({
+/** Where files lie. */
+export type FilePlace = FileSettings & Pick<ModelSettings, 'GATEWAY_DATA_DIR'>;
+
+const locationIn = (config: FilePlace) => ({
   url: config.ASSETS_URL ?? config.GATEWAY_DATA_DIR,
   publicEndpoint: config.ASSETS_PUBLIC_ENDPOINT,
   endpoint: config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL,
@@ -14,12 +17,11 @@ const locationIn = (config: FileProcess['config']) => ({
 });
 
 /** Opens the stores of files that all replicas share; who opens them closes them. */
-export const openStores = ({ config }: Pick<FileProcess, 'config'>): Promise<AssetStores> =>
-  openAssetStores(locationIn(config));
+export const openStores = (place: FilePlace): Promise<AssetStores> => openAssetStores(locationIn(place));
 
 /** The same; the process's life closes them. */
 export async function openSharedStores({ config, life }: FileProcess): Promise<AssetStores> {
-  return life.own(await openStores({ config }), (opened) => opened.close());
+  return life.own(await openStores(config), (opened) => opened.close());
 }
 
 /** Opens the stores of jobs' files; the process's life closes them. */

@@ -1,31 +1,26 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import { isWantedRequest } from '@gateway/metering/usage/request-filter';
 import { RECORD_CURSOR, type UsageStore } from '@gateway/records/usage/usage-store';
-import { timeOfRequestId } from '@gateway/service-kit/request/request-id';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY, streamRoute } from '../../api/admin-route.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
 import { type KeysOfOwner, requestFilterOf, requestFilters } from '../../api/schemas/traffic.ts';
+import type { FindRequest } from '../../requests/find-request.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
 import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
-import { type Scope, seesUsage } from '../../sessions/scope.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 interface RequestRoutesOptions {
-  readonly usage: Pick<UsageStore, 'newest' | 'find'>;
+  readonly usage: Pick<UsageStore, 'newest'>;
+  readonly find: FindRequest;
   readonly now: () => number;
   readonly tail: RequestTail;
   readonly keysOf: KeysOfOwner;
 }
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
-export function requestRoutes({ usage, now, tail, keysOf }: RequestRoutesOptions): AdminRoute[] {
-  const find = (id: string, scope: Scope): Promise<UsageRecord | null> =>
-    // Of several with an id that a caller chose, the newest.
-    usage.find(id, { of: timeOfRequestId(id) === null ? 'last' : 'first', isSeen: seesUsage(scope) });
-
+export function requestRoutes({ usage, find, now, tail, keysOf }: RequestRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',

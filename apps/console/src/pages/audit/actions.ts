@@ -35,6 +35,8 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
   'person.deleted': { label: 'Person deleted', color: 'red' },
   'group_rule.changed': { label: 'Group rule changed', color: 'indigo' },
   'group_rule.deleted': { label: 'Group rule deleted', color: 'red' },
+  'content.read': { label: 'Content read', color: 'orange' },
+  'content.deleted': { label: 'Content deleted', color: 'red' },
 };
 
 export const isAction = (text: unknown): text is Action =>

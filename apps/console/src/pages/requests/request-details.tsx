@@ -11,6 +11,7 @@ import { playgroundViewOf } from '../playground/playground-view.ts';
 import { aboutOutcome, OutcomeBadge } from '../traffic/outcome-badge.tsx';
 import { ValueLink } from '../traffic/value-link.tsx';
 import { Attempts } from './attempts.tsx';
+import { ContentSection } from './content/content-section.tsx';
 import { CostTable, usedOf } from './cost-table.tsx';
 import { requestQuery } from './requests-query.ts';
 import { TimeBar } from './time-bar.tsx';
@@ -127,6 +128,9 @@ function Shown({ of: request }: { of: ShownRequest }) {
       </Section>
       <Section title="Cost">
         <CostTable of={request} />
+      </Section>
+      <Section title="Content">
+        <ContentSection of={request} />
       </Section>
       <Section title="Omitted in translation">
         {request.dropped.length === 0 ? <Text size="sm">Nothing.</Text> : <Names of={request.dropped} />}

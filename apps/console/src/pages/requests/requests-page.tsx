@@ -51,7 +51,7 @@ export default function RequestsPage() {
   return (
     <ListPage
       title="Requests"
-      about="What happened to each request, without its content."
+      about="What happened to each request."
       action={
         <Group gap="xs">
           <SavedViews page="/requests" without={['request']} />

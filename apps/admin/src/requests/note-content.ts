@@ -1,0 +1,26 @@
+import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { type Actor, addAuditEntry } from '@gateway/metering/audit/audit-log';
+import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import { commit } from '@gateway/upstream/health/rests/rest-store';
+import type { Redis } from 'ioredis';
+
+/** Writes to the log of changes who read or deleted the content of a request; nothing of the content. */
+export const createContentNote =
+  ({ redis, now }: { readonly redis: Redis; readonly now: () => number }) =>
+  async (
+    action: 'content.read' | 'content.deleted',
+    { id, requestId, keyId, team, model }: UsageRecord,
+    by: Actor,
+  ): Promise<void> => {
+    const transaction = redis.multi();
+    const after = { requestId: requestId ?? null, keyId, team, model };
+    addAuditEntry(transaction, {
+      at: new Date(now()).toISOString(),
+      ...by,
+      action,
+      subject: id,
+      before: null,
+      after,
+    });
+    await awaitRedis(commit(transaction));
+  };
