@@ -28,7 +28,7 @@ const INTERNATIONAL_PHONE = /(?<![\w.+-])(?:\+|00)[1-9](?:[ ./()-]{0,2}\d){6,14}
 const AMERICAN_PHONE = /(?<![\w.+-])(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])/g;
 const NATIONAL_PHONE = /(?<![\w.,+/-])0[1-9]\d{1,4}[ /-]{1,3}\d{3,5}(?:[ -]?\d{2,5}){0,3}(?![\w-])/g;
 
-const CARD = /(?<![\d.-])[2-6](?:[ -]?\d){12,18}(?![\d])/g;
+const CARD = /(?<![\w.-])[2-6](?:[ -]?\d){12,18}(?!\w)/g;
 
 /** Of payment cards: digits by their places from the right, every second one doubled. */
 function hasLuhnSum(found: string): boolean {

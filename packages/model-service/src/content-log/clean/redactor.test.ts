@@ -33,6 +33,7 @@ test.for([
   'DE89370400440532013001 has another checksum',
   'at 12:30:45, version 1.2.3, 999.1.1.1, std::vector<int> a::b',
   'user @ home, a@b, task-skeleton-of-something-longer',
+  'msg_9de51475cc2c7b6b9314fd4111111111111111 chatcmpl-4111111111111111f',
   'price 1,234.56 and 3.14159265358979, 20261127123045',
 ])('nothing is taken out of: %s', (text) => {
   expect(redacted(text)).toBe(text);
