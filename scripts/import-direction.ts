@@ -79,7 +79,7 @@ const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, CONVERSATIONS, ...MIDDLE, ASSETS, 
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';
-const PARTS = ['edge', 'text', 'image', 'audio', 'admin'].map((name) => `apps/${name}`);
+const PARTS = ['edge', 'text', 'image', 'audio', 'retrieval', 'admin'].map((name) => `apps/${name}`);
 
 function usableBy(folder: string): readonly string[] {
   if (folder === GATEWAY) return [...PARTS, ...APPS_MAY_USE];

@@ -1,6 +1,15 @@
 import { type AnthropicProvider, createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai';
-import { generateImage, generateSpeech, generateText, streamText, transcribe } from 'ai';
+import {
+  cosineSimilarity,
+  embed,
+  embedMany,
+  generateImage,
+  generateSpeech,
+  generateText,
+  streamText,
+  transcribe,
+} from 'ai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { wavFile } from './support/media-files.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
@@ -12,7 +21,7 @@ let openai: OpenAIProvider;
 let anthropic: AnthropicProvider;
 beforeAll(async () => {
   gateway = await startGateway({
-    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'retrieval'],
   });
   const settings = { baseURL: `${gateway.url}/v1`, apiKey: gateway.key };
   openai = createOpenAI(settings);
@@ -50,6 +59,16 @@ test.for(MODELS)('%s: an error that is worth a retry is known as one', async ([,
   await expect(failing).rejects.toMatchObject({ isRetryable: true });
   const refused = generateText({ model: model(), prompt: '[[simulate status=400]]', maxRetries: 0 });
   await expect(refused).rejects.toMatchObject({ isRetryable: false, statusCode: 400 });
+});
+
+test('vectors of one text and of many', async () => {
+  const model = openai.embedding('text-embedding-3-small');
+  const query = await embed({ model, value: 'when do keys expire' });
+  const values = ['keys expire after ninety days', 'the canteen opens at eight'];
+  const { embeddings, usage } = await embedMany({ model, values });
+  expect(usage.tokens).toBe(15);
+  const [keys = 0, canteen = 0] = embeddings.map((vector) => cosineSimilarity(query.embedding, vector));
+  expect(keys).toBeGreaterThan(canteen + 0.2);
 });
 
 test('an image', async () => {

@@ -8,7 +8,7 @@ let gateway: Gateway;
 let openai: OpenAI;
 beforeAll(async () => {
   gateway = await startGateway({
-    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'retrieval'],
   });
   openai = gateway.openai;
 });
@@ -115,6 +115,15 @@ test('a background response is polled, and cancelled', async () => {
   expect(started.status).toBe('queued');
   expect(await openai.responses.retrieve(started.id)).toMatchObject({ id: started.id, status: 'queued' });
   expect(await openai.responses.cancel(started.id)).toMatchObject({ id: started.id, status: 'cancelled' });
+});
+
+test('embeddings.create gives vectors, as numbers and as base64', async () => {
+  const order = { model: 'text-embedding-3-small', input: ['one text', 'another'], dimensions: 8 };
+  const vectors = await gateway.openai.embeddings.create(order);
+  expect(vectors.data.map(({ embedding }) => embedding.length)).toEqual([8, 8]);
+  expect(vectors.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 });
+  const numbers = await gateway.openai.embeddings.create({ ...order, encoding_format: 'float' });
+  expect(numbers.data).toEqual(vectors.data);
 });
 
 test('images.generate gives URLs of the gateway that need no key', async () => {

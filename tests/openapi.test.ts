@@ -17,7 +17,7 @@ beforeAll(async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   gateway = await startGateway({
     services: ['edge'],
-    env: { TEXT_URL: nobody, IMAGE_URL: nobody, AUDIO_URL: nobody },
+    env: { TEXT_URL: nobody, IMAGE_URL: nobody, AUDIO_URL: nobody, RETRIEVAL_URL: nobody },
   });
   const response = await fetch(`${gateway.url}/openapi.json`);
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');

@@ -12,7 +12,7 @@ beforeAll(async () => {
   workers = [image, audio].map((port) => `http://127.0.0.1:${port}`);
   gateway = await startGateway({
     mode: 'each',
-    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'admin'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'retrieval', 'admin'],
     env: { IMAGE_WORKER_METRICS_PORT: String(image), AUDIO_WORKER_METRICS_PORT: String(audio) },
   });
   redis = new Redis(gateway.stack.redisUrl);
@@ -23,7 +23,9 @@ afterAll(async () => {
 });
 
 const readiness = async (): Promise<number[]> => {
-  const services = ['edge', 'text', 'image', 'audio', 'admin'].map((name) => gateway.stack.process(name).url);
+  const services = ['edge', 'text', 'image', 'audio', 'retrieval', 'admin'].map(
+    (name) => gateway.stack.process(name).url,
+  );
   return Promise.all([...services, ...workers].map(async (url) => (await fetch(`${url}/readyz`)).status));
 };
 

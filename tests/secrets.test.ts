@@ -168,7 +168,7 @@ test('the run was varied', () => {
   expect(new Set(requests.map(({ path }) => path)).size).toBeGreaterThan(5);
   expect(requests.some(({ body }) => body.includes(PROMPT))).toBe(true);
   expect(refusals.length).toBeGreaterThan(30);
-  expect(new Set(gateway.lines.map(({ process }) => process)).size).toBe(8);
+  expect(new Set(gateway.lines.map(({ process }) => process)).size).toBe(9);
 });
 
 test('no log has a key, a secret, a prompt or an answer', async () => {

@@ -146,7 +146,7 @@ describe.for(shapes)('the shape %s', (shape) => {
           from.some(({ podSelector }) => podSelector && isSelected(podSelector.matchLabels, caller.labels)),
         ),
       );
-      const isService = ['text', 'image', 'audio'].includes(name);
+      const isService = ['text', 'image', 'audio', 'retrieval'].includes(name);
       const isWorker = name.endsWith('worker') || name === 'workers';
       if (isService) expect(callers.map((caller) => caller.name)).toEqual(['edge']);
       if (isWorker) expect(callers).toEqual([]);
@@ -163,6 +163,7 @@ describe.for(shapes)('the shape %s', (shape) => {
         ['TEXT_URL', 'text'],
         ['IMAGE_URL', 'image'],
         ['AUDIO_URL', 'audio'],
+        ['RETRIEVAL_URL', 'retrieval'],
         ['EDGE_URL', 'edge'],
       ] as const) {
         const { value } = variable(container, name) ?? {};

@@ -2,6 +2,7 @@ import { AdminConfig } from '../../apps/admin/src/config.ts';
 import { AudioConfig, AudioWorkerConfig } from '../../apps/audio/src/config.ts';
 import { EdgeConfig } from '../../apps/edge/src/config.ts';
 import { ImageConfig, ImageWorkerConfig } from '../../apps/image/src/config.ts';
+import { RetrievalConfig } from '../../apps/retrieval/src/config.ts';
 import { TextConfig, TextWorkerConfig } from '../../apps/text/src/config.ts';
 
 /** What each process reads at its start, where it has a process of its own. */
@@ -13,5 +14,6 @@ export const PROCESS_SETTINGS = {
   'image-worker': ImageWorkerConfig,
   audio: AudioConfig,
   'audio-worker': AudioWorkerConfig,
+  retrieval: RetrievalConfig,
   admin: AdminConfig,
 } as const;

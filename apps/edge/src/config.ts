@@ -77,5 +77,6 @@ export const EdgeConfig = EdgeSettings.extend({
   TEXT_URL: serviceUrls('http://127.0.0.1:8081'),
   IMAGE_URL: serviceUrls('http://127.0.0.1:8082'),
   AUDIO_URL: serviceUrls('http://127.0.0.1:8083'),
+  RETRIEVAL_URL: serviceUrls('http://127.0.0.1:8084'),
 });
 export type EdgeConfig = z.infer<typeof EdgeConfig>;

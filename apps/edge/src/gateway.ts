@@ -51,6 +51,7 @@ export interface Seal {
 
 type Next = (error?: unknown) => void;
 
+/** Below it also paths that do not exist are the gateway's to answer. */
 const API_PREFIX = '/v1/';
 const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
 
@@ -112,8 +113,8 @@ export function createGateway(options: GatewayOptions) {
 
   return (request: IncomingMessage, response: ServerResponse, next: Next) => {
     const path = pathOf(request.url ?? '/');
-    if (!path.startsWith(API_PREFIX)) return next();
     const row = findPath(path);
+    if (row === undefined && !path.startsWith(API_PREFIX)) return next();
     const upgrading = isUpgrading(request);
     const context = contexts.open(request, response, upgrading ? SOCKETS_NAME : (row?.path ?? UNKNOWN_PATH));
     crossOrigin.allow(request, response);

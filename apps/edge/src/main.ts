@@ -14,7 +14,12 @@ await startService({ service: 'edge', settings: EdgeConfig, process }, openEdge)
 /** Opens an edge for services in other processes, and listens. */
 async function openEdge(started: Started<EdgeConfig>): Promise<void> {
   const { config, life, logger, metrics } = started;
-  const urls = { text: config.TEXT_URL, image: config.IMAGE_URL, audio: config.AUDIO_URL };
+  const urls = {
+    text: config.TEXT_URL,
+    image: config.IMAGE_URL,
+    audio: config.AUDIO_URL,
+    retrieval: config.RETRIEVAL_URL,
+  };
   const uptime = () => performance.now();
   const connections = life.own(createServiceConnections(), (owned) => owned.close());
   const { pools } = life.own(

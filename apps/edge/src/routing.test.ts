@@ -6,22 +6,24 @@ import { bearer, KEY, type RunningEdge, runEdge } from './testing/run-edge.ts';
 import { type StandInService, startStandInService } from './testing/stand-in-service.ts';
 
 let redis: TestRedis;
-let services: Record<'text' | 'image' | 'audio', StandInService>;
+let services: Record<'text' | 'image' | 'audio' | 'retrieval', StandInService>;
 let edge: RunningEdge;
 
 beforeAll(async () => {
   redis = await startRedis();
-  const [text, image, audio] = await Promise.all([
+  const [text, image, audio, retrieval] = await Promise.all([
+    startStandInService(),
     startStandInService(),
     startStandInService(),
     startStandInService(),
   ]);
-  services = { text, image, audio };
+  services = { text, image, audio, retrieval };
   edge = await runEdge({
     REDIS_URL: redis.url,
     TEXT_URL: text.url,
     IMAGE_URL: image.url,
     AUDIO_URL: audio.url,
+    RETRIEVAL_URL: retrieval.url,
     EDGE_CORS_ORIGINS: 'https://app.example, https://other.example',
   });
 });
@@ -40,6 +42,7 @@ test.for([
   ['POST', '/v1/messages', 'text'],
   ['POST', '/v1/images/edits', 'image'],
   ['POST', '/v1/audio/speech', 'audio'],
+  ['POST', '/v1/embeddings', 'retrieval'],
 ] as const)('%s %s goes to the %s service', async ([method, path, service]) => {
   expect((await call(method, path)).status).toBe(200);
   expect(services[service].requests.at(-1)).toMatchObject({ method, url: path });

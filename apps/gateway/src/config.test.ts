@@ -2,6 +2,7 @@ import { AdminConfig } from '@gateway/admin/config';
 import { AudioSettings } from '@gateway/audio/config';
 import { EdgeSettings } from '@gateway/edge/config';
 import { ImageSettings } from '@gateway/image/config';
+import { RetrievalSettings } from '@gateway/retrieval/config';
 import { parseConfig } from '@gateway/service-kit/config';
 import { TextSettings } from '@gateway/text/config';
 import { expect, test } from 'vitest';
@@ -18,6 +19,7 @@ const PARTS: readonly z.ZodType<Record<string, unknown>>[] = [
   TextSettings,
   ImageSettings,
   AudioSettings,
+  RetrievalSettings,
   AdminConfig,
 ];
 

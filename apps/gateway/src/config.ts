@@ -2,6 +2,7 @@ import { AdminConfig } from '@gateway/admin/config';
 import { AudioSettings, AudioWorkerSettings } from '@gateway/audio/config';
 import { EdgeSettings } from '@gateway/edge/config';
 import { ImageSettings } from '@gateway/image/config';
+import { RetrievalSettings } from '@gateway/retrieval/config';
 import { setting } from '@gateway/service-kit/config';
 import { TextSettings, TextWorkerSettings } from '@gateway/text/config';
 import { z } from 'zod';
@@ -12,6 +13,7 @@ export const GatewayConfig = z.object({
   ...TextSettings.shape,
   ...ImageSettings.shape,
   ...AudioSettings.shape,
+  ...RetrievalSettings.shape,
   ...AdminConfig.shape,
   /** The address that admin listens on. `HOST` is the edge's, which other machines may reach. */
   ADMIN_HOST: z.string().default('127.0.0.1'),

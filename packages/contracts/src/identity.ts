@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { problem } from './wire-types.ts';
 
 /** The endpoint families that a key can be limited to. */
-export const EndpointScope = z.enum(['responses', 'messages', 'chat', 'images', 'speech', 'transcriptions']);
+export const EndpointScope = z.enum([
+  'responses',
+  'messages',
+  'chat',
+  'images',
+  'speech',
+  'transcriptions',
+  'embeddings',
+  'rerank',
+]);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 
 const perMinute = {

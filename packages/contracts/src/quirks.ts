@@ -173,6 +173,20 @@ export const Quirks = z.strictObject({
    * that the answer begins with a thought; `written`: the model writes both tags; true: either.
    */
   thinkTags: z.union([z.boolean(), z.enum(['opened', 'written'])]).default(false),
+
+  // Embeddings
+  /** Embeddings: in whose form they are requested. */
+  embeddingsForm: z.enum(['openai', 'cohere', 'gemini']).default('openai'),
+  /** Embeddings: whether `encoding_format: base64` is understood. Elsewhere numbers are requested, and encoded here. */
+  base64Embeddings: z.boolean().default(false),
+  /** Embeddings: whether input may be tokens of OpenAI's vocabulary. Elsewhere they are decoded, and sent as text. */
+  tokenInputs: z.boolean().default(false),
+  /** Embeddings: how many inputs one request may have. More are sent in several requests. */
+  maxInputs: z.int().min(1).default(2048),
+
+  // Rerank
+  /** Rerank: in whose form it is requested. Jina's is the one that most servers have. */
+  rerankForm: z.enum(['jina', 'cohere', 'voyage', 'tei']).default('jina'),
 });
 export type Quirks = z.infer<typeof Quirks>;
 export type QuirksInput = z.input<typeof Quirks>;

@@ -11,6 +11,7 @@ export interface LedgerEntry {
   readonly images?: number;
   readonly characters?: number;
   readonly audioSeconds?: number;
+  readonly searches?: number;
 }
 
 const COUNTED = [
@@ -22,6 +23,7 @@ const COUNTED = [
   'images',
   'characters',
   'audioSeconds',
+  'searches',
 ] as const;
 
 /**
@@ -48,6 +50,7 @@ const emptyRow = (): LedgerRow => ({
   images: 0,
   characters: 0,
   audioSeconds: 0,
+  searches: 0,
 });
 
 const MAX_MODELS = 1000;

@@ -1,6 +1,6 @@
 import type { Account, Channel, Route } from './configuration/configuration.ts';
 import type { LibraryName } from './libraries/libraries.ts';
-import { isConversationProtocol, type Protocol } from './protocol.ts';
+import { isMediaProtocol, type Protocol } from './protocol.ts';
 
 /** An account that may serve a request by one of its channel's routes, under one protocol. */
 export interface Candidate {
@@ -21,4 +21,4 @@ export const libraryBy = ({
   channel,
   protocol,
 }: Pick<Candidate, 'channel' | 'protocol'>): LibraryName | null =>
-  isConversationProtocol(protocol) ? null : channel.library;
+  isMediaProtocol(protocol) ? channel.library : null;

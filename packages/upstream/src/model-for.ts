@@ -20,6 +20,8 @@ const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
   image: 'an image model',
   speech: 'a speech model',
   transcription: 'a transcription model',
+  embedding: 'an embedding model',
+  rerank: 'a rerank model',
 };
 
 /**

@@ -10,6 +10,8 @@ export const PROTOCOLS = [
   'images',
   'speech',
   'transcriptions',
+  'embeddings',
+  'rerank',
 ] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -23,11 +25,16 @@ export const CONVERSATION_PROTOCOLS = [
 ] as const satisfies readonly Protocol[];
 export type ConversationProtocol = (typeof CONVERSATION_PROTOCOLS)[number];
 
+/** The wire formats of images and sound, which some providers have in a client library of their own only. */
+const MEDIA_PROTOCOLS: readonly Protocol[] = ['images', 'speech', 'transcriptions'];
+
+export const isMediaProtocol = (protocol: Protocol): boolean => MEDIA_PROTOCOLS.includes(protocol);
+
 export const isConversationProtocol = (protocol: Protocol): protocol is ConversationProtocol =>
   CONVERSATION_PROTOCOLS.some((one) => one === protocol);
 
 /** What a model does. It decides by which protocols the model can be reached. */
-export const MODEL_KINDS = ['text', 'image', 'speech', 'transcription'] as const;
+export const MODEL_KINDS = ['text', 'image', 'speech', 'transcription', 'embedding', 'rerank'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>> = {
@@ -35,6 +42,8 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
+  embedding: ['embeddings'],
+  rerank: ['rerank'],
 };
 
 /** Every call that the gateway makes to a provider, with the protocol it belongs to. */
@@ -54,6 +63,8 @@ export const OPERATIONS = {
   'images.edits': 'images',
   speech: 'speech',
   transcriptions: 'transcriptions',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(

@@ -16,9 +16,12 @@ let one: StandInService;
 let other: StandInService;
 let edge: RunningEdge;
 
-withTwoReplicas({ settings: (urls) => ({ TEXT_URL: urls, IMAGE_URL: urls, AUDIO_URL: urls }) }, (running) => {
-  ({ redisUrl, one, other, edge } = running);
-});
+withTwoReplicas(
+  { settings: (urls) => ({ TEXT_URL: urls, IMAGE_URL: urls, AUDIO_URL: urls, RETRIEVAL_URL: urls }) },
+  (running) => {
+    ({ redisUrl, one, other, edge } = running);
+  },
+);
 
 const requests = () => one.requests.length + other.requests.length;
 const hashOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');

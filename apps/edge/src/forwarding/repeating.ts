@@ -5,7 +5,7 @@ import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /**
- * New text requests, which clients repeat by themselves after their service was lost (`x-should-retry`), while nothing was
+ * New requests for texts, vectors and scores, which clients repeat by themselves after their service was lost (`x-should-retry`), while nothing was
  * sent. Requests that are billed by the piece are not here, nor requests that change something stored.
  */
 const REPEATED_PATHS = new Set([
@@ -14,6 +14,9 @@ const REPEATED_PATHS = new Set([
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/chat/completions',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v2/rerank',
 ]);
 
 /** Whether a request may be sent to another address of a service that was lost before its reply began. */

@@ -31,6 +31,7 @@ async function edgeTo(urls: string, env: Record<string, string> = {}): Promise<R
     TEXT_URL: urls,
     IMAGE_URL: urls,
     AUDIO_URL: urls,
+    RETRIEVAL_URL: urls,
     ...env,
   });
   edges.push(edge);

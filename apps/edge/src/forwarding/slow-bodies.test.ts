@@ -18,6 +18,7 @@ beforeAll(async () => {
     REDIS_URL: redis.url,
     TEXT_URL: text.url,
     AUDIO_URL: audio.url,
+    RETRIEVAL_URL: audio.url,
     EDGE_BODY_IDLE_TIMEOUT_MS: '150',
   });
 });

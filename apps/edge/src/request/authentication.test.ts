@@ -21,7 +21,13 @@ beforeAll(async () => {
   keys = keysInRedis({ redis, gatewaySecret: GATEWAY_SECRET });
   service = await startStandInService();
   const { url } = service;
-  edge = await runEdge({ REDIS_URL: redisServer.url, TEXT_URL: url, IMAGE_URL: url, AUDIO_URL: url });
+  edge = await runEdge({
+    REDIS_URL: redisServer.url,
+    TEXT_URL: url,
+    IMAGE_URL: url,
+    AUDIO_URL: url,
+    RETRIEVAL_URL: url,
+  });
 });
 afterAll(async () => {
   await edge.stop();

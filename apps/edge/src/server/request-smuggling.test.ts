@@ -20,7 +20,13 @@ beforeAll(async () => {
   redis = await startRedis();
   service = await startStandInService();
   const { url } = service;
-  edge = await runEdge({ REDIS_URL: redis.url, TEXT_URL: url, IMAGE_URL: url, AUDIO_URL: url });
+  edge = await runEdge({
+    REDIS_URL: redis.url,
+    TEXT_URL: url,
+    IMAGE_URL: url,
+    AUDIO_URL: url,
+    RETRIEVAL_URL: url,
+  });
 });
 afterAll(async () => {
   await edge.stop();

@@ -59,7 +59,12 @@ export async function createServicePools(options: ServicePoolsOptions): Promise<
         for (const address of lost) watches.end(address);
       },
     });
-  const pools = { text: poolOf('text'), image: poolOf('image'), audio: poolOf('audio') };
+  const pools = {
+    text: poolOf('text'),
+    image: poolOf('image'),
+    audio: poolOf('audio'),
+    retrieval: poolOf('retrieval'),
+  };
   new Gauge({
     name: 'gateway_service_addresses',
     help: 'Addresses of services, by their state at the edge',

@@ -20,7 +20,7 @@ withTwoReplicas(
   {
     settings: async (urls) => {
       const none = `http://127.0.0.1:${await freePort()}`;
-      return { TEXT_URL: urls, IMAGE_URL: none, AUDIO_URL: none };
+      return { TEXT_URL: urls, IMAGE_URL: none, AUDIO_URL: none, RETRIEVAL_URL: none };
     },
     ready: true,
   },
@@ -110,7 +110,12 @@ test('an address that appears under a name is found without a restart, one that 
   const names: Record<string, string[]> = { text: ['127.0.0.1'] };
   const connections = createServiceConnections();
   const { pools, close } = await createServicePools({
-    urls: { text: [`http://text:${other.port}`], image: ['http://image:1'], audio: ['http://audio:1'] },
+    urls: {
+      text: [`http://text:${other.port}`],
+      image: ['http://image:1'],
+      audio: ['http://audio:1'],
+      retrieval: ['http://retrieval:1'],
+    },
     lookup: async (host) => names[host] ?? Promise.reject(new Error('ENOTFOUND')),
     uptime: () => performance.now(),
     logger: await createLogger({ level: 'silent', pretty: false }),

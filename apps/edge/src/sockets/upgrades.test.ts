@@ -22,6 +22,7 @@ const settings = (changed: Record<string, string> = {}) => ({
   TEXT_URL: text.url,
   IMAGE_URL: other.url,
   AUDIO_URL: other.url,
+  RETRIEVAL_URL: other.url,
   EDGE_CORS_ORIGINS: 'https://app.example',
   EDGE_MAX_WEBSOCKETS_PER_KEY: '2',
   ...changed,

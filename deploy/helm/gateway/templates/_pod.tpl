@@ -35,7 +35,7 @@ capabilities: { drop: [ALL] }
 -}}
 {{- with $process.portVariable }}{{ $_ := set $variables . $process.ports.ops }}{{ end -}}
 {{- if eq $name "edge" -}}
-{{- range $service, $port := dict "text" 8081 "image" 8082 "audio" 8083 -}}
+{{- range $service, $port := dict "text" 8081 "image" 8082 "audio" 8083 "retrieval" 8084 -}}
 {{- $_ := set $variables (printf "%s_URL" (upper $service)) (printf "http://%s-%s:%d" $fullname $service $port) -}}
 {{- end -}}
 {{- end -}}

@@ -55,6 +55,12 @@ audio-worker:
   portVariable: AUDIO_WORKER_METRICS_PORT
   optionalSecrets: [GATEWAY_SECRET, WEBHOOK_SECRET]
   reads: [config, providers, files]
+retrieval:
+  entry: apps/retrieval/src/main.ts
+  scaledBy: cpu
+  ports: { ops: 8084 }
+  secrets: [GATEWAY_SECRET]
+  reads: [config, providers]
 admin:
   entry: apps/admin/src/main.ts
   ports: { ops: 8090 }

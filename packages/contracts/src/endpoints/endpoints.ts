@@ -2,7 +2,7 @@ import type { Dialect } from '../gateway-error.ts';
 import type { EndpointScope } from '../identity.ts';
 import type { JobArea } from '../jobs.ts';
 
-export type ServiceName = 'text' | 'image' | 'audio';
+export type ServiceName = 'text' | 'image' | 'audio' | 'retrieval';
 
 /** The process that answers an endpoint: a service, or the edge itself. */
 export type Responder = ServiceName | 'edge';
@@ -81,18 +81,24 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
   ...jobRows('audio', 'audio', null, 'speech'),
+  row('POST', '/v1/embeddings', 'retrieval', 'embeddings', 'Turn texts into vectors'),
+  row('POST', '/v1/rerank', 'retrieval', 'rerank', 'Sort documents by how well they answer a query'),
+  row('POST', '/v2/rerank', 'retrieval', 'rerank', "The same, where Cohere's clients look for it"),
   row('GET', '/v1/key', 'edge', null, "Read what remains of your key's limits and budget"),
 ];
 
 /** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */
 export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
 
-/** Generating text: the service counts such a request on its limits, in one step with what it reserves. */
+/** The service counts such a request on its limits, in one step with what it reserves. */
 const COUNTED_BY_SERVICE = new Set([
   '/v1/responses',
   '/v1/responses/compact',
   '/v1/messages',
   '/v1/chat/completions',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v2/rerank',
 ]);
 
 /** Whether a request counts on its limits on requests in its service. The edge counts all others before it forwards them. */

@@ -7,10 +7,12 @@ import {
   ConversationRequest,
   ConversationUpdate,
 } from '../openai/conversations.ts';
+import { EmbeddingsRequest } from '../openai/embeddings.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
 import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
 import { SpeechRequest } from '../openai/speech.ts';
 import { TranscriptionRequest } from '../openai/transcriptions.ts';
+import { RerankRequest } from '../rerank.ts';
 
 /** What a request carries: JSON, or a form of text parts as the schema has them and of files. */
 export interface RequestBody {
@@ -45,6 +47,9 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/images/jobs': { schema: BatchLine, isLines: true },
   'POST /v1/audio/jobs': { schema: BatchLine, isLines: true },
   'POST /v1/audio/speech': { schema: SpeechRequest },
+  'POST /v1/embeddings': { schema: EmbeddingsRequest },
+  'POST /v1/rerank': { schema: RerankRequest },
+  'POST /v2/rerank': { schema: RerankRequest },
   'POST /v1/audio/transcriptions': {
     schema: TranscriptionRequest,
     files: { required: ['file'], optional: [] },

@@ -6,7 +6,7 @@ export function addConsumed(answer: ConsumedUsage, other: ConsumedUsage): Consum
   return {
     ...answer,
     channel: answer.channel ?? other.channel,
-    consumption: sumOf(answer.consumption, other.consumption),
+    consumption: sumOfConsumptions(answer.consumption, other.consumption),
     estimated: answer.estimated || other.estimated,
     costMicroUsd: costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
   };
@@ -23,7 +23,7 @@ const COUNTS = [
   'audioMs',
 ] as const satisfies readonly (keyof typeof NOTHING_CONSUMED)[];
 
-function sumOf(one: Consumption, other: Consumption): Consumption {
+export function sumOfConsumptions(one: Consumption, other: Consumption): Consumption {
   const sum = { ...NOTHING_CONSUMED };
   for (const name of COUNTS) sum[name] = one[name] + other[name];
   const writtenForAnHour = (one.cacheWrite1hTokens ?? 0) + (other.cacheWrite1hTokens ?? 0);

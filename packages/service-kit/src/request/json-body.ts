@@ -19,21 +19,25 @@ interface JsonBounds {
   readonly maxBytes: number;
   /** The deepest nesting of arrays and objects. */
   readonly maxDepth: number;
+  /** Members of objects and entries of lists together. */
+  readonly maxValues?: number;
 }
 
 /**
- * Reads a whole JSON body of few values within its bounds; a large one is parsed in a thread.
+ * Reads a whole JSON body within its bounds, by default one of few values; a large one is parsed in a thread.
  *
  * @throws {GatewayError} for another content type, an encoding, too many bytes, invalid UTF-8, no body, no JSON, JSON
  * that is nested too deeply, JSON with a repeated member
  */
 export async function readJsonBody(
   request: IncomingMessage,
-  { maxBytes, maxDepth }: JsonBounds,
+  { maxBytes, maxDepth, maxValues = MAX_FEW_VALUES }: JsonBounds,
 ): Promise<JsonBody> {
   const bytes = await readJsonBytes(request, maxBytes);
   const isLarge = bytes.length > LARGE_BODY_BYTES;
-  const value = isLarge ? await parseInThread(request, { bytes, maxDepth }) : parseFewValues(bytes, maxDepth);
+  const value = isLarge
+    ? await parseInThread(request, { bytes, maxDepth, maxValues })
+    : parseJson(bytes, maxDepth, undefined, maxValues);
   return { bytes, value };
 }
 
@@ -89,10 +93,6 @@ const MAX_VALUES = 250_000;
 
 /** The same where no conversation is sent. */
 const MAX_FEW_VALUES = 10_000;
-
-/** The value of JSON text that has few values, however large they are. @throws {GatewayError} as `parseJson` */
-export const parseFewValues = (bytes: Buffer, maxDepth: number): unknown =>
-  parseJson(bytes, maxDepth, undefined, MAX_FEW_VALUES);
 
 const tooManyValues = (maxValues: number): GatewayError =>
   new GatewayError(

@@ -20,6 +20,8 @@ const MODEL_IDS = [
   'gpt-4o-transcribe',
   'gpt-4o-transcribe-diarize',
   'gpt-transcribe',
+  'text-embedding-3-small',
+  'text-embedding-3-large',
 ];
 
 const CREATED_SECONDS = 1_760_000_000;

@@ -18,6 +18,8 @@ import {
   getResponse,
   listInputItems,
 } from '../responses/stored-responses.ts';
+import { createEmbeddings } from '../retrieval/create-embeddings.ts';
+import { createCohereRerank, createRerank } from '../retrieval/create-rerank.ts';
 import type { Handler } from './call.ts';
 
 export interface Route {
@@ -52,6 +54,9 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/images/edits', handler: createImageEdit },
   { method: 'POST', path: '/v1/audio/speech', handler: createSpeech },
   { method: 'POST', path: '/v1/audio/transcriptions', handler: createTranscription },
+  { method: 'POST', path: '/v1/embeddings', handler: createEmbeddings },
+  { method: 'POST', path: '/v1/rerank', handler: createRerank },
+  { method: 'POST', path: '/v2/rerank', handler: createCohereRerank },
   { method: 'POST', path: '/model/{id}/converse', handler: converse },
   { method: 'POST', path: '/model/{id}/converse-stream', handler: converseStream },
   { method: 'POST', path: '/model/{id}/invoke', handler: invoke },

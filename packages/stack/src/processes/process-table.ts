@@ -112,6 +112,14 @@ const EACH = [
     secrets: ['WEBHOOK_SECRET'],
   },
   {
+    name: 'retrieval',
+    entry: 'apps/retrieval/src/main.ts',
+    stage: 'service',
+    port: { variable: 'RETRIEVAL_PORT', fallback: 8084 },
+    urlVariable: 'RETRIEVAL_URL',
+    secrets: [],
+  },
+  {
     name: 'admin',
     entry: 'apps/admin/src/main.ts',
     stage: 'service',
@@ -152,7 +160,7 @@ const ONE: readonly ProcessRow[] = [
     furtherPorts: [EDGE_METRICS_PORT, ADMIN_PORT],
     urlVariable: null,
     secrets: SECRET_VARIABLES,
-    parts: ['edge', 'text', 'image', 'audio', 'admin'],
+    parts: ['edge', 'text', 'image', 'audio', 'retrieval', 'admin'],
     isBusy: true,
   },
   {

@@ -28,6 +28,7 @@ const OPENAI_MODELS: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o-mini-transcribe*': { kind: 'transcription', family: 'gpt-4o-transcribe' },
   'gpt-4o-transcribe-diarize*': { kind: 'transcription', family: 'gpt-4o-transcribe-diarize' },
   'gpt-transcribe*': { kind: 'transcription', family: 'gpt-transcribe' },
+  'text-embedding-*': { kind: 'embedding' },
 };
 
 const ANTHROPIC_MODELS: Readonly<Record<string, ModelFacts>> = { 'claude-*': { kind: 'text' } };
@@ -43,9 +44,9 @@ const SIMULATOR: readonly Offer[] = [
     channel: 'simulator-openai',
     entry: {
       provider: 'simulator',
-      speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions'],
+      speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions', 'embeddings', 'rerank'],
     },
-    models: OPENAI_MODELS,
+    models: { ...OPENAI_MODELS, 'rerank-*': { kind: 'rerank' } },
   },
   {
     channel: 'simulator-anthropic',

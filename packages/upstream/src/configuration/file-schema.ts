@@ -109,6 +109,8 @@ export const ChannelEntry = z.strictObject({
       image: TimeLimitsEntry,
       speech: TimeLimitsEntry,
       transcription: TimeLimitsEntry,
+      embedding: TimeLimitsEntry,
+      rerank: TimeLimitsEntry,
     })
     .optional(),
   maxConcurrent,
@@ -178,6 +180,8 @@ export const ModelEntry = z.strictObject({
   contextWindow: z.int().min(1).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   price: Price.optional(),
+  /** Its routes name one and the same model in different words. */
+  sameModel: z.boolean().optional(),
 });
 export type ModelEntry = z.infer<typeof ModelEntry>;
 

@@ -36,6 +36,8 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   images: OPENAI,
   speech: OPENAI,
   transcriptions: OPENAI,
+  embeddings: OPENAI,
+  rerank: OPENAI,
 };
 
 /** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
@@ -55,6 +57,8 @@ const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
   images: new Map(),
   speech: new Map(),
   transcriptions: new Map(),
+  embeddings: new Map(),
+  rerank: new Map(),
 };
 const MAX_DECISIONS = 1_000;
 

@@ -30,6 +30,8 @@ const DEFAULTS: Readonly<Record<ModelKind, Readonly<Record<keyof TimeLimitSettin
   image: { firstOutputMs: 600_000, idleMs: 600_000, totalMs: 600_000 },
   speech: { firstOutputMs: 300_000, idleMs: 120_000, totalMs: 600_000 },
   transcription: { firstOutputMs: 600_000, idleMs: 300_000, totalMs: 600_000 },
+  embedding: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
+  rerank: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
 };
 
 /** The limits of one kind of work: what is set for it counts first, then what is set for all of the channel's. */
@@ -60,6 +62,8 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   images: 'image',
   speech: 'speech',
   transcriptions: 'transcription',
+  embeddings: 'embedding',
+  rerank: 'rerank',
 };
 
 /** What a request of this protocol is for. */

@@ -34,6 +34,8 @@ const ENDPOINTS = [
   { value: 'images', label: 'Images' },
   { value: 'speech', label: 'Speech' },
   { value: 'transcriptions', label: 'Transcriptions' },
+  { value: 'embeddings', label: 'Embeddings' },
+  { value: 'rerank', label: 'Rerank' },
 ];
 
 const PRIORITIES = [

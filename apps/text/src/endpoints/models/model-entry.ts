@@ -9,6 +9,8 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
+  embedding: ['embeddings'],
+  rerank: ['rerank'],
 };
 
 const WITHOUT_MODEL: ReadonlySet<string> = new Set([

@@ -87,6 +87,8 @@ export const buildChannel = (
       image: limitsOf('image'),
       speech: limitsOf('speech'),
       transcription: limitsOf('transcription'),
+      embedding: limitsOf('embedding'),
+      rerank: limitsOf('rerank'),
     },
     accounts: buildAccounts(entry, preset),
     maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,

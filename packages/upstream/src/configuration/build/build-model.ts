@@ -1,6 +1,6 @@
 import { Quirks } from '@gateway/contracts/quirks';
 import { libraryOf } from '../../libraries/libraries.ts';
-import type { Protocol } from '../../protocol.ts';
+import { PROTOCOLS_OF_KIND, type Protocol } from '../../protocol.ts';
 import type { Channel, Fallback, Hedge, Model, Route } from '../configuration.ts';
 import type { ModelEntry, RouteEntry } from '../file-schema.ts';
 import { routeSpeaks } from './route-speaks.ts';
@@ -42,6 +42,10 @@ const buildQuirks = (
   return Quirks.parse(Object.assign({ ...quirks }, ...further, own));
 };
 
+/** The protocols of a route that its model's kind is reached by. */
+const spokenBy = ({ kind }: ModelEntry, speaks: readonly Protocol[]): readonly Protocol[] =>
+  speaks.filter((protocol) => PROTOCOLS_OF_KIND[kind].includes(protocol));
+
 const buildRoute = (
   entry: RouteEntry,
   model: ModelEntry,
@@ -56,7 +60,7 @@ const buildRoute = (
   weight: entry.weight ?? 1,
   fallback,
   hedge,
-  quirks: buildQuirks(channel, speaks, entry.model ?? pattern, entry.quirks),
+  quirks: buildQuirks(channel, spokenBy(model, speaks), entry.model ?? pattern, entry.quirks),
   builtInTools: entry.builtInTools ?? model.builtInTools ?? channel.builtInTools,
   formats: entry.formats ?? model.formats ?? libraryFormats(channel),
   maxFileBytes: entry.maxFileBytes ?? model.maxFileBytes ?? null,

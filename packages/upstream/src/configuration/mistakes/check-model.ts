@@ -13,6 +13,8 @@ const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
   image: ['dall-e-2', 'dall-e-3', 'gpt-image'],
   speech: ['tts-1', 'gpt-4o-mini-tts'],
   transcription: ['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe', 'gpt-4o-transcribe-diarize'],
+  embedding: [],
+  rerank: [],
 };
 
 export interface KnownChannel extends Pick<Channel, 'speaks' | 'speaksOf'> {
@@ -29,9 +31,10 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   dropUnavailableTools: ['text'],
   contextWindow: ['text'],
   maxOutputTokens: ['text'],
-  quirks: ['text'],
+  quirks: ['text', 'embedding', 'rerank'],
   hedge: ['text'],
-  priceFactor: ['text'],
+  priceFactor: ['text', 'embedding', 'rerank'],
+  sameModel: ['embedding', 'rerank'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],
@@ -72,6 +75,7 @@ export const checkModel = (
   if (typeof entry.family === 'object' && entry.kind !== 'image') {
     complaints.push({ path: ['family'], expected: `one of the families ${listed(families)}` });
   }
+  complaints.push(...checkOneModel(entry));
   const names = [...channels.keys()];
   for (const [index, route] of entry.routes.entries()) {
     complaints.push(...misplaced(route, entry.kind, ['routes', index]));
@@ -93,6 +97,24 @@ export const checkModel = (
   }
   return complaints;
 };
+
+/** Vectors and scores of different models cannot be compared, so that none may take another one's place. */
+function checkOneModel({ kind, routes, sameModel = false }: ModelEntry): Complaint[] {
+  if (sameModel || !(kind === 'embedding' || kind === 'rerank')) return [];
+  const [first, ...others] = routes.map(bareName);
+  const other = others.findIndex((name) => name !== first);
+  if (other === -1) return [];
+  const made = kind === 'embedding' ? 'vectors' : 'scores';
+  const expected = `the same model on all routes, since ${made} of different models cannot be mixed; or sameModel: true where these are names of one model`;
+  const index = other + 1;
+  return [
+    { path: routes[index]?.model === undefined ? ['routes', index] : ['routes', index, 'model'], expected },
+  ];
+}
+
+/** Resellers put the maker before a model's name. */
+const bareName = ({ model }: RouteEntry): string | undefined =>
+  model === undefined ? undefined : model.slice(model.lastIndexOf('/') + 1).toLowerCase();
 
 function checkSpeaks(
   route: RouteEntry,

@@ -11,6 +11,8 @@ const chatOnly = {
 export const CHAT_PROVIDERS = {
   mistral: {
     ...chatOnly,
+    speaks: ['chat', 'embeddings'],
+    paths: { chat: openaiPaths.chat, embeddings: openaiPaths.embeddings },
     baseUrl: 'https://api.mistral.ai/v1',
     key: { ...bearer, required: true },
     quirks: {
@@ -27,6 +29,12 @@ export const CHAT_PROVIDERS = {
         'top_logprobs',
         'prompt_cache_retention',
       ],
+    },
+    quirksOf: {
+      embeddings: {
+        renamedMembers: { dimensions: 'output_dimension' },
+        refusedMembers: ['user', 'input_type'],
+      },
     },
   },
   groq: {

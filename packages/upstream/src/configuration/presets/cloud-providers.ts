@@ -135,6 +135,7 @@ export const CLOUD_PROVIDERS = {
       'images.edits': `{openai}${openaiPaths['images.edits']}`,
       speech: `{openai}${openaiPaths.speech}`,
       transcriptions: `{openai}${openaiPaths.transcriptions}`,
+      embeddings: `{openai}${openaiPaths.embeddings}`,
     },
     key: { header: 'api-key', prefix: '', required: true },
     auth: { entraScope: 'https://ai.azure.com/.default', types: ['entra'] },

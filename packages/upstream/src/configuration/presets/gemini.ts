@@ -31,7 +31,7 @@ export const GEMINI_FAMILIES = [
 /** The Gemini API. Its OpenAI-compatible surface loses what only the protocol of its own has, and is there by `speaks: [chat]`. */
 export const GEMINI = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
-  speaks: ['gemini', 'images', 'speech', 'transcriptions'],
+  speaks: ['gemini', 'images', 'speech', 'transcriptions', 'embeddings'],
   library: 'google',
   otherForm: {
     ending: '/openai',
@@ -41,11 +41,13 @@ export const GEMINI = {
     ...geminiPaths(''),
     ...googleMediaPaths(''),
     transcriptions: '',
+    embeddings: '/models/{model}:batchEmbedContents',
     chat: `/openai${openaiPaths.chat}`,
   },
   key: { header: 'x-goog-api-key', prefix: '', required: true },
   builtInTools: ['web_search'],
   quirks: geminiQuirks,
+  quirksOf: { embeddings: { embeddingsForm: 'gemini', maxInputs: 100 } },
   quirksOfModels: GEMINI_FAMILIES,
   alone: {
     chat: {

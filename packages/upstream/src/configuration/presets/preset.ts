@@ -79,12 +79,23 @@ export const openaiPaths = {
   'images.edits': '/images/edits',
   speech: '/audio/speech',
   transcriptions: '/audio/transcriptions',
+  embeddings: '/embeddings',
 } as const satisfies Partial<Record<Operation, string>>;
+
+/** Where most have it that sort documents. */
+export const rerankPath = '/rerank';
 
 export const messagesPaths = {
   messages: '/v1/messages',
   'messages.count_tokens': '/v1/messages/count_tokens',
 } as const satisfies Partial<Record<Operation, string>>;
 
-export const openaiProtocols = ['responses', 'chat', 'images', 'speech', 'transcriptions'] as const;
+export const openaiProtocols = [
+  'responses',
+  'chat',
+  'images',
+  'speech',
+  'transcriptions',
+  'embeddings',
+] as const;
 export const bearer = { header: 'authorization', prefix: 'Bearer ' } as const;

@@ -24,7 +24,7 @@ test.for(ADDRESSES)('%s has its chat at %s', ([provider, address]) => {
 test("gemini has its own protocol, and OpenAI's where the channel speaks chat alone", () => {
   const entry = { provider: 'gemini', apiKey: 'a-key-of-mine' } as const;
   const native = buildChannel('one', entry, {});
-  expect(native.speaks).toEqual(['gemini', 'images', 'speech', 'transcriptions']);
+  expect(native.speaks).toEqual(['gemini', 'images', 'speech', 'transcriptions', 'embeddings']);
   expect(`${native.origin}${Object(native.paths.gemini).streamed}`).toBe(
     'https://generativelanguage.googleapis.com/v1beta/models/{model}:streamGenerateContent?alt=sse',
   );

@@ -5,7 +5,8 @@ import { CHAT_PROVIDERS } from './chat-providers.ts';
 import { anthropicPaths, CLOUD_PROVIDERS } from './cloud-providers.ts';
 import { GEMINI } from './gemini.ts';
 import { MEDIA_PROVIDERS } from './media-providers.ts';
-import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset } from './preset.ts';
+import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset, rerankPath } from './preset.ts';
+import { RETRIEVAL_PROVIDERS } from './retrieval-providers.ts';
 import { SELF_HOSTED } from './self-hosted.ts';
 
 /** OpenAI's own Chat Completions, where it differs from other servers' versions. */
@@ -17,7 +18,14 @@ const openaiQuirks = {
   customTools: true,
   storedResponses: true,
   compaction: true,
+  base64Embeddings: true,
+  tokenInputs: true,
 } as const satisfies QuirksInput;
+
+/** Embeddings at OpenAI refuse what only other makers' models know. */
+const openaiEmbeddings = {
+  embeddings: { refusedMembers: ['input_type'] },
+} as const satisfies Preset['quirksOf'];
 
 export const PRESETS = {
   openai: {
@@ -27,6 +35,7 @@ export const PRESETS = {
     key: { ...bearer, required: true },
     builtInTools: 'any',
     quirks: openaiQuirks,
+    quirksOf: openaiEmbeddings,
   },
   anthropic: {
     baseUrl: 'https://api.anthropic.com',
@@ -49,12 +58,19 @@ export const PRESETS = {
     auth: { entraScope: 'https://cognitiveservices.azure.com/.default', types: ['entra'] },
     builtInTools: 'any',
     quirks: openaiQuirks,
+    quirksOf: openaiEmbeddings,
   },
-  // Servers of this kind reliably have chat; `speaks` lists a server's further protocols. Some also have Messages.
+  // Servers of this kind reliably have chat, and embeddings where they have such models; `speaks` lists a server's further protocols.
+  // Some also have Messages.
   'openai-compatible': {
     baseUrl: null,
-    speaks: ['chat'],
-    paths: { ...openaiPaths, messages: '/messages', 'messages.count_tokens': '/messages/count_tokens' },
+    speaks: ['chat', 'embeddings'],
+    paths: {
+      ...openaiPaths,
+      rerank: rerankPath,
+      messages: '/messages',
+      'messages.count_tokens': '/messages/count_tokens',
+    },
     key: { ...bearer, required: false },
     builtInTools: [],
   },
@@ -62,12 +78,13 @@ export const PRESETS = {
   gemini: GEMINI,
   ...CHAT_PROVIDERS,
   ...MEDIA_PROVIDERS,
+  ...RETRIEVAL_PROVIDERS,
   ...CLOUD_PROVIDERS,
   simulator: {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiProtocols, 'messages'],
+    speaks: [...openaiProtocols, 'messages', 'rerank'],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -77,6 +94,8 @@ export const PRESETS = {
       'images.edits': '/v1/images/edits',
       speech: '/v1/audio/speech',
       transcriptions: '/v1/audio/transcriptions',
+      embeddings: '/v1/embeddings',
+      rerank: '/v1/rerank',
       ...messagesPaths,
     },
     // It accepts every key, but, like a real provider, requires one.
@@ -88,6 +107,8 @@ export const PRESETS = {
       backgroundResponses: true,
       storedResponses: true,
       compaction: true,
+      base64Embeddings: true,
+      tokenInputs: true,
     },
   },
 } as const satisfies Record<string, Preset>;

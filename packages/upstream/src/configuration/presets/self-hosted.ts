@@ -1,10 +1,11 @@
-import { bearer, openaiPaths, type Preset } from './preset.ts';
+import { bearer, openaiPaths, type Preset, rerankPath } from './preset.ts';
 
 /** Servers that a team runs. They need no key, and often have the other text protocols too. */
 const selfHosted = {
-  speaks: ['chat'],
+  speaks: ['chat', 'embeddings'],
   paths: {
     chat: openaiPaths.chat,
+    embeddings: openaiPaths.embeddings,
     responses: openaiPaths.responses,
     messages: '/messages',
     'messages.count_tokens': '/messages/count_tokens',
@@ -29,6 +30,8 @@ export const SELF_HOSTED = {
   },
   vllm: {
     ...selfHosted,
+    speaks: ['chat', 'embeddings', 'rerank'],
+    paths: { ...selfHosted.paths, rerank: rerankPath },
     baseUrl: 'http://127.0.0.1:8000/v1',
     quirks: {
       reasoningMembers: ['reasoning', 'reasoning_content'],
@@ -39,11 +42,13 @@ export const SELF_HOSTED = {
   // tool_use without input, and a named tool choice is ignored under all three.
   'llama-cpp': {
     ...selfHosted,
+    speaks: ['chat', 'embeddings', 'rerank'],
     baseUrl: 'http://127.0.0.1:8080/v1',
     paths: {
       ...selfHosted.paths,
       'chat.input_tokens': '/chat/completions/input_tokens',
       'responses.input_tokens': openaiPaths['responses.input_tokens'],
+      rerank: rerankPath,
     },
     quirks: { strictTools: false, namedToolChoice: false, reasoningBack: 'known' },
   },

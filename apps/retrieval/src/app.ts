@@ -1,0 +1,25 @@
+import { countsWhereItReserves } from '@gateway/model-service/counted-request';
+import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
+import { embeddingsHandler } from './embeddings/embeddings-handler.ts';
+import { rerankHandler } from './rerank/rerank-handler.ts';
+import type { RetrievalService } from './retrieval-service.ts';
+
+interface RetrievalAppOptions extends Omit<ServiceAppOptions, 'service' | 'handlers'>, RetrievalService {}
+
+/** The retrieval service: what search over documents needs of models. */
+export function createRetrievalService(options: RetrievalAppOptions): Service {
+  const rerank = countsWhereItReserves({ scope: 'rerank' }, options, rerankHandler(options));
+  return createService({
+    ...options,
+    service: 'retrieval',
+    handlers: {
+      'POST /v1/rerank': rerank,
+      'POST /v2/rerank': rerank,
+      'POST /v1/embeddings': countsWhereItReserves(
+        { scope: 'embeddings' },
+        options,
+        embeddingsHandler(options),
+      ),
+    },
+  });
+}

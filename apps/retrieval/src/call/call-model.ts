@@ -1,0 +1,86 @@
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import type { Consumption } from '@gateway/contracts/usage/usage-record';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
+import { estimateOf } from '@gateway/metering/meter/estimate';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
+import type { Caller } from '@gateway/model-service/caller';
+import { type CostlyRequest, reserveRequest } from '@gateway/model-service/metered-request';
+import { showAttempts } from '@gateway/model-service/show-attempts';
+import { usageDetail } from '@gateway/model-service/usage-detail';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { CallerLeft, endedRequest } from '@gateway/service-kit/request/request-context';
+import type { Candidate } from '@gateway/upstream/candidate';
+import type { RetrievalService } from '../retrieval-service.ts';
+import { type Sending, sendParts, sumOf } from './send-parts.ts';
+
+/** A call of a model, which may take several requests to its providers. */
+export interface ModelCall<Result> extends Sending<Result> {
+  readonly endpoint: 'embeddings' | 'rerank';
+  readonly caller: Caller;
+  readonly identity: CostlyRequest['identity'];
+  readonly names: NonNullable<CostlyRequest['names']>;
+  readonly entry: PendingEntry | undefined;
+}
+
+/** What the parts came to, in their order. */
+export interface Answer<Result> {
+  readonly results: readonly Result[];
+  readonly consumption: Consumption;
+  /** Some of it is the gateway's own number. */
+  readonly estimated: boolean;
+}
+
+/**
+ * Calls a model for a caller: reserves the most that all parts can consume, sends them, settles what they have used, and names to the
+ * caller who answered.
+ *
+ * @throws {GatewayError} what reserving or the first failed part throws, after it was settled
+ */
+export async function callModel<Result>(
+  service: RetrievalService,
+  call: ModelCall<Result>,
+): Promise<Answer<Result>> {
+  const { endpoint, model, caller, context, identity, names, entry } = call;
+  const startedAt = performance.now();
+  const estimate = estimateOf(model.price, sumOf(call.parts.map(({ largest }) => largest)));
+  const costly = { endpoint, model: model.name, estimate, caller, names, identity, context, entry };
+  const metered = await reserveRequest(service, costly);
+  const { answers, attempts, consumed, thrown } = await sendParts(service.upstream, call);
+  const failure = thrown === undefined ? undefined : (endedRequest(context) ?? toGatewayError(thrown));
+  const first = answers[0]?.candidate;
+  const dropped = [...new Set(answers.flatMap((answer) => answer.dropped))].join(', ');
+  const price = first === undefined ? model.price : model.priceAt(first.route);
+  const durationMs = Math.round(performance.now() - startedAt);
+  const hasLeft = context.signal.reason instanceof CallerLeft;
+  void metered.settle({
+    ...consumed,
+    outcome: failure === undefined ? 'ok' : hasLeft ? 'left' : 'failed',
+    durationMs,
+    firstByteMs: failure === undefined ? durationMs : null,
+    detail: {
+      ...usageDetail({ attempts, dropped, unitPrices: price && unitPricesOf(price, consumed.consumption) }),
+      ...(failure && failureDetail(failure, context.dialect)),
+    },
+  });
+  const { channel, costMicroUsd, consumption, estimated } = consumed;
+  const { inputTokens } = consumption;
+  Object.assign(context.line, { channel, account: first?.account.name, inputTokens, costMicroUsd });
+  if (call.parts.length > 1) context.line.parts = call.parts.length;
+  showAttempts(attempts, context, caller);
+  await metered.givenBack();
+  if (failure !== undefined) throw failure;
+  noteAnswer(caller, { channels: answers.map((answer) => answer.candidate), dropped, estimated });
+  return { results: answers.map(({ result }) => result), consumption, estimated };
+}
+
+interface Noted {
+  readonly channels: readonly Candidate[];
+  readonly dropped: string;
+  readonly estimated: boolean;
+}
+
+function noteAnswer(caller: Caller, { channels, dropped, estimated }: Noted): void {
+  caller.note('x-gateway-channel', [...new Set(channels.map(({ channel }) => channel.name))].join(', '));
+  if (dropped !== '') caller.note('x-gateway-dropped', dropped);
+  if (estimated) caller.note('x-gateway-estimated', 'true');
+}

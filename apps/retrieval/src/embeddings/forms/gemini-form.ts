@@ -1,0 +1,41 @@
+import { readSchema } from '@gateway/contracts/json/read-schema';
+import { maybe } from '@gateway/contracts/json/reply-members';
+import { lookUp } from '@gateway/contracts/look-up';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import { z } from 'zod';
+import { textsOf } from '../inputs.ts';
+import { droppedFrom } from './dropped-from.ts';
+import type { EmbeddingsForm } from './embeddings-form.ts';
+import { isVector } from './openai-form.ts';
+
+/** Its words for what vectors are for. */
+const TASKS = { query: 'RETRIEVAL_QUERY', document: 'RETRIEVAL_DOCUMENT' } as const;
+
+const Reply = z.looseObject({ embeddings: z.array(z.looseObject({ values: z.unknown() })) });
+/** Only newer versions report it. */
+const Reported = z.looseObject({
+  usageMetadata: maybe(z.looseObject({ promptTokenCount: z.unknown().optional() })),
+});
+
+/** `batchEmbedContents` of the Gemini API. */
+export const GEMINI_FORM: EmbeddingsForm = {
+  async write({ request, inputs, candidate: { model } }) {
+    const { input_type: purpose, dimensions } = request;
+    const more = {
+      model: `models/${model}`,
+      taskType: lookUp<string>(TASKS, purpose ?? 'document') ?? purpose,
+      ...(dimensions && { outputDimensionality: dimensions }),
+    };
+    const texts = await textsOf(inputs);
+    return {
+      body: { requests: texts.map((text) => ({ ...more, content: { parts: [{ text }] } })) },
+      dropped: droppedFrom(request, ['input_type', 'dimensions']),
+    };
+  },
+  vectorsOf(reply) {
+    const vectors = readSchema(Reply, reply)?.data.embeddings.map(({ values }) => values);
+    return vectors?.every(isVector) ? vectors : null;
+  },
+  tokensOf: (reply) =>
+    reportedCount(readSchema(Reported, reply)?.data.usageMetadata?.promptTokenCount) || null,
+};

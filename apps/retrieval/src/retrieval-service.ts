@@ -1,0 +1,13 @@
+import type { Meter } from '@gateway/metering/meter/meter';
+import type { Counting } from '@gateway/model-service/counted-request';
+import type { Upstream } from '@gateway/upstream/upstream';
+
+/** What the retrieval endpoints work with. */
+export interface RetrievalService extends Counting {
+  readonly upstream: Upstream;
+  readonly meter: Meter;
+  readonly jsonMaxBytes: number;
+  readonly maxJsonDepth: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
