@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
-import { CHANGED_SECTIONS } from '@gateway/upstream/configuration/draft/describe-changes';
+import { CHANGED_SECTIONS } from '@gateway/upstream/configuration/draft/changed-sections';
 import type { ConfigurationEdit } from '@gateway/upstream/configuration/draft/edit-text';
 import { z } from 'zod';
 import { CheckedText } from './check-text.ts';

@@ -1,8 +1,7 @@
 import { parseDocument, stringify } from 'yaml';
 import { maskedValue } from '../masked-configuration.ts';
+import { CHANGED_SECTIONS } from './changed-sections.ts';
 
-/** What of the configuration a change is about. */
-export const CHANGED_SECTIONS = ['channels', 'models', 'conversations', 'alerts'] as const;
 type Section = (typeof CHANGED_SECTIONS)[number];
 
 /** One difference between two configurations, in words. */
@@ -70,7 +69,8 @@ const namesOf = (old: Members, next: Members): string[] => [
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-const titled = (section: string): string => `${section.charAt(0).toUpperCase()}${section.slice(1)}`;
+const titled = (section: string): string =>
+  `${section.charAt(0).toUpperCase()}${section.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
 
 function aboutOf(section: Section, entry: Members): string {
   if (section === 'channels') return typeof entry.provider === 'string' ? ` (${entry.provider})` : '';
