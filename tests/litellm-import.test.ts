@@ -65,6 +65,7 @@ function merged(origin: string): string {
 const ASK: Readonly<Record<string, (model: string) => Promise<unknown>>> = {
   text: (model) =>
     gateway.openai.chat.completions.create({ model, messages: [{ role: 'user', content: 'What is up?' }] }),
+  embedding: (model) => gateway.openai.embeddings.create({ model, input: 'a house' }),
   image: (model) => gateway.openai.images.generate({ model, prompt: 'a house' }),
   speech: (model) =>
     gateway.openai.audio.speech

@@ -92,6 +92,8 @@ export const KINDS = {
   image_edit: 'image',
   audio_speech: 'speech',
   audio_transcription: 'transcription',
+  embedding: 'embedding',
+  rerank: 'rerank',
 } as const;
 
 /** The mode of a model by its own name, where the file has none and LiteLLM knows it from its list. */
