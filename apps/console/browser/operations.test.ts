@@ -38,6 +38,7 @@ test('a change is found by the name of what was changed, and shows what was ther
   await page.getByRole('combobox', { name: 'Action' }).click();
   await page.getByRole('option', { name: 'Team changed' }).click();
   await page.getByRole('row').filter({ hasText: 'someone else' }).waitFor({ state: 'detached' });
+  await page.getByRole('row').filter({ hasText: 'Team created' }).waitFor({ state: 'detached' });
   await page.getByRole('row').filter({ hasText: 'atlas' }).getByRole('button').click();
   const details = page.getByRole('dialog');
   await details.getByText('budget.usd').waitFor();

@@ -1,4 +1,4 @@
-import { Alert, Button, Divider, SegmentedControl } from '@mantine/core';
+import { Alert, Button, Divider, SegmentedControl, Skeleton } from '@mantine/core';
 import { IconAlertTriangle, IconLogin2 } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -18,6 +18,9 @@ const WAYS = [
   { value: 'key', label: 'Key' },
 ];
 
+/** Of the form for a token, in pixels. */
+const FORM_HEIGHT = 290;
+
 interface WaysToSignInProps {
   /** What went wrong before. */
   readonly problem?: string | undefined;
@@ -30,7 +33,7 @@ interface WaysToSignInProps {
 
 /** The identity provider, if one is set, a password, if people have one, the admin token, and a key. */
 export function WaysToSignIn({ problem, target, isApart = false, onSignedIn }: WaysToSignInProps) {
-  const { data: ways } = useQuery(signInQuery);
+  const { data: ways, isPending } = useQuery(signInQuery);
   const [chosen, setWay] = useState<Way>();
   const way = chosen ?? (ways?.password ? 'password' : 'token');
   const Form = FORMS[way];
@@ -65,13 +68,20 @@ export function WaysToSignIn({ problem, target, isApart = false, onSignedIn }: W
           <Divider label="or" />
         </>
       )}
-      <SegmentedControl
-        aria-label="Sign in with"
-        data={WAYS.filter(({ value }) => value !== 'password' || ways?.password)}
-        value={way}
-        onChange={(value) => setWay(isWay(value) ? value : undefined)}
-      />
-      <Form {...form} />
+      {isPending ? (
+        // Which form comes first depends on the answer, and none is taken away from who has begun to type.
+        <Skeleton h={FORM_HEIGHT} />
+      ) : (
+        <>
+          <SegmentedControl
+            aria-label="Sign in with"
+            data={WAYS.filter(({ value }) => value !== 'password' || ways?.password)}
+            value={way}
+            onChange={(value) => setWay(isWay(value) ? value : undefined)}
+          />
+          <Form {...form} />
+        </>
+      )}
     </>
   );
 }
