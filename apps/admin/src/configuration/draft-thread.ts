@@ -1,11 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
+import type { ConfigurationEdit } from '@gateway/upstream/configuration/draft/configuration-edit';
 import { describeChanges, shownEntries } from '@gateway/upstream/configuration/draft/describe-changes';
-import {
-  type ConfigurationEdit,
-  editText,
-  ImpossibleEdit,
-} from '@gateway/upstream/configuration/draft/edit-text';
+import { editText, ImpossibleEdit } from '@gateway/upstream/configuration/draft/edit-text';
 import { lineDiff } from '@gateway/upstream/configuration/draft/line-diff';
 import { shownText } from '@gateway/upstream/configuration/draft/shown-text';
 import { shownCheck } from './check-text.ts';

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import { CHANGED_SECTIONS } from '@gateway/upstream/configuration/draft/changed-sections';
-import type { ConfigurationEdit } from '@gateway/upstream/configuration/draft/edit-text';
+import type { ConfigurationEdit } from '@gateway/upstream/configuration/draft/configuration-edit';
 import { z } from 'zod';
 import { CheckedText } from './check-text.ts';
 import type { DraftTask } from './draft-thread.ts';

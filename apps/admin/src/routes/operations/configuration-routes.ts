@@ -1,4 +1,4 @@
-import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/edit-text';
+import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/configuration-edit';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { GatewayReply } from '../../api/schemas/operations.ts';

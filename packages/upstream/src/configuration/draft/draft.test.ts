@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { ConfigurationEdit } from './configuration-edit.ts';
 import { describeChanges } from './describe-changes.ts';
-import { type ConfigurationEdit, editText, ImpossibleEdit } from './edit-text.ts';
+import { editText, ImpossibleEdit } from './edit-text.ts';
 import { shownText, writtenSecrets } from './shown-text.ts';
 
 const TEXT = `# Who calls whom
