@@ -59,7 +59,7 @@ function wantsNone(wish: string | string[] | undefined, { mayOptOut }: ContentRu
   if (mayOptOut) return true;
   throw new GatewayError(
     'content_log_required',
-    `Requests of this key for this model are logged with their content, and the key may not turn that off. Omit the header '${CONTENT_LOG_HEADER}', or ask whoever runs the gateway to allow it.`,
+    `Requests of this key for this model are logged with their content, and the key may not turn that off. Omit the header '${CONTENT_LOG_HEADER}', or ask an admin of the gateway to allow it.`,
   );
 }
 

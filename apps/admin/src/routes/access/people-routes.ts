@@ -265,7 +265,7 @@ const adminsOnly = (): GatewayError =>
     'Only an admin can change this person: a team lead changes the members of its own teams.',
   );
 
-/** So that whoever makes a change remains an admin. @throws {GatewayError} `conflict` */
+/** An admin cannot lose the role by a change of their own. @throws {GatewayError} `conflict` */
 function checkOther(id: string, { session }: Principal): void {
   if (session?.person?.id !== id) return;
   throw new GatewayError('conflict', 'You cannot change your own role, or disable or delete yourself.');

@@ -36,7 +36,7 @@ export function LinkDialog({
         </Alert>
         <CopyField label="Link" value={new URL(link, globalThis.location.origin).href} />
         <Text size="sm">
-          Whoever opens it sets the password. It works once
+          Anyone who opens it can set the password. It works once
           {person.linkExpiresAt !== null && `, until ${exactTime(person.linkExpiresAt)}`}. An earlier link no
           longer works.
         </Text>

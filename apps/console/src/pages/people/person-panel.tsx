@@ -32,7 +32,7 @@ const ACTS: Readonly<Record<Act, ShownAct>> = {
     title: (name) => `Create a link for ${name}?`,
     action: 'Create link',
     about:
-      'Whoever opens it sets a new password. An earlier link stops working; the current password works until the new link is used.',
+      'Anyone who opens it can set a new password. An earlier link stops working; the current password works until the new link is used.',
   },
   'revoke-link': {
     title: (name) => `Revoke the link of ${name}?`,
