@@ -14,6 +14,7 @@ interface Violation {
  * @param rules only these; absent: all
  */
 export async function seriousViolations(page: Page, rules?: readonly string[]): Promise<Violation[]> {
+  await transitionsEnded(page);
   const axe = new AxeBuilder({ page })
     // Nothing else of its report is read, and it would describe every element that is in order.
     .options({ resultTypes: ['violations'] })
@@ -23,6 +24,18 @@ export async function seriousViolations(page: Page, rules?: readonly string[]): 
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html }) => html) }));
+}
+
+/**
+ * Resolves once no colour or place is on its way to another: axe would judge what nobody sees for
+ * longer than a moment. What moves without an end, like a skeleton, is not waited for.
+ */
+async function transitionsEnded(page: Page): Promise<void> {
+  await page.evaluate(`Promise.allSettled(
+    document.getAnimations()
+      .filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime))
+      .map(({ finished }) => finished)
+  ).then(() => undefined)`);
 }
 
 /** Shows the page in these colours, as on a machine that is set to them. */
