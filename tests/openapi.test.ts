@@ -25,6 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.close());
 
+const ERROR_SHAPES = { openai: 'OpenAIError', anthropic: 'AnthropicError', google: 'GoogleError' } as const;
+
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 type Verdict = 'served' | 'no such method' | 'no such path';
@@ -60,7 +62,7 @@ test('a path that is not described does not exist', async () => {
 test('every endpoint that takes a body describes it, and every one describes its errors', () => {
   for (const [path, operations] of Object.entries(document.paths))
     for (const operation of Object.values(operations)) {
-      const shape = dialectOf(path) === 'anthropic' ? 'AnthropicError' : 'OpenAIError';
+      const shape = ERROR_SHAPES[dialectOf(path)];
       expect(operation).toMatchObject({
         summary: /./,
         responses: {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   ENDPOINTS,
   type Endpoint,
+  GOOGLE_PREFIX,
   isCountedByService,
   WEBSOCKET,
 } from '@gateway/contracts/endpoints/endpoints';
@@ -52,7 +53,7 @@ export interface Seal {
 type Next = (error?: unknown) => void;
 
 /** Below it also paths that do not exist are the gateway's to answer. */
-const API_PREFIX = '/v1/';
+const API_PREFIXES = ['/v1/', GOOGLE_PREFIX];
 const OPTIONS_ANYWHERE = 'GET, HEAD, POST, DELETE, OPTIONS';
 
 /**
@@ -114,7 +115,7 @@ export function createGateway(options: GatewayOptions) {
   return (request: IncomingMessage, response: ServerResponse, next: Next) => {
     const path = pathOf(request.url ?? '/');
     const row = findPath(path);
-    if (row === undefined && !path.startsWith(API_PREFIX)) return next();
+    if (row === undefined && !API_PREFIXES.some((prefix) => path.startsWith(prefix))) return next();
     const upgrading = isUpgrading(request);
     const context = contexts.open(request, response, upgrading ? SOCKETS_NAME : (row?.path ?? UNKNOWN_PATH));
     crossOrigin.allow(request, response);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ERRORS, type ErrorCode } from './error-codes.ts';
 
 /** The body shape that a caller understands. It follows the endpoint called, never the upstream. */
-export type Dialect = 'openai' | 'anthropic';
+export type Dialect = 'openai' | 'anthropic' | 'google';
 
 const codes = Object.keys(ERRORS);
 const ErrorCodeSchema = z.custom<ErrorCode>((value) => typeof value === 'string' && codes.includes(value));
@@ -11,7 +11,7 @@ const ErrorCodeSchema = z.custom<ErrorCode>((value) => typeof value === 'string'
 const ErrorSource = z.enum(['gateway', 'upstream']);
 
 const ErrorOptions = z.object({
-  /** For the caller: what happened and what to do. One text, or one per dialect if they differ. */
+  /** For the caller: what happened and what to do. One text, or one per dialect if they differ; Google's clients get OpenAI's. */
   message: z.union([z.string(), z.object({ openai: z.string(), anthropic: z.string() })]),
   /** The path in the request: `['input', 0, 'content']`. OpenAI's `param`; Anthropic's message prefix. */
   path: z.array(z.union([z.string(), z.number()])).optional(),
@@ -56,7 +56,8 @@ export class GatewayError extends Error {
 
   /** The HTTP status for callers of this dialect. */
   status(dialect: Dialect): number {
-    return this.options.relay?.status ?? ERRORS[this.code][dialect].status;
+    const { relay } = this.options;
+    return relay?.status ?? ERRORS[this.code][dialect === 'anthropic' ? dialect : 'openai'].status;
   }
 
   serialize(): SerializedError {

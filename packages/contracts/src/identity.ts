@@ -6,6 +6,7 @@ export const EndpointScope = z.enum([
   'responses',
   'messages',
   'chat',
+  'gemini',
   'images',
   'speech',
   'transcriptions',

@@ -94,7 +94,54 @@ export function anthropicError(error: GatewayError) {
   };
 }
 
-function messageFor(error: GatewayError, dialect: Dialect): string {
+/** Google's words for a status. */
+const GOOGLE_STATUS: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  402: 'RESOURCE_EXHAUSTED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  500: 'INTERNAL',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** The Google error object: the code of the gateway's own is the reason in its details, and clients read when to retry there. */
+export function googleError(error: GatewayError) {
+  const code = error.status('google');
+  const { path, retryAfterSeconds } = error.options;
+  const description = messageFor(error, 'openai');
+  const field = path && path.length > 0 ? openaiPath(path) : null;
+  return {
+    code,
+    message: description,
+    status: GOOGLE_STATUS[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL'),
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: error.code, domain: 'gateway' },
+      ...(field === null
+        ? []
+        : [
+            {
+              '@type': 'type.googleapis.com/google.rpc.BadRequest',
+              fieldViolations: [{ field, description }],
+            },
+          ]),
+      ...(retryAfterSeconds === undefined
+        ? []
+        : [
+            {
+              '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+              retryDelay: `${Math.ceil(retryAfterSeconds)}s`,
+            },
+          ]),
+    ],
+  };
+}
+
+function messageFor(error: GatewayError, dialect: Exclude<Dialect, 'google'>): string {
   const { message } = error.options;
   return typeof message === 'string' ? message : message[dialect];
 }
@@ -119,9 +166,14 @@ export function errorResponse(thrown: unknown, dialect: Dialect, requestId: stri
 }
 
 function errorBody(error: GatewayError, dialect: Dialect, requestId: string): string {
-  return dialect === 'openai'
-    ? JSON.stringify({ error: openaiError(error) })
-    : JSON.stringify({ type: 'error', error: anthropicError(error), request_id: requestId });
+  switch (dialect) {
+    case 'openai':
+      return JSON.stringify({ error: openaiError(error) });
+    case 'anthropic':
+      return JSON.stringify({ type: 'error', error: anthropicError(error), request_id: requestId });
+    case 'google':
+      return JSON.stringify({ error: googleError(error) });
+  }
 }
 
 /**

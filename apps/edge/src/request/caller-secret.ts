@@ -1,12 +1,19 @@
 import type { IncomingMessage } from 'node:http';
+import { dialectOf, GOOGLE_PREFIX } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 export interface CallerSecret {
   readonly secret: string;
-  readonly sentAs: 'bearer' | 'x-api-key';
+  readonly sentAs: 'bearer' | 'x-api-key' | 'x-goog-api-key';
 }
 
 const BEARER = /^bearer +(\S+) *$/i;
+
+const GOOGLE_HEADER = 'x-goog-api-key';
+
+/** Google's clients list models where the others do. */
+const takesGoogleHeader = (path: string): boolean =>
+  path.startsWith(GOOGLE_PREFIX) || path === '/v1/models' || path.startsWith('/v1/models/');
 
 /** The paths where Anthropic's clients send their key in `x-api-key`. */
 const takesApiKeyHeader = (path: string): boolean =>
@@ -17,7 +24,7 @@ const takesApiKeyHeader = (path: string): boolean =>
 
 /**
  * The key of a request: from `Authorization: Bearer`, or on Anthropic's paths from `x-api-key`, which there counts before
- * the other (some clients send both).
+ * the other (some clients send both); on Google's from `x-goog-api-key`. Never from the query (`?key=`), which proxies log.
  *
  * @throws {GatewayError} `missing_key` without either, `invalid_key` for another kind of authorization
  */
@@ -26,6 +33,12 @@ export function callerSecretOf(request: IncomingMessage, path: string): CallerSe
   if (typeof apiKey === 'string' && apiKey !== '' && takesApiKeyHeader(path))
     return { secret: apiKey, sentAs: 'x-api-key' };
   const { authorization } = request.headers;
+  if (takesGoogleHeader(path)) {
+    const googleKey = request.headers[GOOGLE_HEADER];
+    if (typeof googleKey === 'string' && googleKey !== '')
+      return { secret: googleKey, sentAs: GOOGLE_HEADER };
+    if (dialectOf(path) === 'google' && (authorization ?? '') === '') throw missingGoogleKey();
+  }
   if (authorization === undefined || authorization === '') throw missingKey();
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) throw invalidKey('bearer');
@@ -42,6 +55,12 @@ const missingKey = (): GatewayError =>
         "You didn't provide an API key. Send your gateway key in an Authorization header with Bearer auth (Authorization: Bearer YOUR_KEY).",
       anthropic: 'x-api-key header is required',
     },
+    headers,
+  });
+
+const missingGoogleKey = (): GatewayError =>
+  new GatewayError('missing_key', {
+    message: `You didn't provide an API key. Send your gateway key in an ${GOOGLE_HEADER} header; keys in a URL (?key=) are not taken, because URLs are logged.`,
     headers,
   });
 

@@ -24,6 +24,7 @@ const REMOVED = new Set([
   'authorization',
   'cookie',
   'x-api-key',
+  'x-goog-api-key',
   // Set again below.
   'forwarded',
   'x-forwarded-for',

@@ -10,6 +10,7 @@ import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
 import { findHistory } from './history/find-history.ts';
+import type { Address } from './request/address.ts';
 import { type Purpose, turnIn } from './request/history.ts';
 import { readTextRequest } from './request/read-text-request.ts';
 import {
@@ -26,11 +27,19 @@ export async function openCall(
   endpoint: TextEndpoint,
   services: TextServices,
   incoming: IncomingMessage,
-  { caller, entry }: { readonly caller: Caller; readonly entry?: PendingEntry | undefined },
+  {
+    caller,
+    entry,
+    address,
+  }: {
+    readonly caller: Caller;
+    readonly entry?: PendingEntry | undefined;
+    readonly address?: Address | undefined;
+  },
 ): Promise<OpenedCall> {
   const startedAt = performance.now();
   const from = { caller, entry, identity: identityOf(incoming), context: contextOf(incoming) };
-  const request = await readTextRequest(endpoint, incoming, services, waitingFor(from));
+  const request = await readTextRequest(endpoint, incoming, services, waitingFor(from), address);
   return openReadCall({ ...from, endpoint, services, request, startedAt });
 }
 

@@ -10,6 +10,7 @@ import { decodeFailure } from '../wire/openai-errors.ts';
 import { upstreamNonsense } from '../wire/read-upstream.ts';
 import { chain, type StreamStep } from '../wire/stream/step.ts';
 import { isErrorEvent } from '../wire/stream/stream-reader.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import { callsOf } from '../wire/tool-calls.ts';
 import { addUsage, atTier, NO_USAGE, type Usage } from '../wire/usage.ts';
 import { restoreSteps } from './restore-calls.ts';
@@ -17,6 +18,9 @@ import type { StopSequenceStep } from './stop-sequences.ts';
 
 /** A single event beyond this is no longer an answer but a mistake. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+
+/** The callers whose protocols have the arguments of a call as an object. */
+const WHOLE_ARGUMENTS: ReadonlySet<TextProtocol> = new Set(['messages', 'gemini']);
 
 const newReader = () => createFrameReader({ maxFrameBytes: MAX_FRAME_BYTES });
 
@@ -54,7 +58,7 @@ export class NeutralSource {
     this.#decoder = this.#createDecoder();
     this.#recorder = plan.mayPause ? new TurnRecorder() : null;
     const { step, stops } = restoreSteps(plan.restore);
-    const check = plan.caller === 'messages' ? new WholeArgumentsStep() : null;
+    const check = WHOLE_ARGUMENTS.has(plan.caller) ? new WholeArgumentsStep() : null;
     this.#between = step && check ? chain(step, check) : (step ?? check);
     this.#stops = stops;
   }

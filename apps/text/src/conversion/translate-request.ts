@@ -78,6 +78,7 @@ export function translateRequest({
       showSources: include.includes('web_search_call.action.sources'),
       showEncryptedReasoning: include.includes('reasoning.encrypted_content'),
       usedCallIds: callIdsOf(conversation),
+      ...(caller === 'gemini' && conversation.reasoning.summary === undefined && { hidesThoughts: true }),
       showUsage: isJsonObject(streamOptions) && streamOptions.include_usage === true,
     },
   };

@@ -1,3 +1,4 @@
+import { GOOGLE_BASES } from '@gateway/contracts/endpoints/endpoints';
 import { type Counting, countsWhereItReserves } from '@gateway/model-service/counted-request';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/request/text-call.ts';
@@ -16,8 +17,10 @@ import {
 } from './conversations/conversation-handlers.ts';
 import { addItems, deleteItem, listItems, readItem } from './conversations/item-handlers.ts';
 import { createCountHandler } from './counting/count.ts';
-import { MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
+import { GEMINI_COUNT, MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import { createGenerateHandler } from './generate.ts';
+import { createContentHandler } from './generate-content.ts';
+import { createListGoogleModels, createReadGoogleModel } from './models/google-models.ts';
 import { createListModels, createReadModel } from './models/models.ts';
 import { createStoredHandler } from './stored/stored-response.ts';
 
@@ -27,7 +30,12 @@ type TextAppOptions = TextServices & {
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
 };
 
-/** The text service: conversations under three protocols, counting them, and the list of models. */
+const CONTENT_VERBS = [
+  { verb: 'generateContent', streams: false },
+  { verb: 'streamGenerateContent', streams: true },
+] as const;
+
+/** The text service: conversations under four protocols, counting them, and the list of models. */
 export function createTextService({ service, acceptance, counting, ...services }: TextAppOptions): Service {
   const background = { ...acceptance, services };
   const generate = (endpoint: TextEndpoint, accept?: Acceptance) =>
@@ -36,6 +44,19 @@ export function createTextService({ service, acceptance, counting, ...services }
       counting,
       createGenerateHandler(endpoint, services, accept),
     );
+  const content = (base: string) => ({
+    ...Object.fromEntries(
+      CONTENT_VERBS.map(({ verb, streams }) => [
+        `POST ${base}:${verb}`,
+        countsWhereItReserves(
+          { scope: 'gemini' },
+          counting,
+          createContentHandler({ path: `${base}:${verb}`, streams }, services),
+        ),
+      ]),
+    ),
+    [`POST ${base}:countTokens`]: createCountHandler(GEMINI_COUNT, services),
+  });
   return createService({
     ...service,
     service: 'text',
@@ -70,8 +91,12 @@ export function createTextService({ service, acceptance, counting, ...services }
       'POST /v1/responses/compact': generate(COMPACT),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
       'POST /v1/chat/completions': generate(CHAT),
-      'GET /v1/models': createListModels(services.upstream),
-      'GET /v1/models/{id}': createReadModel(services.upstream),
+      ...content(GOOGLE_BASES[0]),
+      ...content(GOOGLE_BASES[1]),
+      'GET /v1beta/models': createListGoogleModels(services.upstream),
+      'GET /v1beta/models/{id}': createReadGoogleModel(services.upstream),
+      'GET /v1/models': createListModels(services.upstream, createListGoogleModels(services.upstream)),
+      'GET /v1/models/{id}': createReadModel(services.upstream, createReadGoogleModel(services.upstream)),
     },
   });
 }

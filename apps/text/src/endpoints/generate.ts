@@ -7,6 +7,7 @@ import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.t
 import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { withContent } from '../call/content/call-content.ts';
 import { candidatesFor, holdCall, openCall } from '../call/open-call.ts';
+import type { Address } from '../call/request/address.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { HeldCall, OpenedCall, TextServices } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
@@ -19,14 +20,21 @@ import {
   isDoneByProvider,
 } from './background/accept-response.ts';
 
+type GenerateHandler = (
+  incoming: IncomingMessage,
+  caller: Caller,
+  entry: PendingEntry | undefined,
+  address?: Address,
+) => Promise<void>;
+
 /** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`. */
 export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,
   acceptance?: Acceptance,
-): (incoming: IncomingMessage, caller: Caller, entry: PendingEntry | undefined) => Promise<void> {
-  return async (incoming, caller, entry) => {
-    const opened = await openCall(endpoint, services, incoming, { caller, entry });
+): GenerateHandler {
+  return async (incoming, caller, entry, address) => {
+    const opened = await openCall(endpoint, services, incoming, { caller, entry, address });
     if (opened.request.background && acceptance !== undefined) {
       const candidates = candidatesFor(opened);
       if (!isDoneByProvider(opened, candidates)) {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type Stack, startStack } from '../testing/start-stack.ts';
 import { CALLERS } from '../testing/test-streams.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 
 /**
  * Large bodies are read, written, stored and continued in the thread, whatever is done with them: nothing that this side

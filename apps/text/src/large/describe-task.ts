@@ -21,7 +21,12 @@ export interface Described extends Omit<TextRequest, 'bytes' | 'content' | 'ownV
 /** Checks and describes the body of a request. @throws {GatewayError} for one that is not what the endpoint takes */
 export function describeTask({ operation, bytes, maxDepth }: DescribeTask): Described {
   const body = bufferOf(bytes);
-  const described = describeRequest(endpointOf(operation), body, parseJson(body, maxDepth));
+  const endpoint = endpointOf(operation);
+  const described = describeRequest(endpoint, body, parseJson(body, maxDepth));
   const { content: _, bytes: __, large: ___, ownValue, ...request } = described;
-  return { ...request, ownValue: ownValue?.serialize() ?? null, mayHoldTokens: mayHoldTokens(body) };
+  return {
+    ...request,
+    ownValue: ownValue?.serialize() ?? null,
+    mayHoldTokens: mayHoldTokens(body, endpoint.protocol),
+  };
 }

@@ -77,6 +77,8 @@ export interface AnswerPlan {
   readonly showSources: boolean;
   /** Whether the caller requested sealed reasoning. */
   readonly showEncryptedReasoning: boolean;
+  /** Gemini: the caller has not requested to see thoughts. */
+  readonly hidesThoughts?: true | undefined;
   /** Chat: whether the stream ends with a usage chunk. */
   readonly showUsage: boolean;
   /** The ids of the calls that the conversation has already. */

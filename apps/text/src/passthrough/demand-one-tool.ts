@@ -7,6 +7,7 @@ const REQUIRED: Readonly<Record<TextProtocol, unknown>> = {
   chat: 'required',
   responses: 'required',
   messages: { type: 'any' },
+  gemini: undefined,
 };
 
 /** Chat puts a tool's name below its type; the other protocols have it beside. */

@@ -2,6 +2,7 @@ import { offersTool } from '@gateway/contracts/tools/built-in-tools';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { targetOf } from '../call/candidates/target-of.ts';
 import { tokensOf } from '../call/history/conversation-space.ts';
+import { withoutAddress } from '../call/request/address.ts';
 import { type TextCall, waitingFor } from '../call/request/text-call.ts';
 import type { LargeBody } from '../call/request/text-request.ts';
 import { lostStore } from '../call/storing/store-response.ts';
@@ -46,7 +47,10 @@ export function ownBody(
   const left = [...(rewritten?.dropped ?? []), ...others];
   if (changesNothing(changes)) {
     content.release();
-    return { body: bytes, dropped: left };
+    const body = isAddressed(call)
+      ? withoutAddress(bytes, { model: request.model, stream: request.streamed })
+      : bytes;
+    return { body, dropped: left };
   }
   if (large !== null) return writeInThread(call, large, changes, left);
   if (changes.rewriting === null) {
@@ -56,6 +60,9 @@ export function ownBody(
   const { body, dropped } = rewriteOwnBody(content.take(), changes, changes.rewriting, tokensOf(call));
   return { body, dropped: [...(rewritten?.dropped ?? []), ...dropped, ...others] };
 }
+
+/** Whether the model is in the request's path, at the provider too. */
+const isAddressed = ({ endpoint }: TextCall): boolean => endpoint.protocol === 'gemini';
 
 function ownChanges(
   call: TextCall,
@@ -79,9 +86,9 @@ function ownChanges(
     request.rewritten !== null ||
     withholdsThoughts ||
     strangers.size > 0 ||
-    (large?.mayHoldTokens ?? mayHoldTokens(bytes));
+    (large?.mayHoldTokens ?? mayHoldTokens(bytes, endpoint.protocol));
   return {
-    model: candidate.model === request.model ? null : candidate.model,
+    model: isAddressed(call) || candidate.model === request.model ? null : candidate.model,
     streamOptions,
     setsUnstored: history.storing === 'refused',
     rewriting: isRewritten

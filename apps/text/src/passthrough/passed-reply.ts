@@ -60,6 +60,7 @@ export const isGenerated = ({ operation }: TextEndpoint): boolean => !COUNTING.h
 const COUNTING: ReadonlySet<TextEndpoint['operation']> = new Set([
   'messages.count_tokens',
   'responses.input_tokens',
+  'gemini.count_tokens',
 ]);
 
 const isUnderWay = ({ protocol }: TextEndpoint, whole: JsonObject): boolean =>

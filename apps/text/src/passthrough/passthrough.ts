@@ -104,7 +104,8 @@ function attemptWith(call: TextCall, candidate: Candidate, attempt: PassedAttemp
     request: {
       operation: endpoint.operation,
       method: 'POST',
-      query: queryOf(caller),
+      // What Google's clients say in it, the channel's path says.
+      query: endpoint.protocol === 'gemini' ? '' : queryOf(caller),
       headers,
       body,
     },

@@ -100,13 +100,13 @@ test('a chat request loses sealed reasoning, which no chat server made', () => {
 });
 
 test('only bodies that could hold a token need to be looked at', () => {
-  expect(mayHoldTokens(Buffer.from(JSON.stringify({ data: claude })))).toBe(true);
-  expect(mayHoldTokens(Buffer.from('{"data":"EqQBnative"}'))).toBe(false);
+  expect(mayHoldTokens(Buffer.from(JSON.stringify({ data: claude })), 'messages')).toBe(true);
+  expect(mayHoldTokens(Buffer.from('{"data":"EqQBnative"}'), 'messages')).toBe(false);
 });
 
 test('a token is found at any position, also in a body full of what ends as its prefix does', () => {
   for (const before of ['', '1_', 'wt1_'.repeat(200), '1_'.repeat(99), 'gwt1'.repeat(30)]) {
-    expect(mayHoldTokens(Buffer.from(`${before}gwt1_x`)), before).toBe(true);
-    expect(mayHoldTokens(Buffer.from(`${before}"ä`)), before).toBe(false);
+    expect(mayHoldTokens(Buffer.from(`${before}gwt1_x`), 'messages'), before).toBe(true);
+    expect(mayHoldTokens(Buffer.from(`${before}"ä`), 'messages'), before).toBe(false);
   }
 });

@@ -5,6 +5,7 @@ import type { Path } from '../wire/path.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { type OpaqueTokens, TOKEN_PREFIX, type TokenContent } from '../wire/tokens/opaque-token.ts';
+import { NO_SIGNATURE, SIGNATURE_PREFIX, tokenIn } from '../wire/tokens/signature-token.ts';
 
 interface Restoration {
   readonly body: JsonObject;
@@ -17,7 +18,8 @@ const RARE_END = TOKEN_PREFIX.slice(-2);
 const MAX_RARE_ENDS = 100;
 
 /** Whether a request's bytes can hold a token at all; most hold none and need no second look. */
-export function mayHoldTokens(body: Buffer): boolean {
+export function mayHoldTokens(body: Buffer, protocol: TextProtocol): boolean {
+  if (protocol === 'gemini') return body.includes(SIGNATURE_PREFIX, 0, 'latin1');
   let at = 0;
   for (let found = 0; found < MAX_RARE_ENDS; found += 1) {
     at = body.indexOf(RARE_END, at, 'latin1') + RARE_END.length;
@@ -49,6 +51,7 @@ export function restoreTokens(
     responses: (item: unknown, at: Path) => restorer.item(item, at),
     messages: (message: unknown, at: Path) => restorer.message(message, at),
     chat: (message: unknown, at: Path) => restorer.chatMessage(message, at),
+    gemini: (content: unknown, at: Path) => restorer.content(content, at),
   }[protocol];
   return {
     body: { ...body, [member]: list.flatMap((entry, index) => restore(entry, [member, index])) },
@@ -60,6 +63,7 @@ const LIST_MEMBER: Record<TextProtocol, string> = {
   responses: 'input',
   messages: 'messages',
   chat: 'messages',
+  gemini: 'contents',
 };
 
 const REASON = "reasoning that is not this upstream's own";
@@ -113,6 +117,23 @@ class Restorer {
     });
     const { reasoning_details: _, ...rest } = message;
     return [details.length === 0 ? rest : { ...rest, reasoning_details: details }];
+  }
+
+  /**
+   * A content of Gemini's: signatures that are tokens were made elsewhere, and go with the thoughts that they are of. A call is
+   * marked as one without a signature, which Gemini demands.
+   */
+  content(content: unknown, at: Path): unknown[] {
+    if (!isJsonObject(content) || !Array.isArray(content.parts)) return [content];
+    const parts = content.parts.flatMap((part, index): unknown[] => {
+      if (!isJsonObject(part) || typeof part.thoughtSignature !== 'string') return [part];
+      if (!this.#target.withholdReasoning && tokenIn(part.thoughtSignature) === null) return [part];
+      this.#drop([...at, 'parts', index, 'thoughtSignature'], REASON);
+      const { thoughtSignature: _, ...bare } = part;
+      if (part.thought === true) return [];
+      return [isJsonObject(part.functionCall) ? { ...bare, thoughtSignature: NO_SIGNATURE } : bare];
+    });
+    return parts.length === 0 && content.parts.length > 0 ? [] : [{ ...content, parts }];
   }
 
   /** A chat message without what seals its reasoning: details, and the signatures beside Google's calls. */

@@ -65,7 +65,7 @@ export function rewriteOwnBody(
   const demanding = isNameless ? demandOneTool(offering, protocol) : offering;
   const fitted = fit === null ? { body: demanding, dropped: [] } : fitBody(demanding, fit);
   const written = JSON.stringify({
-    ...fitted.body,
+    ...(protocol === 'gemini' ? withoutAddress(fitted.body) : fitted.body),
     ...(model !== null && { model }),
     ...(streamOptions && { stream_options: streamOptions }),
     ...(setsUnstored && { store: false }),
@@ -87,6 +87,7 @@ function unstored({ include, reasoning }: JsonObject): JsonObject {
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
   const [first] = missing;
   if (first === undefined || !Array.isArray(body.tools)) return body;
+  if (first.path.length > 2) return withoutGoogleTools(body, missing);
   const gone = new Set(missing.map(({ path }) => path[1]));
   const dropped = body.tools.filter((_, index) => gone.has(index));
   const tools = body.tools.filter((_, index) => !gone.has(index));
@@ -97,6 +98,21 @@ function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): Json
   const { tools: _, tool_choice: __, ...rest } = body;
   return rest;
 }
+
+/** Google's tools are members of an entry, which may have functions beside them. */
+function withoutGoogleTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
+  const tools = (Array.isArray(body.tools) ? body.tools : []).flatMap((entry: unknown, index) => {
+    if (!isJsonObject(entry)) return [entry];
+    const gone = new Set(missing.filter(({ path }) => path[1] === index).map(({ type }) => type));
+    const kept = Object.fromEntries(Object.entries(entry).filter(([name]) => !gone.has(name)));
+    return Object.keys(kept).length === 0 ? [] : [kept];
+  });
+  const { tools: _, ...rest } = body;
+  return tools.length === 0 ? rest : { ...rest, tools };
+}
+
+/** A body whose model and stream are in its path. */
+const withoutAddress = ({ model: _, stream: __, ...body }: JsonObject): JsonObject => body;
 
 /** Whether a choice names a tool that is gone, or demands a call where no tool is left. */
 function dependsOn(choice: unknown, dropped: readonly unknown[], toolsLeft: number): boolean {

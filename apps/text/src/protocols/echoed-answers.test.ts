@@ -6,9 +6,9 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, upstreamOf } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 

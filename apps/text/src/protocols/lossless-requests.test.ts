@@ -19,9 +19,9 @@ import { z } from 'zod';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/requests/', import.meta.url);
 

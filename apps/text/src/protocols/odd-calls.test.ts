@@ -4,9 +4,9 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 import { createCompletionCollector } from './chat/stream/collect-events.ts';
 
 /** Calls as servers that are only nearly right write them. */

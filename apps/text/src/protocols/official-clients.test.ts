@@ -7,8 +7,8 @@ import { StreamCollector } from '../conversion/collect-stream.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const STREAMS = streamFixtures();
 let server: Server;

@@ -31,9 +31,17 @@ import { ConverseStreamDecoder } from './converse/stream/decode-stream.ts';
 import { createConverseUsageReader } from './converse/stream/usage-reader.ts';
 import { countBody, countIn } from './gemini/counting.ts';
 import { decodeGeminiReply } from './gemini/reply/decode-reply.ts';
+import { encodeGeminiReply } from './gemini/reply/encode-reply.ts';
 import { readUsage as readGeminiUsage } from './gemini/reply/usage.ts';
+import { decodeGeminiRequest } from './gemini/request/decode-request.ts';
 import { encodeGeminiRequest } from './gemini/request/encode-request.ts';
 import { GeminiStreamDecoder } from './gemini/stream/decode-stream.ts';
+import { GeminiStreamEncoder } from './gemini/stream/encode-stream.ts';
+import {
+  replyFrames as contentFrames,
+  createResponseCollector as createContentCollector,
+  createGeminiStreamReader,
+} from './gemini/stream/stream-reader.ts';
 import { createUsageReader as createGeminiUsageReader } from './gemini/stream/usage-reader.ts';
 import { decodeMessagesReply } from './messages/reply/decode-reply.ts';
 import { encodeMessagesReply } from './messages/reply/encode-reply.ts';
@@ -193,22 +201,29 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     ]),
     keepAliveFrame: COMMENT_FRAME,
   },
+  gemini: {
+    toolNameLength: 64,
+    toolNamesBeginWithLetter: true,
+    hasObjectFormat: true,
+    decodeRequest: decodeGeminiRequest,
+    encodeRequest: encodeGeminiRequest,
+    decodeReply: decodeGeminiReply,
+    encodeReply: encodeGeminiReply,
+    decodeStream: (target, clean) => new GeminiStreamDecoder(target, clean),
+    encodeStream: (context) => new GeminiStreamEncoder(context),
+    createStreamReader: () => createGeminiStreamReader(),
+    createUsageReader: createGeminiUsageReader,
+    createEventCollector: createContentCollector,
+    replyFrames: contentFrames,
+    readUsage: readGeminiUsage,
+    counting: { operation: 'gemini.count_tokens', bodyOf: countBody, tokensIn: countIn },
+    keepAliveFrame: COMMENT_FRAME,
+  },
 };
 
 /** The protocols that channels speak, whether callers do or not. */
 export const UPSTREAMS: Readonly<Record<ConversationProtocol, UpstreamAdapter>> = {
   ...PROTOCOLS,
-  gemini: {
-    toolNameLength: 64,
-    toolNamesBeginWithLetter: true,
-    hasObjectFormat: true,
-    encodeRequest: encodeGeminiRequest,
-    decodeReply: decodeGeminiReply,
-    decodeStream: (target, clean) => new GeminiStreamDecoder(target, clean),
-    createUsageReader: createGeminiUsageReader,
-    readUsage: readGeminiUsage,
-    counting: { operation: 'gemini.count_tokens', bodyOf: countBody, tokensIn: countIn },
-  },
   converse: {
     toolNameLength: 64,
     hasObjectFormat: false,

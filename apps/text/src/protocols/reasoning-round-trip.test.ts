@@ -7,8 +7,8 @@ import { translateRequest } from '../conversion/translate-request.ts';
 import type { Target } from '../neutral/target.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 import { createTokenSeals, TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
 
 type Body = { readonly [member: string]: unknown };

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath } from '../wire/path.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const CROSSINGS = CALLERS.flatMap((caller) =>
   CALLERS.filter((target) => target !== caller).map((target) => ({ caller, target })),

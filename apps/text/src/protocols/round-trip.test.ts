@@ -10,8 +10,8 @@ import type { Reply } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { parseArguments } from '../wire/raw-json.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testTarget } from '../testing/test-context.ts';
 import { framesOf } from '../testing/test-streams.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
+import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { callsOf } from '../wire/tool-calls.ts';
 import { PROTOCOLS } from './protocols.ts';
 

@@ -5,8 +5,8 @@ import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded
 import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { AnswerPlan } from '../neutral/target.ts';
-import type { TextProtocol } from '../wire/text-protocol.ts';
 import { testTarget, testTokens } from './test-context.ts';
+import type { TextProtocolName as TextProtocol } from './text-pairs.ts';
 
 const FOLDER = new URL('../protocols/fixtures/streams/', import.meta.url);
 

@@ -9,11 +9,13 @@ const SCHEMA_PATHS: Readonly<Record<TextProtocol, Path>> = {
   responses: ['parameters'],
   messages: ['input_schema'],
   chat: ['function', 'parameters'],
+  gemini: ['functionDeclarations', 0, 'parametersJsonSchema'],
 };
 
 /** Those whose tools stand in the caller's order, by which a path can be found again. */
+const { gemini: _, ...LISTED } = SCHEMA_PATHS;
 const LISTED_TOOLS: Readonly<Partial<Record<ConversationProtocol, Path>>> = {
-  ...SCHEMA_PATHS,
+  ...LISTED,
   converse: ['toolSpec', 'inputSchema', 'json'],
 };
 
@@ -26,6 +28,8 @@ export function callersPath(path: Path, caller: TextProtocol, target: Conversati
   if (schema === undefined) return tools === 'tools' ? ['tools'] : null;
   const isSchema = tools === 'tools' && schema.every((step, at) => rest[at] === step);
   if (!isSchema || typeof index !== 'number') return null;
+  // All functions are in one entry there.
+  if (caller === 'gemini') return ['tools', 0, 'functionDeclarations', index];
   return ['tools', index, ...SCHEMA_PATHS[caller], ...rest.slice(schema.length)];
 }
 

@@ -7,7 +7,7 @@ export type ServiceName = 'text' | 'image' | 'audio' | 'retrieval';
 /** The process that answers an endpoint: a service, or the edge itself. */
 export type Responder = ServiceName | 'edge';
 
-/** One row of the public surface. A path segment `{id}` matches one segment of any value. */
+/** One row of the public surface. A path segment `{id}` matches one segment of any value; `{model}:verb` at the end one or several. */
 export interface Endpoint<By extends Responder = Responder> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
@@ -46,6 +46,15 @@ function jobRows(
   ];
 }
 
+/** Google's clients call one version of its API or the other. */
+export const GOOGLE_BASES = ['/v1beta/models/{model}', '/v1/models/{model}'] as const;
+
+const contentRows = (base: string): Endpoint[] => [
+  row('POST', `${base}:generateContent`, 'text', 'gemini', 'Generate content'),
+  row('POST', `${base}:streamGenerateContent`, 'text', 'gemini', 'Generate content as a stream'),
+  row('POST', `${base}:countTokens`, 'text', 'gemini', "Count a content request's input tokens"),
+];
+
 /** Every path that callers can reach. The edge routes by it, the services mount by it, `/openapi.json` is made from it. */
 export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/responses', 'text', 'responses', 'Generate a response'),
@@ -72,6 +81,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/messages', 'text', 'messages', 'Generate a message'),
   row('POST', '/v1/messages/count_tokens', 'text', 'messages', "Count a message request's input tokens"),
   row('POST', '/v1/chat/completions', 'text', 'chat', 'Generate a chat completion'),
+  ...GOOGLE_BASES.flatMap(contentRows),
+  row('GET', '/v1beta/models', 'text', null, "List the text models that the key may use, in Google's form"),
+  row('GET', '/v1beta/models/{id}', 'text', null, "Read the details of a model, in Google's form"),
   row('GET', '/v1/models', 'text', null, 'List the models that the key may use'),
   row('GET', '/v1/models/{id}', 'text', null, 'Read the details of a model'),
   row('POST', '/v1/images/generations', 'image', 'images', 'Generate images from a prompt'),
@@ -87,8 +99,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('GET', '/v1/key', 'edge', null, "Read what remains of your key's limits and budget"),
 ];
 
+/** Whether a path names one object. One that names a model and what to do with it (`{model}:generateContent`) names none. */
+export const namesObject = (path: string): boolean => path.includes('{') && !path.includes('}:');
+
 /** Whether a request is for new work. Reading, deleting and cancelling (`GET`, `DELETE`, paths with an id) are not. */
-export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !path.includes('{');
+export const isForWork = ({ method, path }: Endpoint): boolean => method === 'POST' && !namesObject(path);
 
 /** The service counts such a request on its limits, in one step with what it reserves. */
 const COUNTED_BY_SERVICE = new Set([
@@ -96,6 +111,7 @@ const COUNTED_BY_SERVICE = new Set([
   '/v1/responses/compact',
   '/v1/messages',
   '/v1/chat/completions',
+  ...GOOGLE_BASES.flatMap((base) => [`${base}:generateContent`, `${base}:streamGenerateContent`]),
   '/v1/embeddings',
   '/v1/rerank',
   '/v2/rerank',
@@ -119,8 +135,15 @@ export const WEBSOCKET: Endpoint<'text'> = {
   summary: 'Generate responses over a WebSocket',
 };
 
-/** The body shape of a path: Anthropic's below `/v1/messages`, OpenAI's everywhere else. */
-export const dialectOf = (path: string): Dialect =>
-  path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?')
-    ? 'anthropic'
-    : 'openai';
+/** Below it are paths of Google's clients alone. */
+export const GOOGLE_PREFIX = '/v1beta/';
+
+/** The paths of Google's clients below the other version of its API. */
+const GOOGLE_CALL = /^\/v1\/models\/[^?]*:(?:generateContent|streamGenerateContent|countTokens)(?:\?|$)/;
+
+/** The body shape of a path: Anthropic's below `/v1/messages`, Google's where its clients call, OpenAI's everywhere else. */
+export function dialectOf(path: string): Dialect {
+  if (path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?'))
+    return 'anthropic';
+  return path.startsWith(GOOGLE_PREFIX) || GOOGLE_CALL.test(path) ? 'google' : 'openai';
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dialectOf, ENDPOINTS, type Endpoint, WEBSOCKET } from './endpoints.ts';
+import type { Dialect } from '../gateway-error.ts';
+import { dialectOf, ENDPOINTS, type Endpoint, GOOGLE_BASES, WEBSOCKET } from './endpoints.ts';
 import { JOB_SCHEMAS, JOB_WEBHOOKS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
@@ -28,12 +29,24 @@ const contentTypeOf = ({ files, isLines }: RequestBody): string => {
   return isLines ? 'application/jsonl' : 'application/json';
 };
 
+const ERROR_SCHEMAS: Readonly<Record<Dialect, string>> = {
+  openai: 'OpenAIError',
+  anthropic: 'AnthropicError',
+  google: 'GoogleError',
+};
+
+/** The header that clients of a dialect send their key in, where they do not send it as a bearer token. */
+const KEY_SCHEMES: Readonly<Partial<Record<Dialect, string>>> = {
+  anthropic: 'apiKey',
+  google: 'googleApiKey',
+};
+
 const errorReply = (description: string, path: string) => ({
   description,
   content: {
     'application/json': {
       schema: {
-        $ref: `#/components/schemas/${dialectOf(path) === 'openai' ? 'OpenAIError' : 'AnthropicError'}`,
+        $ref: `#/components/schemas/${ERROR_SCHEMAS[dialectOf(path)]}`,
       },
     },
   },
@@ -41,6 +54,23 @@ const errorReply = (description: string, path: string) => ({
 
 /** What the gateway itself reads of a query. */
 const QUERIES: Readonly<Record<string, readonly Json[]>> = {
+  ...Object.fromEntries(
+    GOOGLE_BASES.map((base) => [
+      `POST ${base}:streamGenerateContent`,
+      [
+        {
+          name: 'alt',
+          in: 'query',
+          description: '`sse`: server-sent events. Without it the stream is one JSON array.',
+          schema: { enum: ['sse', 'json'] },
+        },
+      ],
+    ]),
+  ),
+  'GET /v1beta/models': [
+    { name: 'pageSize', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 1000 } },
+    { name: 'pageToken', in: 'query', schema: { type: 'string' } },
+  ],
   'GET /v1/responses/{id}': [
     {
       name: 'stream',
@@ -62,6 +92,11 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   [`POST ${WEBSOCKET.path}`]: `The same path opens a WebSocket: \`${WEBSOCKET.method} ${WEBSOCKET.path}\` with \`Upgrade: websocket\` and the same authorization. On it each text message is a JSON event \`{"type": "response.create", …}\` with the members of this body, and each answer is the events that \`stream: true\` would give, one message each. \`stream_id\` names a lane of responses that are made one after the other; \`generate: false\` only prepares a response, whose id the next one continues. Where WebSockets are switched off, the handshake is answered with 426.`,
 };
 
+function keySchemeOf(path: string): Json[] {
+  const scheme = KEY_SCHEMES[dialectOf(path)];
+  return scheme === undefined ? [] : [{ [scheme]: [] }];
+}
+
 function operation(endpoint: Endpoint): Json {
   const body = REQUEST_BODIES[`${endpoint.method} ${endpoint.path}`];
   const job = jobOperation(endpoint);
@@ -79,10 +114,7 @@ function operation(endpoint: Endpoint): Json {
     ...(description !== undefined && { description }),
     tags: [endpoint.service],
     ...(parameters.length > 0 ? { parameters } : {}),
-    security:
-      endpoint.auth === 'public'
-        ? []
-        : [{ bearer: [] }, ...(dialectOf(endpoint.path) === 'anthropic' ? [{ apiKey: [] }] : [])],
+    security: endpoint.auth === 'public' ? [] : [{ bearer: [] }, ...keySchemeOf(endpoint.path)],
     ...(body === undefined
       ? {}
       : {
@@ -108,6 +140,7 @@ const COMPONENTS = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer' },
     apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+    googleApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
   },
   schemas: {
     ...JOB_SCHEMAS,
@@ -123,6 +156,22 @@ const COMPONENTS = {
             type: { type: 'string' },
             param: nullableString,
             code: nullableString,
+          },
+        },
+      },
+    },
+    GoogleError: {
+      type: 'object',
+      required: ['error'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['code', 'message', 'status'],
+          properties: {
+            code: { type: 'integer' },
+            message: { type: 'string' },
+            status: { type: 'string' },
+            details: { type: 'array', items: { type: 'object' } },
           },
         },
       },

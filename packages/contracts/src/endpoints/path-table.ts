@@ -9,14 +9,26 @@ export interface PathRow {
   readonly allow: string;
 }
 
-/** Finds the row of a request's path, which is without its query string. Paths without `{id}` need only one lookup. */
+/**
+ * Finds the row of a request's path, which is without its query string. Paths without `{id}` need only one lookup. A pattern with
+ * `{model}:verb` at its end is found by the verb; the model may have several segments, and colons too.
+ */
 export function createPathTable(endpoints: readonly Endpoint[]): (path: string) => PathRow | undefined {
   const rows = [...Map.groupBy(endpoints, ({ path }) => path)].map(([path, all]) => rowOf(path, all));
   const fixed = new Map(rows.filter(({ path }) => !path.includes('{')).map((row) => [row.path, row]));
   const patterns = rows
-    .filter(({ path }) => path.includes('{'))
+    .filter(({ path }) => path.includes('{') && !path.includes(VERB))
     .map((row) => ({ row, segments: row.path.split('/') }));
-  return (path) => fixed.get(path) ?? findPattern(patterns, path);
+  const verbs = Map.groupBy(
+    rows.filter(({ path }) => path.includes(VERB)),
+    ({ path }) => verbOf(path),
+  );
+  const findVerb = (path: string): PathRow | undefined => {
+    const verb = verbOf(path);
+    if (verb === undefined) return undefined;
+    return verbs.get(verb)?.find((row) => isCallOf(row.path, path));
+  };
+  return (path) => fixed.get(path) ?? findVerb(path) ?? findPattern(patterns, path);
 }
 
 function rowOf(path: string, endpoints: readonly Endpoint[]): PathRow {
@@ -42,20 +54,45 @@ function findPattern(patterns: readonly Pattern[], path: string): PathRow | unde
   )?.row;
 }
 
+/** How a pattern goes on after a `{…}` that is followed by a verb. */
+const VERB = '}:';
+
+/** What follows the last colon of a path; undefined where there is none. */
+function verbOf(path: string): string | undefined {
+  const colon = path.lastIndexOf(':');
+  return colon < 0 ? undefined : path.slice(colon + 1);
+}
+
+/** The model of a path that matches such a pattern, as it was written. */
+const calledIn = (pattern: string, path: string): string =>
+  path.slice(pattern.indexOf('{'), path.lastIndexOf(':'));
+
+const isCallOf = (pattern: string, path: string): boolean =>
+  path.startsWith(pattern.slice(0, pattern.indexOf('{'))) && calledIn(pattern, path).split('/').every(isName);
+
 /** `.` and `..` are not ids; a server after the gateway could resolve them into another path. */
 const isName = (segment: string): boolean => segment !== '' && !/^(\.|%2e){1,2}$/i.test(segment);
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The unescaped values of the `{…}` of an endpoint's path, from a request's path that matches it. */
-export function paramsOf({ path: pattern }: Endpoint, path: string): Readonly<Record<string, string>> {
+export function paramsOf(
+  { path: pattern }: Pick<Endpoint, 'path'>,
+  path: string,
+): Readonly<Record<string, string>> {
   if (!pattern.includes('{')) return NO_PARAMS;
+  if (pattern.includes(VERB))
+    return {
+      [pattern.slice(pattern.indexOf('{') + 1, pattern.indexOf(VERB))]: decoded(calledIn(pattern, path)),
+    };
   const found = path.split('/');
   const params: Record<string, string> = {};
   for (const [at, segment] of pattern.split('/').entries())
-    if (segment.startsWith('{')) params[segment.slice(1, -1)] = decodeURIComponent(found[at] ?? '');
+    if (segment.startsWith('{')) params[segment.slice(1, -1)] = decoded(found[at] ?? '');
   return params;
 }
+
+const decoded = decodeURIComponent;
 
 /** A request's path: its target without the query string. */
 export function pathOf(url: string): string {

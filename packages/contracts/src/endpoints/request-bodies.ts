@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
 import { BatchLine } from '../batch.ts';
+import { CountTokensBody, GenerateContentBody } from '../google/gemini-request.ts';
 import { ChatCompletionsRequest } from '../openai/chat.ts';
 import {
   ConversationItemsRequest,
@@ -13,6 +14,7 @@ import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
 import { SpeechRequest } from '../openai/speech.ts';
 import { TranscriptionRequest } from '../openai/transcriptions.ts';
 import { RerankRequest } from '../rerank.ts';
+import { GOOGLE_BASES } from './endpoints.ts';
 
 /** What a request carries: JSON, or a form of text parts as the schema has them and of files. */
 export interface RequestBody {
@@ -27,6 +29,12 @@ export interface RequestBody {
   readonly isLines?: true;
 }
 
+const contentBodies = (base: string): Record<string, RequestBody> => ({
+  [`POST ${base}:generateContent`]: { schema: GenerateContentBody },
+  [`POST ${base}:streamGenerateContent`]: { schema: GenerateContentBody },
+  [`POST ${base}:countTokens`]: { schema: CountTokensBody },
+});
+
 /** The bodies of the endpoints that take one, by `METHOD /path`. */
 export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/responses': { schema: ResponsesRequest },
@@ -38,6 +46,8 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/messages': { schema: MessagesRequest },
   'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
   'POST /v1/chat/completions': { schema: ChatCompletionsRequest },
+  ...contentBodies(GOOGLE_BASES[0]),
+  ...contentBodies(GOOGLE_BASES[1]),
   'POST /v1/images/generations': { schema: ImageGenerationRequest },
   'POST /v1/images/edits': {
     schema: ImageEditRequest,

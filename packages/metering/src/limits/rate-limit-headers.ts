@@ -29,13 +29,13 @@ const instantText = (atMs: number): string =>
 export function rateLimitHeaders(rate: Rate, dialect: Dialect, nowMs: number): [string, string][] {
   const { unit } = rate;
   const [prefix, limit, remaining, reset] =
-    dialect === 'openai'
+    dialect !== 'anthropic'
       ? ['x-ratelimit-', `limit-${unit}`, `remaining-${unit}`, `reset-${unit}`]
       : [`anthropic-ratelimit-${unit}-`, 'limit', 'remaining', 'reset'];
   const waitMs = resetMs(rate);
   return [
     [prefix + limit, String(rate.limit)],
     [prefix + remaining, String(rate.remaining)],
-    [prefix + reset, dialect === 'openai' ? durationText(waitMs) : instantText(nowMs + waitMs)],
+    [prefix + reset, dialect === 'anthropic' ? instantText(nowMs + waitMs) : durationText(waitMs)],
   ];
 }

@@ -31,6 +31,7 @@ const ENDPOINTS = [
   { value: 'responses', label: 'Responses' },
   { value: 'messages', label: 'Messages' },
   { value: 'chat', label: 'Chat Completions' },
+  { value: 'gemini', label: 'Gemini' },
   { value: 'images', label: 'Images' },
   { value: 'speech', label: 'Speech' },
   { value: 'transcriptions', label: 'Transcriptions' },

@@ -4,7 +4,7 @@ import { collectSse } from '@gateway/testkit/collect-sse';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../testing/start-stack.ts';
-import type { TextProtocol } from '../../wire/text-protocol.ts';
+import type { TextProtocolName as TextProtocol } from '../../testing/text-pairs.ts';
 
 const PROTOCOLS = ['responses', 'messages', 'chat'] as const;
 

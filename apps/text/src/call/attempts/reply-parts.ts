@@ -29,6 +29,9 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'error',
   'stop_reason',
   'base_resp',
+  'candidates',
+  'promptFeedback',
+  'usageMetadata',
 ]);
 
 const [LIST] = Buffer.from('[');

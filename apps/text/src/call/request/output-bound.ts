@@ -9,6 +9,10 @@ const OWN_BOUNDS: Readonly<Record<TextProtocol, readonly Path[]>> = {
   chat: [['max_completion_tokens'], ['max_tokens']],
   responses: [['max_output_tokens']],
   messages: [['max_tokens']],
+  gemini: [
+    ['generationConfig', 'maxOutputTokens'],
+    ['generation_config', 'max_output_tokens'],
+  ],
 };
 
 /** The members by which servers let a request bound it. Which of them holds is the server's to decide. */
@@ -22,6 +26,8 @@ const BOUNDS: readonly Path[] = [
   ['n_predict'],
   ['num_predict'],
   ['options', 'num_predict'],
+  ['generationConfig', 'maxOutputTokens'],
+  ['generation_config', 'max_output_tokens'],
 ];
 
 /** The members by which they let it raise it. */
@@ -34,6 +40,8 @@ const REASONING_BOUNDS: readonly Path[] = [
   ['thinking_token_budget'],
   ['reasoning', 'max_tokens'],
   ['extra_body', 'google', 'thinking_config', 'thinking_budget'],
+  ['generationConfig', 'thinkingConfig', 'thinkingBudget'],
+  ['generation_config', 'thinking_config', 'thinking_budget'],
 ];
 
 /** The members that request several answers to one prompt. */
@@ -43,6 +51,8 @@ const ANSWERS: readonly Path[] = [
   ['candidate_count'],
   ['num_return_sequences'],
   ['beam_width'],
+  ['generationConfig', 'candidateCount'],
+  ['generation_config', 'candidate_count'],
 ];
 
 /** Beyond it a number is no number of tokens; no budget covers it. */

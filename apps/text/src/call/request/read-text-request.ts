@@ -4,6 +4,7 @@ import { outlineOf } from '@gateway/contracts/json/json-depth';
 import { parseJson, readJsonBytes } from '@gateway/service-kit/request/json-body';
 import { inThread, type Waiting } from '../../large/in-thread.ts';
 import { isLarge, MAX_VALUES_HERE, sharedBytes } from '../../large/shared-bytes.ts';
+import { type Address, withAddress } from './address.ts';
 import type { TextEndpoint } from './text-endpoint.ts';
 import { contentOf, describeRequest, type TextRequest } from './text-request.ts';
 
@@ -18,8 +19,10 @@ export async function readTextRequest(
   incoming: IncomingMessage,
   { maxBodyBytes, maxJsonDepth }: BodyBounds,
   waiting: Waiting,
+  address?: Address,
 ): Promise<TextRequest> {
-  const bytes = await readJsonBytes(incoming, maxBodyBytes);
+  const sent = await readJsonBytes(incoming, maxBodyBytes);
+  const bytes = address === undefined ? sent : withAddress(sent, address);
   return describeBody(endpoint, bytes, maxJsonDepth, waiting);
 }
 

@@ -8,7 +8,8 @@ const MAX_STOP_SEQUENCES = 256;
 const MAX_STOP_CHARACTERS = 1024;
 
 /** The members of the protocols that are lists. */
-const LISTS = ['input', 'messages', 'system', 'tools'] as const;
+const LISTS = ['input', 'messages', 'contents', 'system', 'tools'] as const;
+const INNER_LISTS = ['content', 'parts'] as const;
 const STOPS = ['stop', 'stop_sequences'] as const;
 
 /** Refuses lists that no conversation needs and whose work would keep others waiting. @throws {GatewayError} */
@@ -18,11 +19,16 @@ export function checkBounds(body: JsonObject): void {
     if (!Array.isArray(list)) continue;
     checkLength(list, MAX_ENTRIES, [name]);
     for (const [index, entry] of list.entries()) {
-      if (isObject(entry) && Array.isArray(entry.content))
-        checkLength(entry.content, MAX_ENTRIES, [name, index, 'content']);
+      if (!isObject(entry)) continue;
+      for (const inner of INNER_LISTS) {
+        const parts = entry[inner];
+        if (Array.isArray(parts)) checkLength(parts, MAX_ENTRIES, [name, index, inner]);
+      }
     }
   }
   for (const name of STOPS) checkStops(body[name], name);
+  const { generationConfig: config = body.generation_config } = body;
+  if (isObject(config)) checkStops(config.stopSequences ?? config.stop_sequences, 'stopSequences');
 }
 
 function checkStops(stops: unknown, name: string): void {

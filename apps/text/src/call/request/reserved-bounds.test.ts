@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TextProtocol } from '../../wire/text-protocol.ts';
+import type { TextProtocolName as TextProtocol } from '../../testing/text-pairs.ts';
 import { outputBound } from './output-bound.ts';
 import { requestedTiers } from './requested-tiers.ts';
 import { unsizedInput, unsizedTokensOf } from './unsized-input.ts';

@@ -5,6 +5,7 @@ import {
   MessagesRequest,
 } from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
+import { CountTokensBody, GenerateContentRequest } from '@gateway/contracts/google/gemini-request';
 import { ChatCompletionsRequest, CompatibleChatRequest } from '@gateway/contracts/openai/chat';
 import {
   CompactRequest,
@@ -12,15 +13,15 @@ import {
   ResponsesRequest,
 } from '@gateway/contracts/openai/responses';
 import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 /** The members that the gateway itself uses, in every protocol. */
 export interface TextBody {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
-  readonly tools?: readonly { readonly type?: string | null | undefined }[] | null | undefined;
-  readonly tool_choice?: string | { readonly type: string } | null | undefined;
+  readonly tools?: unknown;
+  readonly tool_choice?: unknown;
   readonly stream_options?: unknown;
   readonly store?: unknown;
   readonly background?: unknown;
@@ -76,6 +77,22 @@ export const COUNT_TOKENS: TextEndpoint = {
   compatible: CompatibleCountTokensRequest,
 };
 
+/** Its model is in its path, and whether it streams: `withAddress` writes both into the body, where they are in other protocols. */
+export const GEMINI: TextEndpoint = {
+  operation: 'gemini',
+  protocol: 'gemini',
+  translatedTo: ['responses', 'messages', 'chat', 'converse'],
+  dialect: 'google',
+  schema: GenerateContentRequest,
+  compatible: null,
+};
+
+export const GEMINI_COUNT_TOKENS: TextEndpoint = {
+  ...GEMINI,
+  operation: 'gemini.count_tokens',
+  schema: CountTokensBody.extend({ model: z.string().min(1) }),
+};
+
 /** Its reply is no response: it cannot be read or continued by its id. */
 export const COMPACT: TextEndpoint = {
   ...RESPONSES,
@@ -89,7 +106,16 @@ export const INPUT_TOKENS: TextEndpoint = {
   operation: 'responses.input_tokens',
 };
 
-const ENDPOINTS = [RESPONSES, MESSAGES, CHAT, COUNT_TOKENS, COMPACT, INPUT_TOKENS];
+const ENDPOINTS = [
+  RESPONSES,
+  MESSAGES,
+  CHAT,
+  GEMINI,
+  COUNT_TOKENS,
+  COMPACT,
+  INPUT_TOKENS,
+  GEMINI_COUNT_TOKENS,
+];
 
 /** The endpoint of an operation. */
 export function endpointOf(operation: Operation): TextEndpoint {

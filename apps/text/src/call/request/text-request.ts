@@ -104,8 +104,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     unsized: unsizedInput(protocol, members),
     tiers: requestedTiers(members),
     compaction: isObject(value) ? requestedCompaction(operation, value) : null,
-    // Chat Completions has no built-in tools: its web search is a member.
-    builtInTools: protocol === 'chat' ? [] : requestedTools(protocol, body),
+    builtInTools: requestedTools(protocol, body),
     choosesTool: isObject(body.tool_choice),
     hasOutputFormat: protocol === 'messages' && hasFormat(members),
   };

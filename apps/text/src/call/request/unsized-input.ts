@@ -3,6 +3,7 @@ import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import type { ToolBounds } from '@gateway/metering/price/most-tool-calls';
 import { isObject, type JsonObject, objectAt, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
+import { requestedTools } from './requested-tools.ts';
 
 /** Input that a request names, or packs, so that its bytes do not tell its tokens. */
 export interface UnsizedInput {
@@ -49,24 +50,42 @@ const ADDING_MEMBERS = [
   'data_sources',
   'mcp_servers',
   'cached_content',
+  'cachedContent',
   'context_id',
 ] as const;
 
 /** Built-in tools that only choose among what the request has. */
 const SIZED_TOOLS: ReadonlySet<string> = new Set(['tool_search_tool']);
 
+/** The protocols whose parts and tools are known by a `type`. */
+type TypedParts = Exclude<TextProtocol, 'gemini'>;
+
 /** What a request has of such input. */
 export function unsizedInput(protocol: TextProtocol, body: JsonObject): UnsizedInput {
   const found = new Finding(boundAt(body.max_tool_calls));
   if (ADDING_MEMBERS.some((name) => isGiven(body[name]))) found.addAnyTool();
+  if (protocol === 'gemini') return ofGoogle(found, body);
   found.addTools(protocol, body.tools);
   const google = objectAt(objectAt(body, 'extra_body') ?? {}, 'google');
   if (isGiven(google?.cached_content)) found.addAnyTool();
   found.visit(protocol, protocol === 'responses' ? body.input : body.messages);
   if (protocol === 'messages') found.visit(protocol, body.system);
-  const { tokens, hearsSound, tools } = found;
-  return { tokens, hearsSound, tools };
+  return sizeOf(found);
 }
+
+const sizeOf = ({ tokens, hearsSound, tools }: UnsizedInput): UnsizedInput => ({ tokens, hearsSound, tools });
+
+/** The same of Google's contents, whose parts are known by their members. */
+function ofGoogle(found: Finding, body: JsonObject): UnsizedInput {
+  for (const { family } of requestedTools('gemini', { model: '', tools: body.tools })) found.addTool(family);
+  for (const content of listOf(body.contents))
+    for (const part of isObject(content) ? listOf(content.parts) : [])
+      if (isObject(part)) found.visitGooglePart(part);
+  return sizeOf(found);
+}
+
+const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined ? [] : [value];
 
 /** A part's type in an item that was stored by `JSON.stringify`; within a text its quotes are escaped. */
 const STORED_TYPE = /"type":"([a-z_]+)"/g;
@@ -101,7 +120,7 @@ class Finding implements UnsizedInput {
   }
 
   /** Those of a list of tools that the provider runs, which adds to the input what they return. */
-  addTools(protocol: TextProtocol, tools: unknown): void {
+  addTools(protocol: TypedParts, tools: unknown): void {
     for (const tool of Array.isArray(tools) ? tools : []) {
       if (!isObject(tool) || !isAddingTool(protocol, tool)) continue;
       this.add(Number.POSITIVE_INFINITY);
@@ -111,16 +130,34 @@ class Finding implements UnsizedInput {
     }
   }
 
+  addTool(family: string): void {
+    this.add(Number.POSITIVE_INFINITY);
+    this.#calls.set(family, Number.POSITIVE_INFINITY);
+  }
+
+  /** A part of Google's, and those that a function has returned. */
+  visitGooglePart(part: JsonObject): void {
+    const inline = objectAt(part, 'inlineData') ?? objectAt(part, 'inline_data');
+    if (inline !== null) {
+      const type = textAt(inline, 'mimeType') ?? textAt(inline, 'mime_type') ?? '';
+      if (type.startsWith('audio/')) this.hearsSound = true;
+      else this.add(type.startsWith('image/') ? IMAGE_TOKENS : Number.POSITIVE_INFINITY);
+    }
+    if (isGiven(part.fileData ?? part.file_data)) this.add(Number.POSITIVE_INFINITY);
+    const result = objectAt(part, 'functionResponse') ?? objectAt(part, 'function_response');
+    for (const inner of listOf(result?.parts)) if (isObject(inner)) this.visitGooglePart(inner);
+  }
+
   add(tokens: number): void {
     this.tokens += tokens;
   }
 
   /** Visits turns, the parts of their content, and what those contain. */
-  visit(protocol: TextProtocol, parts: unknown): void {
+  visit(protocol: TypedParts, parts: unknown): void {
     for (const part of Array.isArray(parts) ? parts : []) if (isObject(part)) this.#part(protocol, part);
   }
 
-  #part(protocol: TextProtocol, part: JsonObject): void {
+  #part(protocol: TypedParts, part: JsonObject): void {
     const type = textAt(part, 'type') ?? '';
     const source = objectAt(part, 'source');
     if (SOUND.has(type)) this.hearsSound = true;
@@ -136,7 +173,7 @@ class Finding implements UnsizedInput {
 }
 
 /** Whether a tool is run by the provider. */
-function isAddingTool(protocol: TextProtocol, tool: JsonObject): boolean {
+function isAddingTool(protocol: TypedParts, tool: JsonObject): boolean {
   const type = textAt(tool, 'type');
   if (type === null) return false;
   if (protocol === 'chat') return type !== 'function' && type !== 'custom';

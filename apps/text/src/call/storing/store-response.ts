@@ -11,7 +11,6 @@ import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { newId } from '../../wire/tokens/new-id.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
-import { namesOf } from '../request/conversation-key.ts';
 import { conversationIn, unstoredBefore } from '../request/history.ts';
 import { ownInput } from '../request/own-input.ts';
 import { type Remembered, remember } from '../request/response-memory.ts';
@@ -97,14 +96,7 @@ export async function storeResponse(
       ? await storeHere(call, response, {
           parts,
           data: (own) =>
-            dataOf(
-              { ...(read?.data ?? whole()), ...amended, ...own },
-              {
-                ...origin,
-                isProviders,
-                session: namesOf(call).session ?? textAt(own ?? response, 'id') ?? undefined,
-              },
-            ),
+            dataOf({ ...(read?.data ?? whole()), ...amended, ...own }, { ...origin, isProviders }),
           received: { ids, origin },
           hasOwnIds: storesResponses(candidate),
         })

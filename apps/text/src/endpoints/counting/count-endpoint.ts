@@ -1,4 +1,10 @@
-import { COUNT_TOKENS, INPUT_TOKENS, type TextEndpoint } from '../../call/request/text-endpoint.ts';
+import {
+  COUNT_TOKENS,
+  GEMINI_COUNT_TOKENS,
+  INPUT_TOKENS,
+  type TextEndpoint,
+} from '../../call/request/text-endpoint.ts';
+import { usualSpelling } from '../../protocols/gemini/request/usual-spelling.ts';
 import { effectiveBody } from '../../translation/effective-body.ts';
 import { isJsonObject } from '../../wire/raw-json.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
@@ -8,6 +14,7 @@ const NOT_COUNTED = ['compaction', 'billing_policy', 'inference_geo', 'fallback_
 
 /** A caller's request as far as any provider can count it. @throws {GatewayError} `unsupported_parameter` */
 export function countedBody(caller: TextProtocol, body: unknown): unknown {
+  if (caller === 'gemini' && isJsonObject(body)) return usualSpelling(body);
   if (caller !== 'messages' || !isJsonObject(body)) return effectiveBody(caller, body);
   const counted = { ...body };
   for (const member of NOT_COUNTED) Reflect.deleteProperty(counted, member);
@@ -18,6 +25,8 @@ export function countedBody(caller: TextProtocol, body: unknown): unknown {
 export interface CountEndpoint {
   readonly endpoint: TextEndpoint;
   readonly replyBody: (inputTokens: number) => object;
+  /** Not passed to a channel of the same protocol as it is. */
+  readonly isRewritten?: true;
 }
 
 export const MESSAGES_COUNT: CountEndpoint = {
@@ -28,4 +37,11 @@ export const MESSAGES_COUNT: CountEndpoint = {
 export const RESPONSES_COUNT: CountEndpoint = {
   endpoint: INPUT_TOKENS,
   replyBody: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
+};
+
+/** Its requests come in two forms, and providers take one: they are written again. */
+export const GEMINI_COUNT: CountEndpoint = {
+  endpoint: GEMINI_COUNT_TOKENS,
+  isRewritten: true,
+  replyBody: (inputTokens) => ({ totalTokens: inputTokens }),
 };

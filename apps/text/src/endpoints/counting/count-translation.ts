@@ -13,7 +13,7 @@ import { UPSTREAMS } from '../../protocols/protocols.ts';
 import { explainRefusal } from '../../translation/explain-refusal.ts';
 import { translatedHead, translatedHeaders } from '../../translation/headers.ts';
 import { translateLarge } from '../../translation/translation.ts';
-import { parseObject } from '../../wire/json-object.ts';
+import { objectOf, parseObject } from '../../wire/json-object.ts';
 import { type CountEndpoint, countedBody } from './count-endpoint.ts';
 
 const MAX_REPLY_BYTES = 65_536;
@@ -47,6 +47,8 @@ function countedText(call: TextCall, candidate: Candidate): MaybePromise<string 
   if (request.large !== null)
     return translateLarge(call, request.large, target).then((translated) => translated.body);
   const body = countedBody(caller, request.content.take());
+  if (caller === target.protocol)
+    return JSON.stringify(UPSTREAMS[caller].counting.bodyOf(objectOf(body), target));
   const translated = translateRequest({ caller, body, target, tokens: tokensOf(call) });
   return JSON.stringify(UPSTREAMS[target.protocol].counting.bodyOf(translated.body, target));
 }

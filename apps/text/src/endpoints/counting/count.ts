@@ -11,6 +11,7 @@ import { tokensOf } from '../../call/history/conversation-space.ts';
 import { threadUnsupported } from '../../call/history/threads/thread-errors.ts';
 import { wholeCall } from '../../call/history/whole-conversation.ts';
 import { candidatesFor, holdCall, openCall } from '../../call/open-call.ts';
+import { addressIn } from '../../call/request/address.ts';
 import { namesStored } from '../../call/request/history.ts';
 import { type TextCall, type TextServices, waitingFor } from '../../call/request/text-call.ts';
 import { openCompactions } from '../../compaction/open-compactions.ts';
@@ -32,9 +33,10 @@ const ESTIMATED_HEADER = 'x-gateway-estimated';
  * as they can; where none can, the gateway estimates.
  */
 export function createCountHandler(count: CountEndpoint, services: TextServices): Handler {
-  return async (incoming, response) => {
+  return async (incoming, response, params) => {
     const opened = await openCall(count.endpoint, services, incoming, {
       caller: new HttpCaller(response),
+      address: addressIn(params, false),
     });
     const call = { ...(await holdCall(opened, 'counting')), reservation: null };
     const usable = candidatesFor(call);
@@ -44,7 +46,7 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
       const opened = unlessRefusedLater(() => openCompactions(named, candidate));
       return whenDone(opened, (one) => {
         if (one instanceof GatewayError) return one;
-        return candidate.protocol === count.endpoint.protocol
+        return candidate.protocol === count.endpoint.protocol && !count.isRewritten
           ? preparePassthrough(one, candidate)
           : prepareCountTranslation(one, candidate, count);
       });

@@ -1,11 +1,11 @@
-import { ENDPOINTS } from '@gateway/contracts/endpoints/endpoints';
+import { ENDPOINTS, namesObject } from '@gateway/contracts/endpoints/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { ModelKind } from '@gateway/upstream/protocol';
 
 /** What callers can do with a model of each kind. Every text endpoint reaches every text model, translated if need be. */
 const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
-  text: ['responses', 'messages', 'chat'],
+  text: ['responses', 'messages', 'chat', 'gemini'],
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
@@ -20,7 +20,7 @@ const WITHOUT_MODEL: ReadonlySet<string> = new Set([
 ]);
 
 /** Requests about a single object, conversations and batches name no model. */
-const takesModel = (path: string): boolean => !path.includes('{') && !WITHOUT_MODEL.has(path);
+const takesModel = (path: string): boolean => !namesObject(path) && !WITHOUT_MODEL.has(path);
 
 /** The gateway does not know when a model was made; both protocols allow the epoch for that. */
 const [UNKNOWN_SECONDS, UNKNOWN_TIME] = [0, '1970-01-01T00:00:00Z'];

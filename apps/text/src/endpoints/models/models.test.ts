@@ -69,6 +69,12 @@ test('the list has the members of both protocols, and what each model can do', a
         '/v1/messages',
         '/v1/messages/count_tokens',
         '/v1/chat/completions',
+        '/v1beta/models/{model}:generateContent',
+        '/v1beta/models/{model}:streamGenerateContent',
+        '/v1beta/models/{model}:countTokens',
+        '/v1/models/{model}:generateContent',
+        '/v1/models/{model}:streamGenerateContent',
+        '/v1/models/{model}:countTokens',
       ],
       price: {
         inputPerMTok: 1.75,

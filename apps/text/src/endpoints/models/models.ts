@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Handler, parsedQuery, sendJson } from '@gateway/service-kit/request/handler';
 import { identityOf } from '@gateway/service-kit/request/request-context';
@@ -48,13 +49,18 @@ export function pageOf<Entry extends { readonly id: string }>(
   return { entries, hasMore: within.length > entries.length };
 }
 
+/** Google's clients call the same path, and name themselves. */
+const isGoogles = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['x-goog-api-client'] !== undefined;
+
 /**
  * Handles `GET /v1/models`: the models that the key may use, in the order of the configuration. A pattern means
  * the names that the price catalogue knows of it; others can be read one by one.
  */
 export const createListModels =
-  (upstream: Pick<Upstream, 'listNamedModels'>): Handler =>
-  (request, response) => {
+  (upstream: Pick<Upstream, 'listNamedModels'>, forGoogle: Handler): Handler =>
+  (request, response, params) => {
+    if (isGoogles(request)) return forGoogle(request, response, params);
     const identity = identityOf(request);
     const all = upstream
       .listNamedModels()
@@ -72,8 +78,9 @@ export const createListModels =
 
 /** Handles `GET /v1/models/{id}`. A model that the key may not use answers as if it did not exist. */
 export const createReadModel =
-  (upstream: Pick<Upstream, 'resolveModel'>): Handler =>
+  (upstream: Pick<Upstream, 'resolveModel'>, forGoogle: Handler): Handler =>
   (request, response, params) => {
+    if (isGoogles(request)) return forGoogle(request, response, params);
     const identity = identityOf(request);
     const id = String(params.id);
     const model = mayUse(identity, id) ? upstream.resolveModel(id) : null;

@@ -90,6 +90,8 @@ const MISSING: Record<TextProtocol, (id: string) => string> = {
   responses: (id) => `No tool output found for function call ${id}.`,
   messages: (id) =>
     `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${id}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+  gemini: (id) =>
+    `Please ensure that each function call has a function response in the content after it: ${id} has none.`,
   chat: (id) =>
     `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${id}`,
 };
@@ -98,6 +100,7 @@ const UNEXPECTED: Record<TextProtocol, (id: string) => string> = {
   responses: (id) => `No tool call found for function call output with call_id ${id}.`,
   messages: (id) =>
     `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+  gemini: (id) => `Please ensure that each function response comes after its function call: ${id} has none.`,
   chat: (id) => `No tool call found for the tool message with tool_call_id ${id}.`,
 };
 

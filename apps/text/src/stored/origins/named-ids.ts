@@ -20,6 +20,8 @@ const READERS: Readonly<Record<TextProtocol, (body: JsonObject) => Iterable<Name
   responses: idsOfResponses,
   messages: idsOfMessages,
   chat: idsOfChat,
+  // What it names, as a cache or a file, is the organisation's.
+  gemini: () => [],
 };
 
 /** Every id of a request that is one key's own. Files, vector stores and prompts are the organisation's, made by its operator. */

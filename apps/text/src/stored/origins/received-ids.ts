@@ -35,7 +35,7 @@ export function receivedIds(protocol: TextProtocol, reply: JsonObject, kept: Kep
       if (block.type === 'compaction' || block.type === 'compaction_delta')
         add('compaction', digestOf(block.encrypted_content ?? block.signature));
     }
-  } else {
+  } else if (protocol === 'chat') {
     for (const choice of objectsOf(reply.choices)) {
       const message = objectAt(choice, 'message') ?? objectAt(choice, 'delta');
       add('audio', (message && objectAt(message, 'audio'))?.id);
@@ -63,6 +63,7 @@ const BRINGS_IDS: Readonly<Record<TextProtocol, readonly string[]>> = {
   responses: quoted(Object.keys(STREAM_EVENTS.responses.end)),
   messages: ['"container"', '"compaction_delta"'],
   chat: ['"audio"'],
+  gemini: [],
 };
 
 /** Whether an event may bring ids. */

@@ -3,10 +3,8 @@ import type { Encoder } from '../../../neutral/encoding/encoder.ts';
 import type { OpaquePayload, Part, ReasoningPart, ToolCallPart } from '../../../neutral/parts.ts';
 import { acceptsPayload } from '../../../neutral/target.ts';
 import { parseArguments, parseExactly } from '../../../wire/raw-json.ts';
+import { NO_SIGNATURE } from '../../../wire/tokens/signature-token.ts';
 import { type GeminiPart, textPart } from './encode-content.ts';
-
-/** What Google documents for a call that another model made, or whose signature is lost: it is not checked. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
  * An earlier answer, each signature on the part that it came with. Through Messages and Responses reasoning keeps its
