@@ -29,6 +29,7 @@ import { withOpenapi } from './api/openapi.ts';
 import { type AdminConfig, edgeUrlOf, publicUrlOf } from './config.ts';
 import { createTextCheck } from './configuration/check-text.ts';
 import { createConfigurationState } from './configuration/configuration-state.ts';
+import { createCompareCosts } from './configuration/costs/draft-costs.ts';
 import type { OpenConfiguration } from './configuration/open-configuration.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
 import { createWarnings } from './configuration/warnings.ts';
@@ -275,6 +276,13 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         readState: readConfigurationState,
         checkText: createTextCheck(config.GATEWAY_CONFIG),
         draft: configuration.draft,
+        compareCosts: createCompareCosts({
+          path: config.GATEWAY_CONFIG,
+          readBase: configuration.readBase,
+          usage,
+          now,
+          uptime: () => performance.now(),
+        }),
       }),
       ...revisionRoutes({ revisions: configuration.revisions, compare: configuration.draft }),
       ...attentionRoutes({ readFindings }),

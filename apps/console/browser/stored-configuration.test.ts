@@ -114,3 +114,40 @@ test('a draft of a revision that is no longer the last one is not applied, and s
   await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
   await dialog.getByText(/it became cheaper.*price\.outputPerMTok 10 → 8/).waitFor();
 });
+
+test('a draft says what the requests of the last week would have cost', async () => {
+  const { page } = person;
+  const reply = await fetch(`${running.stack.edgeUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${running.stack.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-5.2', messages: [{ role: 'user', content: 'hello '.repeat(2000) }] }),
+  });
+  expect(reply.status).toBe(200);
+  await reply.text();
+  await page.goto('/console/configuration?view=edit');
+  await page.getByRole('button', { name: /^gpt-5\.2/ }).click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('Input price', { exact: true }).fill('1000');
+  await form.getByRole('button', { name: 'Change the draft' }).click();
+  await form.waitFor({ state: 'detached' });
+  await page.getByText(/^Changes/).click();
+  const costs = page.getByRole('region', { name: 'In dollars' });
+  await costs
+    .getByText(/requests for gpt-5\.2 .*would have cost \$\d+\.\d\d more/)
+    .first()
+    .waitFor();
+  await costs.getByText('By route').click();
+  await costs
+    .getByText(/^gpt-5\.2 at /)
+    .first()
+    .waitFor();
+  for (const [scheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
+    await showIn(page, scheme);
+    expect(await seriousViolations(page, rules)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+});

@@ -51,7 +51,7 @@ export type Draft = (request: DraftRequest) => Promise<DraftedConfiguration>;
 const TIME_LIMIT_MS = 20_000;
 
 /** What a first configuration begins with. */
-const EMPTY = 'channels: {}\nmodels: {}\n';
+export const EMPTY_CONFIGURATION = 'channels: {}\nmodels: {}\n';
 
 interface DraftOptions {
   /** The file that mistakes name. */
@@ -83,6 +83,13 @@ export function createDraft({ path, readBase }: DraftOptions): Draft {
   return async ({ base, text, edits = [] }) => {
     const found = base === undefined ? await readBase() : { text: base, number: null };
     const file = basename(path);
-    return thread.run({ base: found.text ?? EMPTY, number: found.number, text, edits, path, file });
+    return thread.run({
+      base: found.text ?? EMPTY_CONFIGURATION,
+      number: found.number,
+      text,
+      edits,
+      path,
+      file,
+    });
   };
 }

@@ -6,13 +6,15 @@ import { readConfigurationText } from '@gateway/upstream/configuration/load-conf
 import type { StoredConfiguration } from '@gateway/upstream/configuration/stored/stored-configuration';
 import type { Redis } from 'ioredis';
 import type { AdminConfig } from '../config.ts';
-import { createDraft, type Draft } from './draft.ts';
+import { type BaseText, createDraft, type Draft } from './draft.ts';
 import { PLACEHOLDER } from './read-configuration.ts';
 import type { Revisions } from './revisions.ts';
 
 /** Where the configuration comes from, and how it is changed. */
 export interface OpenConfiguration {
   readonly draft: Draft;
+  /** What drafts are compared with, with its secrets. */
+  readonly readBase: () => Promise<BaseText>;
   /** As the services get it; absent: the file is the truth. */
   readonly stored: StoredConfiguration | undefined;
   /** Null: the file is the truth. */
@@ -37,11 +39,8 @@ export async function openConfiguration(options: OpenOptions): Promise<OpenConfi
   const { config, env } = options;
   const path = config.GATEWAY_CONFIG;
   if (config.CONFIGURATION_SOURCE === 'database') return openStored(options);
-  const draft = createDraft({
-    path,
-    readBase: async () => ({ text: await readConfigurationText({ path, env }), number: null }),
-  });
-  return { draft, stored: undefined, revisions: null };
+  const readBase = async () => ({ text: await readConfigurationText({ path, env }), number: null });
+  return { draft: createDraft({ path, readBase }), readBase, stored: undefined, revisions: null };
 }
 
 /** What it needs is loaded only where the database has the configuration. */
@@ -69,13 +68,11 @@ async function openStored({
   const path = config.GATEWAY_CONFIG;
   const store = records.revisions;
   const values = createSealedValues(config.GATEWAY_SECRET);
-  const draft = createDraft({
-    path,
-    readBase: async () => {
-      const latest = await store.latest();
-      return { text: latest?.text ?? null, number: latest?.number ?? 0 };
-    },
-  });
+  const readBase = async () => {
+    const latest = await store.latest();
+    return { text: latest?.text ?? null, number: latest?.number ?? 0 };
+  };
+  const draft = createDraft({ path, readBase });
   await importFile({ store, values, draft, path, env });
   const isForeign = () => records.usage.trouble()?.kind === 'other database';
   const publish = createPublish({ redis, store, isForeign });
@@ -86,5 +83,5 @@ async function openStored({
     ...{ redis, env, gatewaySecret: config.GATEWAY_SECRET, placeholder: PLACEHOLDER },
     onProblem: (error) => logger.warn({ err: error }, 'the stored configuration'),
   });
-  return { draft, stored, revisions: createRevisions({ store, values, draft, publish }) };
+  return { draft, readBase, stored, revisions: createRevisions({ store, values, draft, publish }) };
 }

@@ -269,6 +269,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },
   'GET /admin/v1/configuration/providers': OVERSEERS,
   'POST /admin/v1/configuration/draft': { body: () => ({}), ...FORBIDDEN },
+  'POST /admin/v1/configuration/draft/costs': { body: () => ({}), ...FORBIDDEN },
   // Here the file is the truth.
   'GET /admin/v1/configuration/revisions': { viewer: 404, lead: 403, holder: 403 },
   'GET /admin/v1/configuration/revisions/{number}': {

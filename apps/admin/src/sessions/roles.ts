@@ -103,6 +103,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/configuration/providers': OVERSEERS,
   // It shows comments, too.
   'POST /admin/v1/configuration/draft': ADMIN,
+  'POST /admin/v1/configuration/draft/costs': ADMIN,
   'GET /admin/v1/configuration/revisions': OVERSEERS,
   'GET /admin/v1/configuration/revisions/{number}': ADMIN,
   'POST /admin/v1/configuration/revisions': ADMIN,

@@ -47,6 +47,7 @@ export type JobDetail = Answer<paths['/admin/v1/jobs/{id}']['get']>;
 export type Webhook = Item<Answer<paths['/admin/v1/webhooks']['get']>>;
 export type ChannelTest = Answer<paths['/admin/v1/channels/{name}/test']['post']>;
 export type Draft = Answer<paths['/admin/v1/configuration/draft']['post']>;
+export type DraftCosts = Answer<paths['/admin/v1/configuration/draft/costs']['post']>;
 export type ConfigurationEdit = NonNullable<
   Body<paths['/admin/v1/configuration/draft']['post']>['edits']
 >[number];

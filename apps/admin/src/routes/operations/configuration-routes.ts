@@ -5,6 +5,7 @@ import { GatewayReply } from '../../api/schemas/operations.ts';
 import { instant, page } from '../../api/schemas/page.ts';
 import { CheckedText, type CheckText, shownCheck } from '../../configuration/check-text.ts';
 import type { ReadState } from '../../configuration/configuration-state.ts';
+import { type CompareCosts, DraftCosts } from '../../configuration/costs/draft-costs.ts';
 import { type Draft, DraftedConfiguration } from '../../configuration/draft.ts';
 import { ShownProvider, shownProviders } from '../../configuration/providers.ts';
 
@@ -42,6 +43,7 @@ interface ConfigurationRoutesOptions {
   readonly readState: ReadState;
   readonly checkText: CheckText;
   readonly draft: Draft;
+  readonly compareCosts: CompareCosts;
 }
 
 /** The configuration as the services follow it, and a check of another one. */
@@ -49,6 +51,7 @@ export const configurationRoutes = ({
   readState,
   checkText,
   draft,
+  compareCosts,
 }: ConfigurationRoutesOptions): AdminRoute[] => [
   adminRoute({
     method: 'GET',
@@ -95,6 +98,17 @@ export const configurationRoutes = ({
     takesLines: true,
     reply: DraftedConfiguration,
     handle: async ({ body }) => draft(body),
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/admin/v1/configuration/draft/costs',
+    summary:
+      'What the requests of the last week would have cost under a draft: by model, team and route, and the largest differences as sentences',
+    query: NO_QUERY,
+    body: DraftBody,
+    takesLines: true,
+    reply: DraftCosts,
+    handle: async ({ body }) => compareCosts(body),
   }),
 ];
 

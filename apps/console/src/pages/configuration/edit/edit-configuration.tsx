@@ -7,6 +7,7 @@ import { PageFailed } from '../../../parts/page/page-failed.tsx';
 import { MistakeList } from '../mistake-list.tsx';
 import { YamlEditor, type YamlEditorHandle } from '../yaml-editor.tsx';
 import { DraftChanges } from './draft-changes.tsx';
+import { DraftCosts } from './draft-costs.tsx';
 import { EntryList } from './entry-list.tsx';
 import { SaveDraft } from './save-draft.tsx';
 import type { OpenDraft } from './use-draft.ts';
@@ -22,6 +23,7 @@ interface EditConfigurationProps {
 export function EditConfiguration({ draft, path }: EditConfigurationProps) {
   const [view, setView] = useState<View>('forms');
   const editor = useRef<YamlEditorHandle>(null);
+  const mayCompare = useMay()('POST /admin/v1/configuration/draft/costs');
   const { result, error } = draft;
   if (error && result === undefined) return <PageFailed error={error} reset={draft.retry} />;
   if (result === undefined) return null;
@@ -75,7 +77,12 @@ export function EditConfiguration({ draft, path }: EditConfigurationProps) {
           ref={editor}
         />
       )}
-      {view === 'changes' && <DraftChanges of={result} />}
+      {view === 'changes' && (
+        <Stack>
+          {result.isValid && count > 0 && mayCompare && <DraftCosts of={result.text} />}
+          <DraftChanges of={result} />
+        </Stack>
+      )}
     </Stack>
   );
 }
