@@ -133,7 +133,7 @@ test('a draft says what the requests of the last week would have cost', async ()
   await page.getByText(/^Changes/).click();
   const costs = page.getByRole('region', { name: 'In dollars' });
   await costs
-    .getByText(/requests for gpt-5\.2 .*would have cost \$\d+\.\d\d more/)
+    .getByText(/^Requests for gpt-5\.2 .*would have cost \$\d+\.\d\d more/)
     .first()
     .waitFor();
   await costs.getByText('By route').click();

@@ -127,8 +127,9 @@ const shown = ({ requests, before, after }: Sum) => ({
   afterMicroUsd: Math.round(after),
 });
 
+/** Of what is less than a dollar, parts of a cent as well. */
 const dollars = (microUsd: number): string =>
-  `$${(microUsd / 1e6).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  `$${(microUsd / 1e6).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: microUsd < 1e6 ? 4 : 2 })}`;
 
 /** `search-team's requests for summaries would have cost $31.00 less: $80.00 instead of $111.00 (4,210 requests).` */
 function differenceSentence({
