@@ -16,14 +16,20 @@ test('the catalogue matches the package and prices.yaml: node scripts/update-pri
 
 test('prices.yaml has no price that the package has', () => {
   const withoutOurs = createKnownModels(() => makeCatalogue(bundledVersion(), {}, PRICES_DAY));
-  for (const [name, { provider }] of Object.entries(ownPrices()))
-    expect({
-      name,
-      price: provider === 'openai' || provider === 'anthropic' ? withoutOurs.find(provider, name) : 0,
-    }).toEqual({
-      name,
-      price: null,
-    });
+  const channels = {
+    openai: 'openai',
+    anthropic: 'anthropic',
+    cohere: 'cohere',
+    voyageai: 'voyage',
+  } as const;
+  const priced = Object.entries(ownPrices()).map(([name, { provider }]) => ({
+    name,
+    channel: Object.entries(channels).find(([source]) => source === provider)?.[1],
+  }));
+  for (const { name, channel } of priced) {
+    if (channel === undefined) throw new Error(`${name}: its provider is not in this test's table`);
+    expect({ name, price: withoutOurs.find(channel, name) }).toEqual({ name, price: null });
+  }
 });
 
 test('every kind of price is converted', () => {
@@ -69,4 +75,22 @@ test('no list holds snapshots, and none is long', () => {
   }
   expect(known.list('openrouter', 'text')).toEqual([]);
   expect(known.find('openrouter', 'anthropic/claude-sonnet-4.5')).not.toBe(null);
+});
+
+test('models for search are listed by one name each, for the channels that have them', () => {
+  expect(known.list('openai', 'embedding')).toEqual([
+    'text-embedding-3-large',
+    'text-embedding-3-small',
+    'text-embedding-ada-002',
+  ]);
+  expect(known.list('gemini', 'embedding')).toContain('gemini-embedding-001');
+  expect(known.list('mistral', 'embedding')).toEqual(['mistral-embed']);
+  expect(known.list('cohere', 'embedding')).toEqual(['embed-v4.0']);
+  expect(known.list('cohere', 'rerank')).toContain('rerank-v4.0-pro');
+  expect(known.list('cohere', 'text')).toEqual([]);
+  expect(known.list('voyage', 'embedding')).toContain('voyage-4');
+  expect(known.list('voyage', 'embedding')).not.toContain('voyage-context-3');
+  expect(known.list('voyage', 'rerank')).toEqual(['rerank-2.5', 'rerank-2.5-lite']);
+  expect(priceOf('cohere', 'rerank-v4.0-pro')).toEqual({ perThousandToolCalls: { rerank_search: 2.5 } });
+  expect(priceOf('gemini', 'gemini-embedding-2')).toEqual({ inputPerMTok: 0.2 });
 });

@@ -24,6 +24,7 @@ const PACKAGE = '@pydantic/genai-prices';
 /** The providers that presets of channels lead to. */
 const PROVIDERS = [
   ...['openai', 'anthropic', 'azure', 'google', 'mistral', 'groq', 'deepseek', 'openrouter', 'x-ai'],
+  ...['cohere', 'voyageai'],
 ] as const;
 /** Not listed: names that a team chooses itself, the hundreds of names of a reseller, and models of other APIs. */
 const NOT_LISTED: Readonly<Record<string, RegExp>> = {
@@ -31,6 +32,10 @@ const NOT_LISTED: Readonly<Record<string, RegExp>> = {
   openrouter: /^/,
   google: /^(?!gemini)/,
   openai: /^gpt-oss/,
+  // The preset calls its endpoints for search alone.
+  cohere: /^(?!embed|rerank)/,
+  // Its request is another one: texts in groups.
+  voyageai: /context/,
 };
 
 /** One entry of prices.yaml. */
@@ -58,17 +63,21 @@ const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/transcribe|whisper/, 'transcription'],
   [/tts/, 'speech'],
   [/image|dall-e/, 'image'],
+  [/rerank/, 'rerank'],
+  [/embed|^voyage-/, 'embedding'],
 ];
 /** Models for other endpoints, deprecated ones, and single snapshots. */
 const NOT_FOR_CALLERS =
-  /embed|moderation|realtime|live|audio|computer-use|instruct|guard|ocr|video|voice|omni|vision|-beta$|-chat(-latest)?$|-high$|^ft:|\.ft-|:|@|ada$|babbage|curie|davinci/;
+  /moderation|realtime|live|audio|computer-use|instruct|guard|ocr|video|voice|omni|vision|-beta$|-chat(-latest)?$|-high$|^ft:|\.ft-|:|@|ada$|babbage|curie|davinci/;
 const RETIRED =
   /^(gpt-3|gpt-4($|-)|gpt-4\.5|claude-(v?[123])|gemini-(1|pro|flash-1)|gemma|o1-(mini|preview))/;
 const SNAPSHOT = /\d{4}-\d{2}-\d{2}|-\d{8}|-\d{4}$|-\d{2}-\d{2}$|-\d{3}$/;
 
 const kindOf = (id: string): ModelKind => KINDS.find(([pattern]) => pattern.test(id))?.[1] ?? 'text';
+/** For search a model goes by one name, which its vectors are bound to; it may end like a snapshot's. */
+const isForSearch = (name: string): boolean => ['embedding', 'rerank'].includes(kindOf(name));
 const isForCallers = (name: string): boolean =>
-  !NOT_FOR_CALLERS.test(name) && !RETIRED.test(name) && !SNAPSHOT.test(name);
+  isForSearch(name) || (!NOT_FOR_CALLERS.test(name) && !RETIRED.test(name) && !SNAPSHOT.test(name));
 
 /** The catalogue for that day. */
 export function makeCatalogue(
@@ -105,7 +114,8 @@ function pricedModel(model: ModelInfo, provider: string, day: string): PricedMod
   const match = namesOf(model.match);
   const price = dearestFrom(model.prices, day, kindOf(model.id));
   if (price === null) return [];
-  const names = [model.id, ...(match.equals ?? []).filter((name) => name.startsWith(`${model.id}-`))];
+  const versions = (match.equals ?? []).filter((name) => name.startsWith(`${model.id}-`));
+  const names = [model.id, ...(isForSearch(model.id) ? [] : versions)];
   const isListed = (name: string) => isForCallers(name) && !NOT_LISTED[provider]?.test(name);
   const listed = model.deprecated ? [] : [...new Set(names)].filter(isListed);
   return [
@@ -167,7 +177,7 @@ function dearestFrom(prices: ConditionalPrice[] | ModelPrice, day: string, kind:
 
 /** Members of a price that count tokens. For media, the highest price of text, image and sound: usage does not distinguish them. */
 function tokenKeys(kind: ModelKind) {
-  const isMedia = kind !== 'text';
+  const isMedia = ['image', 'speech', 'transcription'].includes(kind);
   return {
     inputPerMTok: ['input_mtok', ...(isMedia ? ['input_image_mtok', 'input_audio_mtok'] : [])],
     cachedInputPerMTok: isMedia ? [] : ['cache_read_mtok'],
@@ -229,7 +239,7 @@ const ownTools = (): PriceCatalogue['tools'] =>
     Object.entries(ownFile().tools).map(([provider, one]) => [provider, one?.perThousandToolCalls ?? {}]),
   );
 /** The day of the newest source, which is the catalogue's date. */
-export const PRICES_DAY = '2026-11-22';
+export const PRICES_DAY = '2026-11-27';
 
 /** One model in a line, so that a change is read as one. */
 export function catalogueText({ source, providers, tools = {} }: PriceCatalogue): string {

@@ -24,6 +24,7 @@ test('there is a command for each endpoint, with a model that the simulator has'
     '/v1/responses',
     '/v1/messages',
     '/v1/chat/completions',
+    '/v1/embeddings',
     '/v1/images/generations',
     '/v1/images/edits',
     '/v1/audio/speech',
@@ -56,5 +57,5 @@ models:
 `;
   const commands = sampleCommands(parseConfiguration(file, 'gateway.yaml', {}), options);
   for (const { command } of commands.slice(0, 3)) expect(command).toContain('"model":"house-model"');
-  expect(commands.slice(3).map(({ command }) => command)).toEqual([null, null, null, null]);
+  expect(commands.slice(3).map(({ command }) => command)).toEqual([null, null, null, null, null]);
 });

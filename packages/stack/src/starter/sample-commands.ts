@@ -45,6 +45,14 @@ const SAMPLES: readonly Sample[] = [
     rest: (model) => json({ model, messages: [{ role: 'user', content: 'Say hello in one sentence.' }] }),
   },
   {
+    title: 'Embeddings',
+    path: '/v1/embeddings',
+    kind: 'embedding',
+    protocol: 'embeddings',
+    usualModels: ['text-embedding-3-small'],
+    rest: (model) => json({ model, input: 'Keys expire after ninety days.', dimensions: 8 }),
+  },
+  {
     title: 'Images, generation',
     path: '/v1/images/generations',
     kind: 'image',

@@ -113,10 +113,12 @@ models:
   gpt-6-sol: { kind: text, routes: [{ channel: one }] }
   "claude-*": { kind: text, routes: [{ channel: one }, { channel: own, priority: 1 }] }
   "*": { kind: text, routes: [{ channel: own }] }
+  "text-embedding-*": { kind: embedding, routes: [{ channel: one }] }
+  "rerank-*": { kind: rerank, routes: [{ channel: one }] }
 `,
   });
   const reply = await fresh.text.fetch('/v1/models', {
-    identity: { models: ['gpt-5.2*', 'gpt-6-*', 'claude-*'] },
+    identity: { models: ['gpt-5.2*', 'gpt-6-*', 'claude-*', 'text-embedding-*', 'rerank-*'] },
   });
   const { data } = Listed.parse(await reply.json());
   const ids = data.map(({ id }) => id);
@@ -129,6 +131,14 @@ models:
   expect(gateway('claude-sonnet-5-5')).toMatchObject({
     price: { inputPerMTok: 2, cachedInputPerMTok: 0.1, cacheWritePerMTok: 2.5, outputPerMTok: 10 },
     context_window: 1_000_000,
+  });
+  expect(gateway('text-embedding-3-small')).toMatchObject({
+    ...{ kind: 'embedding', protocols: ['embeddings'], endpoints: ['/v1/embeddings'] },
+    price: { inputPerMTok: 0.02 },
+  });
+  expect(gateway('rerank-v4.0-pro')).toMatchObject({
+    ...{ kind: 'rerank', protocols: ['rerank'], endpoints: ['/v1/rerank', '/v2/rerank'] },
+    price: { perThousandToolCalls: { rerank_search: 2.5 } },
   });
 });
 
