@@ -176,7 +176,18 @@ export const Quirks = z.strictObject({
 
   // Embeddings
   /** Embeddings: in whose form they are requested. */
-  embeddingsForm: z.enum(['openai', 'cohere', 'gemini']).default('openai'),
+  embeddingsForm: z
+    .enum([
+      'openai',
+      'cohere',
+      'gemini',
+      'bedrock-titan',
+      'bedrock-nova',
+      'bedrock-cohere',
+      'vertex-predict',
+      'vertex-embed-content',
+    ])
+    .default('openai'),
   /** Embeddings: whether `encoding_format: base64` is understood. Elsewhere numbers are requested, and encoded here. */
   base64Embeddings: z.boolean().default(false),
   /** Embeddings: whether input may be tokens of OpenAI's vocabulary. Elsewhere they are decoded, and sent as text. */
@@ -186,7 +197,7 @@ export const Quirks = z.strictObject({
 
   // Rerank
   /** Rerank: in whose form it is requested. Jina's is the one that most servers have. */
-  rerankForm: z.enum(['jina', 'cohere', 'voyage', 'tei']).default('jina'),
+  rerankForm: z.enum(['jina', 'cohere', 'bedrock-cohere', 'voyage', 'tei']).default('jina'),
 });
 export type Quirks = z.infer<typeof Quirks>;
 export type QuirksInput = z.input<typeof Quirks>;

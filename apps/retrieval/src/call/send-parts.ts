@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Price } from '@gateway/contracts/models/price';
 import { addConsumed, sumOfConsumptions } from '@gateway/contracts/usage/add-consumed';
@@ -25,7 +26,7 @@ export interface Part<Result> {
   readonly usual: Consumption;
   /** An error means that this candidate cannot take it. */
   request(candidate: Candidate): Promise<PreparedRequest | GatewayError>;
-  read(bytes: Buffer, candidate: Candidate): Promise<ReadPart<Result>>;
+  read(bytes: Buffer, candidate: Candidate, headers: IncomingHttpHeaders): Promise<ReadPart<Result>>;
 }
 
 export interface ReadPart<Result> {
@@ -103,7 +104,7 @@ export async function sendParts<Result>(
       const { candidate } = reply;
       try {
         const bytes = await reply.bytes(MAX_REPLY_BYTES);
-        const { reported, result } = await part.read(bytes, candidate);
+        const { reported, result } = await part.read(bytes, candidate, reply.headers);
         if (reported !== null) charge(candidate, reported, false);
         if (result instanceof UnreadableReply) {
           reply.unreadable(result.message);
@@ -131,11 +132,11 @@ export async function sendParts<Result>(
           ofPart.push(attempt);
           attempts.push(attempt);
         },
-        onDiscarded: ({ candidate, bytes }) => {
+        onDiscarded: ({ candidate, bytes, headers }) => {
           const chargeReported = ({ reported }: ReadPart<Result>) => {
             if (reported !== null) charge(candidate, reported, false);
           };
-          discarded.push(part.read(bytes, candidate).then(chargeReported));
+          discarded.push(part.read(bytes, candidate, headers).then(chargeReported));
         },
         dialect: context.dialect,
         signal,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { EmbeddingsRequest, type EncodingFormat } from '@gateway/contracts/openai/embeddings';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Caller } from '@gateway/model-service/caller';
@@ -51,7 +52,8 @@ export const embeddingsHandler =
       usual: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, BYTES_PER_TOKEN) },
       async request(candidate) {
         const isWhole = cut.length === 1;
-        const written = await formOf(candidate).write({ request: order, inputs: part, isWhole, candidate });
+        const form = formOf(candidate);
+        const written = await form.write({ request: order, inputs: part, isWhole, candidate });
         if (written instanceof Error) return written;
         const { body, dropped } = written;
         const [lost] = dropped;
@@ -61,18 +63,21 @@ export const embeddingsHandler =
           request: {
             operation: 'embeddings',
             method: 'POST',
+            ...(form.method && { subpath: form.method }),
+            ...(formNameOf(candidate) !== 'openai' && { translated: true as const }),
             headers: request.headers,
             body: body === null ? bytes : JSON.stringify(body),
           },
         };
       },
-      async read(reply, candidate) {
+      async read(reply, candidate, headers) {
         const task = {
           ...{ form: formNameOf(candidate), bytes: reply, count: countOf(part) },
           ...{ firstIndex, wanted, isWhole: cut.length === 1 },
         };
         const waiter = { owner: identity.keyId, signal: context.signal };
-        const { tokens, entries } = await readAnyReply(task, waiter);
+        const { tokens: ofBody, entries } = await readAnyReply(task, waiter);
+        const tokens = ofBody ?? (reportedCount(headers[formOf(candidate).tokenHeader ?? '']) || null);
         return {
           reported: tokens === null ? null : { ...NOTHING_CONSUMED, inputTokens: tokens },
           result:

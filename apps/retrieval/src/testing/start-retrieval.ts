@@ -15,6 +15,7 @@ import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
 import { createProcessLoad } from '@gateway/service-kit/load/process-load';
 import { createMetrics, type RefusalReason } from '@gateway/service-kit/metrics';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
+import type { Cloud } from '@gateway/simulator/clouds/cloud';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -36,12 +37,14 @@ const IDENTITY: Identity = {
 interface RetrievalOptions {
   /** The configuration file, given the stand-in provider's URL. */
   readonly configuration: (url: string) => string;
+  /** What the stand-in provider is behind. */
+  readonly cloud?: Cloud;
 }
 
 export type TestRetrieval = Awaited<ReturnType<typeof startRetrieval>>;
 
 /** The retrieval service in this process, before a stand-in provider and a real Redis. */
-export async function startRetrieval({ configuration }: RetrievalOptions) {
+export async function startRetrieval({ configuration, cloud }: RetrievalOptions) {
   const startedAtMs = Date.now();
   const resources = new AsyncDisposableStack();
   const own = <T extends { close(): unknown }>(resource: T): T =>
@@ -50,7 +53,7 @@ export async function startRetrieval({ configuration }: RetrievalOptions) {
     });
   const redisServer = own(await startRedis());
   const folder = own(await temporaryFolder());
-  const simulator = own(await startSimulator());
+  const simulator = own(await startSimulator(cloud && { cloud }));
   const redis = resources.adopt(new Redis(redisServer.url), (opened) => opened.disconnect());
   const upstream = own(
     createUpstream({ configuration: parseConfiguration(configuration(simulator.url), 'gateway.yaml', {}) }),

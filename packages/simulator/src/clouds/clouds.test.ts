@@ -1,13 +1,16 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
 import { AnthropicBedrock, AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
 import type { MessageCreateParamsNonStreaming, Messages } from '@anthropic-ai/sdk/resources/messages';
 import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
+import { GoogleGenAI } from '@google/genai';
 import { OAuth2Client } from 'google-auth-library';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { bedrock as openaiOnBedrock } from 'openai/providers/bedrock';
 import { vertex as openaiOnVertex } from 'openai/providers/vertex';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../start-simulator.ts';
 import { anthropicAws, foundry } from './anthropics-paths.ts';
 import { bedrock } from './bedrock.ts';
@@ -227,4 +230,56 @@ test("OpenAI's client for Azure is let in by the older paths, which name the dep
     body: JSON.stringify({ model: 'our-gpt', input: 'Hello' }),
   });
   expect(unversioned.status).toBe(404);
+});
+
+test("Google's own client gets embeddings on Vertex AI, by predict and by embedContent", async () => {
+  await using simulator = await startSimulator({ cloud: vertex(PROJECT) });
+  const token = {
+    access_token: TOKEN,
+    issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    token_type: 'Bearer',
+    expires_in: 3600,
+  };
+  const tokens = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(request.url === '/subject' ? 'a subject' : JSON.stringify(token));
+  }).listen(0, '127.0.0.1');
+  await once(tokens, 'listening');
+  onTestFinished(() => {
+    tokens.closeAllConnections();
+    tokens.close();
+  });
+  const address = tokens.address();
+  const origin = `http://127.0.0.1:${typeof address === 'object' && address?.port}`;
+  const credentials = {
+    type: 'external_account',
+    audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    token_url: `${origin}/token`,
+    credential_source: { url: `${origin}/subject` },
+  };
+  const { models } = new GoogleGenAI({
+    vertexai: true,
+    project: PROJECT.project,
+    location: PROJECT.location,
+    httpOptions: { baseUrl: simulator.url },
+    googleAuthOptions: { credentials },
+  });
+  const config = { outputDimensionality: 64, taskType: 'RETRIEVAL_QUERY' };
+  const { embeddings: texts } = await models.embedContent({
+    model: 'text-embedding-005',
+    contents: ['one', 'two'],
+    config,
+  });
+  expect(texts?.map(({ values }) => values?.length)).toEqual([64, 64]);
+  const { embeddings: later } = await models.embedContent({
+    model: 'gemini-embedding-2',
+    contents: 'one',
+    config,
+  });
+  expect(later?.[0]?.values).toHaveLength(64);
+  expect(simulator.requests.map(({ path }) => path.split(':')[1])).toEqual(['predict', 'embedContent']);
+  await expect(
+    models.embedContent({ model: 'gemini-embedding-001', contents: ['one', 'two'] }),
+  ).rejects.toThrow(/not allowed/);
 });

@@ -11,6 +11,7 @@ import type { Call, Handler } from '../requests/call.ts';
 import { contentText, countInputTokens, splitWords } from '../tokens.ts';
 import { checkGeminiRequest } from './check-request.ts';
 import { createMedia, mediaWanted, predictImages } from './create-media.ts';
+import { embedContent, isPredictedEmbedding, predictEmbeddings, textsToEmbed } from './embed-content.ts';
 import { googleError } from './google-error.ts';
 import { callSignature } from './signatures.ts';
 
@@ -170,12 +171,16 @@ const inCamelCase = (body: JsonObject): JsonObject => {
 /** A prompt with these words is not answered: a 200 without candidates. */
 const BLOCKED = /\bforbidden words\b/i;
 
-/** `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent`, `:countTokens` and `:predict` */
+/** `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent`, `:countTokens`, `:predict` and `:embedContent` */
 export const createContent: Handler = (call) => {
   const { provider, request } = call;
   const { model, method } = readPath(call);
   const sent = inCamelCase(readJson(call));
   if (method === 'countTokens') return countTokens(sent, provider.signatureSecret);
+  if (method === 'embedContent' || (method === 'predict' && isPredictedEmbedding(model))) {
+    call.applyDirectives(textsToEmbed(sent), model);
+    return method === 'predict' ? predictEmbeddings(model, sent) : embedContent(model, sent);
+  }
   if (method === 'predict') {
     call.applyDirectives(asText(asObject(asList(sent.instances)[0]).prompt), model);
     return predictImages(model, sent);

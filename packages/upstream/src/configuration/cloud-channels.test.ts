@@ -100,6 +100,8 @@ test.for([
 test.for([
   ['bedrock', 'region: us-east-1, endpoint: invoke', 'messages', '/model/m/invoke'],
   ['bedrock', 'region: us-east-1', 'responses', '/openai/v1/responses'],
+  ['bedrock', 'region: us-east-1', 'embeddings', '/model/m/invoke'],
+  ['bedrock', 'region: us-east-1', 'rerank', '/model/m/invoke'],
   [
     'vertex',
     'project: p1, location: eu',

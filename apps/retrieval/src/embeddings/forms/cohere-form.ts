@@ -5,11 +5,15 @@ import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { z } from 'zod';
 import { textsOf } from '../inputs.ts';
 import { droppedFrom } from './dropped-from.ts';
-import type { EmbeddingsForm } from './embeddings-form.ts';
+import type { EmbeddingsForm, Vector } from './embeddings-form.ts';
 import { isVector } from './openai-form.ts';
 
 /** Its words for what vectors are for; it requires one. */
 const PURPOSES = { query: 'search_query', document: 'search_document' } as const;
+
+/** Its word for a caller's `input_type`. */
+export const purposeAtCohere = (purpose: string | null | undefined): string =>
+  lookUp<string>(PURPOSES, purpose ?? 'document') ?? purpose ?? PURPOSES.document;
 
 const Reply = z.looseObject({ embeddings: z.looseObject({ float: z.array(z.unknown()) }) });
 const Reported = z.looseObject({
@@ -17,6 +21,12 @@ const Reported = z.looseObject({
     z.looseObject({ billed_units: maybe(z.looseObject({ input_tokens: z.unknown().optional() })) }),
   ),
 });
+
+/** The vectors of a reply of its models, wherever they are served. */
+export function vectorsOfCohere(reply: unknown): readonly Vector[] | null {
+  const vectors = readSchema(Reply, reply)?.data.embeddings.float;
+  return vectors?.every(isVector) ? vectors : null;
+}
 
 /** Cohere's second version. */
 export const COHERE_FORM: EmbeddingsForm = {
@@ -26,7 +36,7 @@ export const COHERE_FORM: EmbeddingsForm = {
       body: {
         model,
         texts: await textsOf(inputs),
-        input_type: lookUp<string>(PURPOSES, purpose ?? 'document') ?? purpose,
+        input_type: purposeAtCohere(purpose),
         embedding_types: ['float'],
         ...(dimensions && { output_dimension: dimensions }),
         ...(truncate !== undefined && { truncate }),
@@ -34,10 +44,7 @@ export const COHERE_FORM: EmbeddingsForm = {
       dropped: droppedFrom(request, ['input_type', 'dimensions', 'truncate']),
     };
   },
-  vectorsOf(reply) {
-    const vectors = readSchema(Reply, reply)?.data.embeddings.float;
-    return vectors?.every(isVector) ? vectors : null;
-  },
+  vectorsOf: vectorsOfCohere,
   tokensOf: (reply) =>
     reportedCount(readSchema(Reported, reply)?.data.meta?.billed_units?.input_tokens) || null,
 };

@@ -25,6 +25,10 @@ export type Vector = readonly number[] | string;
 
 /** How a provider's requests and replies are written. */
 export interface EmbeddingsForm {
+  /** What is called at a model, where its provider's path ends in the model: `:predict`. */
+  readonly method?: `:${string}`;
+  /** The header that reports tokens where the body does not. */
+  readonly tokenHeader?: string;
   /** An error means that this provider cannot take the request. */
   write(order: Order): Promise<Written | GatewayError>;
   /** The vectors of a reply, in the order of the inputs; null where it has none, or something else among them. */

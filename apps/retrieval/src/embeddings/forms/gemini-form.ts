@@ -11,11 +11,19 @@ import { isVector } from './openai-form.ts';
 /** Its words for what vectors are for. */
 const TASKS = { query: 'RETRIEVAL_QUERY', document: 'RETRIEVAL_DOCUMENT' } as const;
 
+/** Google's word for a caller's `input_type`. */
+export const taskAtGoogle = (purpose: string | null | undefined): string =>
+  lookUp<string>(TASKS, purpose ?? 'document') ?? purpose ?? TASKS.document;
+
 const Reply = z.looseObject({ embeddings: z.array(z.looseObject({ values: z.unknown() })) });
 /** Only newer versions report it. */
 const Reported = z.looseObject({
   usageMetadata: maybe(z.looseObject({ promptTokenCount: z.unknown().optional() })),
 });
+
+/** The tokens of the inputs, where a reply reports them. */
+export const promptTokensIn = (reply: unknown): number | null =>
+  reportedCount(readSchema(Reported, reply)?.data.usageMetadata?.promptTokenCount) || null;
 
 /** `batchEmbedContents` of the Gemini API. */
 export const GEMINI_FORM: EmbeddingsForm = {
@@ -23,7 +31,7 @@ export const GEMINI_FORM: EmbeddingsForm = {
     const { input_type: purpose, dimensions } = request;
     const more = {
       model: `models/${model}`,
-      taskType: lookUp<string>(TASKS, purpose ?? 'document') ?? purpose,
+      taskType: taskAtGoogle(purpose),
       ...(dimensions && { outputDimensionality: dimensions }),
     };
     const texts = await textsOf(inputs);
@@ -36,6 +44,5 @@ export const GEMINI_FORM: EmbeddingsForm = {
     const vectors = readSchema(Reply, reply)?.data.embeddings.map(({ values }) => values);
     return vectors?.every(isVector) ? vectors : null;
   },
-  tokensOf: (reply) =>
-    reportedCount(readSchema(Reported, reply)?.data.usageMetadata?.promptTokenCount) || null,
+  tokensOf: promptTokensIn,
 };

@@ -2,7 +2,7 @@ import { readSchema } from '@gateway/contracts/json/read-schema';
 import { maybe } from '@gateway/contracts/json/reply-members';
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { z } from 'zod';
-import type { Ranked, RerankForm, RerankUsage } from './rerank-form.ts';
+import type { Ranked, RerankForm, RerankOrder, RerankUsage } from './rerank-form.ts';
 
 const index = z.int().min(0);
 const Results = z.looseObject({ results: z.array(z.looseObject({ index, relevance_score: z.number() })) });
@@ -52,16 +52,24 @@ const JINA: RerankForm = {
   usageIn,
 };
 
+const cohereBody = ({ request: { query, top_n, max_tokens_per_doc }, documents }: RerankOrder) => ({
+  ...{ query, documents },
+  ...(top_n && { top_n }),
+  ...(max_tokens_per_doc && { max_tokens_per_doc }),
+});
+
 /** Cohere's second version. */
 const COHERE: RerankForm = {
   takes: ['max_tokens_per_doc'],
-  write: ({ request: { query, top_n, max_tokens_per_doc }, documents, model }) => ({
-    ...{ model, query, documents },
-    ...(top_n && { top_n }),
-    ...(max_tokens_per_doc && { max_tokens_per_doc }),
-  }),
+  write: (order) => ({ model: order.model, ...cohereBody(order) }),
   rankedIn: resultsIn,
   usageIn,
+};
+
+/** Cohere's models on Bedrock, by InvokeModel. */
+const BEDROCK_COHERE: RerankForm = {
+  ...COHERE,
+  write: (order) => ({ ...cohereBody(order), api_version: 2 }),
 };
 
 const VOYAGE: RerankForm = {
@@ -88,4 +96,10 @@ const TEI: RerankForm = {
 };
 
 /** Every form by its name in the quirks of a route. */
-export const RERANK_FORMS = { jina: JINA, cohere: COHERE, voyage: VOYAGE, tei: TEI } as const;
+export const RERANK_FORMS = {
+  jina: JINA,
+  cohere: COHERE,
+  'bedrock-cohere': BEDROCK_COHERE,
+  voyage: VOYAGE,
+  tei: TEI,
+} as const;

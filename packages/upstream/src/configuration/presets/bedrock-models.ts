@@ -5,6 +5,9 @@ import type { Preset } from './preset.ts';
 const GEO = '(?:(?:us|eu|apac|jp|au|in|ca|sa|us-gov|global)\\.)?';
 export const byVendor = (...vendors: readonly string[]) => new RegExp(`^${GEO}(?:${vendors.join('|')})\\.`);
 
+/** And by how the rest of them begins. */
+export const byName = (...beginnings: readonly string[]) => new RegExp(`^${GEO}(?:${beginnings.join('|')})`);
+
 const row = (vendors: readonly string[], quirks: QuirksInput) =>
   ({ ids: byVendor(...vendors), protocol: 'converse', quirks }) as const;
 
@@ -47,7 +50,40 @@ export const conversePaths = {
   'converse.count_tokens': '/model/{model}/count-tokens',
 } as const satisfies Preset['paths'];
 
+const TITAN_EMBEDDINGS = byName('amazon\\.titan-embed-');
+const NOVA_EMBEDDINGS = byName('amazon\\.nova-2-multimodal-embeddings');
+const COHERE_EMBEDDINGS = byName('cohere\\.embed-');
+const COHERE_RERANK = byName('cohere\\.rerank-');
+
+/** What is served by InvokeModel alone, though its makers' other models have Converse. */
+export const RETRIEVAL_MODELS = [
+  { ids: TITAN_EMBEDDINGS, speaks: ['embeddings'] },
+  { ids: NOVA_EMBEDDINGS, speaks: ['embeddings'] },
+  { ids: COHERE_EMBEDDINGS, speaks: ['embeddings'] },
+  { ids: COHERE_RERANK, speaks: ['rerank'] },
+] as const satisfies Preset['speaksOf'];
+
+/** By InvokeModel each maker has a body of its own. An ARN says no maker: its route's `quirks` say the form. */
+export const RETRIEVAL_FORMS: NonNullable<Preset['quirksOfModels']> = [
+  {
+    ids: TITAN_EMBEDDINGS,
+    protocol: 'embeddings',
+    quirks: { embeddingsForm: 'bedrock-titan', maxInputs: 1 },
+  },
+  { ids: NOVA_EMBEDDINGS, protocol: 'embeddings', quirks: { embeddingsForm: 'bedrock-nova', maxInputs: 1 } },
+  {
+    ids: COHERE_EMBEDDINGS,
+    protocol: 'embeddings',
+    quirks: { embeddingsForm: 'bedrock-cohere', maxInputs: 96 },
+  },
+  { ids: COHERE_RERANK, protocol: 'rerank', quirks: { rerankForm: 'bedrock-cohere' } },
+];
+
+const INVOKE = '/model/{model}/invoke';
+
+export const retrievalPaths = { embeddings: INVOKE, rerank: INVOKE } as const satisfies Preset['paths'];
+
 /** InvokeModel, with the body of the model's maker. */
 export const invokePaths = {
-  messages: { whole: '/model/{model}/invoke', streamed: '/model/{model}/invoke-with-response-stream' },
+  messages: { whole: INVOKE, streamed: '/model/{model}/invoke-with-response-stream' },
 } as const satisfies Preset['paths'];

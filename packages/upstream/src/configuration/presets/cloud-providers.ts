@@ -1,4 +1,13 @@
-import { byVendor, CONVERSE_MODELS, CONVERSE_QUIRKS, conversePaths, invokePaths } from './bedrock-models.ts';
+import {
+  byVendor,
+  CONVERSE_MODELS,
+  CONVERSE_QUIRKS,
+  conversePaths,
+  invokePaths,
+  RETRIEVAL_FORMS,
+  RETRIEVAL_MODELS,
+  retrievalPaths,
+} from './bedrock-models.ts';
 import { CLAUDE_BY_INVOKE, CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX, OPENAI_ELSEWHERE } from './cloud-quirks.ts';
 import { GEMINI, GEMINI_FAMILIES, geminiPaths, geminiQuirks } from './gemini.ts';
 import { googleMediaPaths } from './media-providers.ts';
@@ -34,19 +43,37 @@ const BEDROCK_RUNTIME = {
   },
 } as const satisfies Partial<Preset>;
 
+const VERTEX_EMBEDDINGS = /^(?:gemini-embedding-|text-embedding-|text-multilingual-embedding-)/;
+
+/** Gemini's embed one text in a call, and only the first one is called as those before it. */
+const VERTEX_EMBEDDING_FORMS: NonNullable<Preset['quirksOfModels']> = [
+  { ids: /^gemini-embedding-001$/, protocol: 'embeddings', quirks: { maxInputs: 1 } },
+  {
+    ids: /^gemini-/,
+    protocol: 'embeddings',
+    quirks: { embeddingsForm: 'vertex-embed-content', maxInputs: 1 },
+  },
+];
+
 /** Companies' clouds, which serve the models of several makers. */
 export const CLOUD_PROVIDERS = {
   bedrock: {
     ...BEDROCK_RUNTIME,
     settings: { region: 'required', endpoint: 'optional', guardrail: 'optional' },
     words: awsDomain,
-    speaks: ['messages', 'responses', 'chat', 'converse'],
-    paths: { messages: anthropicPaths.messages, ...openaiTextBelow('/openai/v1'), ...conversePaths },
+    speaks: ['messages', 'responses', 'chat', 'converse', 'embeddings', 'rerank'],
+    paths: {
+      messages: anthropicPaths.messages,
+      ...openaiTextBelow('/openai/v1'),
+      ...conversePaths,
+      ...retrievalPaths,
+    },
     speaksOf: [
       ...NATIVE_MODELS,
+      ...RETRIEVAL_MODELS,
       { ids: byVendor('amazon', 'meta', 'mistral', 'cohere', 'ai21', 'writer'), speaks: ['converse'] },
     ],
-    quirksOfModels: CONVERSE_MODELS,
+    quirksOfModels: [...CONVERSE_MODELS, ...RETRIEVAL_FORMS],
     key: { ...bearer, required: true },
     builtInTools: ['tool_search_tool'],
     quirksOf: {
@@ -92,11 +119,12 @@ export const CLOUD_PROVIDERS = {
     basePath: '/v1/projects/{project}/locations/{location}',
     settings: { project: 'required', location: 'required' },
     words: vertexHost,
-    speaks: ['messages', 'gemini', 'chat', 'responses', 'images', 'speech'],
+    speaks: ['messages', 'gemini', 'chat', 'responses', 'images', 'speech', 'embeddings'],
     library: 'vertex',
     paths: {
       ...geminiPaths('/publishers/google'),
       ...googleMediaPaths('/publishers/google'),
+      embeddings: '/publishers/google/models/{model}',
       messages: {
         whole: '/publishers/anthropic/models/{model}:rawPredict',
         streamed: '/publishers/anthropic/models/{model}:streamRawPredict',
@@ -107,6 +135,7 @@ export const CLOUD_PROVIDERS = {
     },
     speaksOf: [
       { ids: /^claude-/, speaks: ['messages'] },
+      { ids: VERTEX_EMBEDDINGS, speaks: ['embeddings'] },
       { ids: /^gemini-/, speaks: ['gemini', 'images', 'speech'] },
       { ids: /^imagen-/, speaks: ['images'] },
       { ids: /^[\w.-]+\//, speaks: ['chat'] },
@@ -119,8 +148,10 @@ export const CLOUD_PROVIDERS = {
       responses: OPENAI_ELSEWHERE,
       chat: GEMINI.alone.chat.quirks,
       gemini: { ...geminiQuirks, wrappedCounts: false, refusedMembers: ['serviceTier'] },
+      // Of 20,000 tokens in one request, which 25 texts of the usual length stay below.
+      embeddings: { embeddingsForm: 'vertex-predict', maxInputs: 25 },
     },
-    quirksOfModels: GEMINI_FAMILIES,
+    quirksOfModels: [...GEMINI_FAMILIES, ...VERTEX_EMBEDDING_FORMS],
   },
   // Models are named by deployment, which says nothing about the model: Claude's routes say `speaks: [messages]`.
   foundry: {
