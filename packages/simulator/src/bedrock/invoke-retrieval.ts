@@ -5,24 +5,9 @@ import type { Call } from '../requests/call.ts';
 import { cosine, vectorOf } from '../retrieval/vector-of.ts';
 import { countTokens } from '../tokens.ts';
 import { invalidConverse } from './check-request.ts';
+import { oneOf, refuseOthers } from './check-schema.ts';
 
 const COUNT = 'x-amzn-bedrock-input-token-count';
-
-/** @throws ProviderError as Bedrock refuses members that a model's schema does not have */
-function refuseOthers(body: JsonObject, known: readonly string[], path = '#'): void {
-  const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw invalidConverse(
-      `Malformed input request: ${path}: extraneous key [${unknown}] is not permitted, please reformat your input and try again.`,
-    );
-}
-
-function oneOf(value: unknown, values: readonly unknown[], name: string): void {
-  if (value !== undefined && !values.includes(value))
-    throw invalidConverse(
-      `Malformed input request: #/${name}: ${JSON.stringify(value)} is not a valid enum value`,
-    );
-}
 
 function texts(value: unknown, name: string, most: number): string[] {
   const all = asList(value);

@@ -9,6 +9,7 @@ import type { Call, Handler } from '../requests/call.ts';
 import { RecordedRequest } from '../requests/recorded-request.ts';
 import { invalidConverse } from './check-request.ts';
 import { eventOf, exceptionOf, paddingOf } from './event-message.ts';
+import { invokeImages } from './invoke-images.ts';
 import { invokeRetrieval } from './invoke-retrieval.ts';
 
 /** The documented version, and the one that Anthropic's own client writes since November 2026. */
@@ -81,7 +82,7 @@ function asAnthropic(call: Call, message: JsonObject): Call {
 
 /** `POST /model/{id}/invoke`, with a body of the model's maker: Anthropic's, unless the model has another one. */
 export const invoke: Handler = (call) =>
-  invokeRetrieval(call) ?? createMessage(asAnthropic(call, messageIn(call, false)));
+  invokeRetrieval(call) ?? invokeImages(call) ?? createMessage(asAnthropic(call, messageIn(call, false)));
 
 /** `POST /model/{id}/invoke-with-response-stream` */
 export const invokeStream: Handler = async (call) => {

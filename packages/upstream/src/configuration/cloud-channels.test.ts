@@ -291,7 +291,7 @@ test.for([
   ],
   [
     BEDROCK,
-    '{ channel: one, model: anthropic.c, speaks: [images] }',
+    '{ channel: one, model: anthropic.c, speaks: [speech] }',
     'models.claude.routes[0].speaks[0]',
     'one of responses, messages, chat, converse, which its channel can speak',
   ],

@@ -8,7 +8,7 @@ import type { Exchange } from '../sending/exchange.ts';
 import { kindOfProtocol } from '../sending/time-limits.ts';
 import { kindOf } from './fit-request.ts';
 import { type LibraryName, libraryOf } from './libraries.ts';
-import type { Library, LibraryModels } from './library.ts';
+import { imageAbilities, type Library, type LibraryModels } from './library.ts';
 import { causeOf, ownRefusal, refusalOf } from './library-error.ts';
 import { libraryFetch, TaskRefused } from './library-fetch.ts';
 import { makeImages } from './make-images.ts';
@@ -108,8 +108,8 @@ async function run(
   library: Library,
   { model, kind, call }: RunOptions,
 ): Promise<LibraryAnswer> {
-  if (kind === 'images' && models.image && library.images)
-    return makeImages(models.image(model), library.images, call);
+  const images = kind === 'images' ? imageAbilities(library, model) : undefined;
+  if (models.image && images) return makeImages(models.image(model), images, call);
   if (kind === 'speech' && models.speech && library.speech)
     return speak(models.speech(model), library.speech, call);
   if (kind === 'transcriptions' && models.transcription && library.transcriptions)

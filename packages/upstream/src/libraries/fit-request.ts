@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { DEFAULT_SPEECH_FORMAT, SpeechFormat } from '@gateway/contracts/openai/speech';
-import type { ImageAbilities, Library, SpeechAbilities } from './library.ts';
+import { type ImageAbilities, imageAbilities, type Library, type SpeechAbilities } from './library.ts';
 import { type MediaRequest, voiceOf } from './media-request.ts';
 import { ratioOf } from './ratio.ts';
 
@@ -32,17 +32,17 @@ const NO_IMAGES = 'The upstream of this model';
  */
 export function fitOf(library: Library, request: MediaRequest, model: string): Fit {
   const kind = kindOf(request);
-  const abilities = library[kind];
+  const images = kind === 'images' ? imageAbilities(library, model) : undefined;
+  const abilities = images ?? library[kind];
   if (abilities === undefined) throw new Error(`no ${kind} in this library`);
   const { members, strict } = request;
   const known: readonly string[] = [...CARRIED[kind], ...abilities.takes];
   const dropped = Object.keys(members).filter((name) => !known.includes(name) && !isNoChoice(members[name]));
-  if (library.images !== undefined && kind === 'images' && losesSize(library.images, members.size))
-    dropped.push('size');
+  if (images !== undefined && losesSize(images, members.size)) dropped.push('size');
   const [first] = dropped;
   const refusal =
     refusedName(model, 'model') ??
-    (kind === 'images' && library.images ? refusedImages(library.images, request) : null) ??
+    (images ? refusedImages(images, request) : null) ??
     (kind === 'speech' && library.speech ? refusedSpeech(library.speech, request) : null) ??
     (strict && first !== undefined ? unsupported([first], `'${first}' is not available`) : null);
   return { refusal, dropped };

@@ -2,6 +2,7 @@ import type { ImageModelV4 } from '@ai-sdk/provider';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { LibrarySettings } from './library.ts';
+import { AnsweredWithError } from './library-error.ts';
 import { TaskRefused } from './library-fetch.ts';
 import { nearestRatio } from './ratio.ts';
 
@@ -14,20 +15,6 @@ const Predictions = z.object({
     .array(z.object({ bytesBase64Encoded: z.string().optional(), raiFilteredReason: z.string().optional() }))
     .default([]),
 });
-
-/** An answer that is none, in the members that an answer of the libraries has. */
-class ImagenError extends Error {
-  readonly statusCode: number;
-  readonly responseHeaders: Record<string, string>;
-  readonly responseBody: string;
-
-  constructor(message: string, { status, headers }: Response, body: string) {
-    super(message);
-    this.statusCode = status;
-    this.responseHeaders = Object.fromEntries(headers);
-    this.responseBody = body;
-  }
-}
 
 /** Imagen's `:predict`, which Google's library for the Gemini API no longer has. */
 export const imagen = (modelId: string, base: string, { fetch }: LibrarySettings): ImageModelV4 => ({
@@ -48,7 +35,7 @@ export const imagen = (modelId: string, base: string, { fetch }: LibrarySettings
       ...(abortSignal && { signal: abortSignal }),
     });
     const text = await reply.text();
-    if (!reply.ok) throw new ImagenError(`answered ${reply.status}`, reply, text);
+    if (!reply.ok) throw new AnsweredWithError(`answered ${reply.status}`, reply, text);
     const { predictions } = Predictions.parse(jsonIn(text));
     const images = predictions.flatMap(({ bytesBase64Encoded: bytes }) => bytes ?? []);
     const why = predictions.flatMap(({ raiFilteredReason }) => raiFilteredReason ?? [])[0];

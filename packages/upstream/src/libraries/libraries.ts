@@ -1,6 +1,8 @@
+import { lookUp } from '@gateway/contracts/look-up';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import { bedrockImages } from './bedrock-images.ts';
 import { imagen, isImagen } from './imagen.ts';
-import type { CallFacts, Library } from './library.ts';
+import type { CallFacts, ImageAbilities, Library } from './library.ts';
 import { assemblyTurns, deepgramTurns, elevenLabsTurns } from './transcripts/turns.ts';
 
 const text = (value: unknown): string | undefined =>
@@ -57,6 +59,50 @@ const GOOGLE = {
   },
   speech: { takes: ['instructions'], formats: { wav: 'wav', pcm: 'pcm' } },
 } as const satisfies Partial<Library>;
+
+/** The signed address is the channel's own. */
+const BEDROCK_RUNTIME = 'https://bedrock-runtime.us-east-1.amazonaws.com';
+
+/** OpenAI's qualities as Amazon's two. */
+const AMAZON_QUALITIES = {
+  low: 'standard',
+  medium: 'standard',
+  standard: 'standard',
+  high: 'premium',
+  hd: 'premium',
+  xhigh: 'premium',
+  max: 'premium',
+  premium: 'premium',
+} as const;
+
+const AMAZON_IMAGES: ImageAbilities = {
+  takes: ['seed', 'quality', 'negative_prompt'],
+  sizes: true,
+  imagesPerCall: 5,
+  maxInputImages: 5,
+  masks: false,
+  options: ({ members }) => ({
+    bedrock: given<string>({
+      quality: lookUp<string>(AMAZON_QUALITIES, text(members.quality)),
+      negativePrompt: text(members.negative_prompt),
+    }),
+  }),
+};
+
+const STABILITY_IMAGES: ImageAbilities = {
+  takes: ['seed', 'negative_prompt', 'output_format'],
+  sizes: false,
+  ratios: ['16:9', '1:1', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'],
+  imagesPerCall: 1,
+  maxInputImages: 1,
+  masks: false,
+  options: (facts) => ({
+    bedrock: given<string>({
+      negativePrompt: text(facts.members.negative_prompt),
+      outputFormat: jpegOrPng(facts),
+    }),
+  }),
+};
 
 /** Every provider that is called through its own library, November 2026. */
 export const LIBRARIES = {
@@ -182,6 +228,16 @@ export const LIBRARIES = {
       const { image, speech } = createGoogle(settings);
       return { image: (id) => (isImagen(id) ? imagen(id, GEMINI_API, settings) : image(id)), speech };
     },
+  },
+  // InvokeModel, whose form is the maker's.
+  bedrock: {
+    bases: [BEDROCK_RUNTIME],
+    load: async (settings) => ({ image: (id) => bedrockImages(id, BEDROCK_RUNTIME, settings) }),
+    images: AMAZON_IMAGES,
+    imagesOf: [
+      { ids: /stability\.stable-image-core/, abilities: { ...STABILITY_IMAGES, maxInputImages: 0 } },
+      { ids: /stability\./, abilities: STABILITY_IMAGES },
+    ],
   },
   'black-forest-labs': {
     bases: ['https://api.bfl.ai/v1'],

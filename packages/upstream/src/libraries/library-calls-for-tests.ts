@@ -14,6 +14,7 @@ const BASE_PATHS: Readonly<Record<LibraryName, string>> = {
   assemblyai: '',
   google: '/v1beta',
   vertex: '',
+  bedrock: '',
   'black-forest-labs': '/v1',
   fal: '',
   replicate: '/v1',

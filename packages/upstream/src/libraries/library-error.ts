@@ -22,6 +22,20 @@ const AnsweredError = z.object({
   responseBody: z.string().optional(),
 });
 
+/** The same, thrown by the models that are ours. */
+export class AnsweredWithError extends Error {
+  readonly statusCode: number;
+  readonly responseHeaders: Record<string, string>;
+  readonly responseBody: string;
+
+  constructor(message: string, { status, headers }: Response, body: string) {
+    super(message);
+    this.statusCode = status;
+    this.responseHeaders = Object.fromEntries(headers);
+    this.responseBody = body;
+  }
+}
+
 /** Whether the provider answered with an error, so that it certainly did not begin. */
 export const isRefused = (error: unknown): boolean => AnsweredError.safeParse(error).success;
 

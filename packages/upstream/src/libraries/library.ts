@@ -83,6 +83,8 @@ export interface Library {
   /** Imported when a channel first needs it. */
   readonly load: (settings: LibrarySettings) => Promise<LibraryModels>;
   readonly images?: ImageAbilities;
+  /** Of models whose ids fit, in place of `images`; the first row that fits. */
+  readonly imagesOf?: readonly { readonly ids: RegExp; readonly abilities: ImageAbilities }[];
   readonly speech?: SpeechAbilities;
   readonly transcriptions?: TranscriptionAbilities;
   /** What of its own error codes means another of ours. */
@@ -90,3 +92,9 @@ export interface Library {
   /** A task that has been accepted and ended without a result: by its `status`, with the member that has the reason. */
   readonly refusedTask?: { readonly status: RegExp; readonly reason: string; readonly code: string | null };
 }
+
+/** What a library carries of images by this model; undefined: it makes none. */
+export const imageAbilities = (
+  { images, imagesOf = [] }: Pick<Library, 'images' | 'imagesOf'>,
+  model: string,
+): ImageAbilities | undefined => imagesOf.find(({ ids }) => ids.test(model))?.abilities ?? images;

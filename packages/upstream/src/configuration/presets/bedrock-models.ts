@@ -63,6 +63,11 @@ export const RETRIEVAL_MODELS = [
   { ids: COHERE_RERANK, speaks: ['rerank'] },
 ] as const satisfies Preset['speaksOf'];
 
+/** Images come by InvokeModel alone, too. */
+export const IMAGE_MODELS = [
+  { ids: byName('amazon\\.nova-canvas', 'amazon\\.titan-image', 'stability\\.'), speaks: ['images'] },
+] as const satisfies Preset['speaksOf'];
+
 /** By InvokeModel each maker has a body of its own. An ARN says no maker: its route's `quirks` say the form. */
 export const RETRIEVAL_FORMS: NonNullable<Preset['quirksOfModels']> = [
   {
