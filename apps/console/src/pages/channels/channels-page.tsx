@@ -15,7 +15,8 @@ import { channelsQuery } from './channels-query.ts';
 export default function ChannelsPage() {
   const { data: channels, error, refetch } = useQuery(channelsQuery);
   const usage = useQuery(usageQuery({ range: {}, fallback: '24h', groupBy: ['channel'] }));
-  const { data: models = [] } = useQuery(modelsQuery);
+  // Without them it is not known which channels rest and are still in use: the badge that says so needs a line more.
+  const { data: models = [], isPending: waitsForModels } = useQuery(modelsQuery);
   const sorted = channels?.toSorted((a, b) => b.rests.length - a.rests.length) ?? [];
   const restingCount = sorted.filter(({ rests }) => rests.length > 0).length;
   const summary =
@@ -31,7 +32,7 @@ export default function ChannelsPage() {
           Add one to gateway.yaml. No restart is needed.
         </EmptyState>
       )}
-      {sorted.length > 0 && (
+      {sorted.length > 0 && !waitsForModels && (
         <>
           <Text size="sm" mb="sm" role="status">
             {summary}

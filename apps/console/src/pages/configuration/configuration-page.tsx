@@ -1,4 +1,4 @@
-import { Stack, Tabs, Text } from '@mantine/core';
+import { Skeleton, Stack, Tabs, Text } from '@mantine/core';
 import { IconFileOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import * as z from 'zod/mini';
@@ -26,7 +26,7 @@ export default function ConfigurationPage() {
   const { view = 'loaded' } = search;
   const may = useMay();
   const mayEdit = may('POST /admin/v1/configuration/draft');
-  const { data: configuration, error, refetch } = useQuery(configurationQuery);
+  const { data: configuration, error, isPending, refetch } = useQuery(configurationQuery);
   const isStored = configuration?.source === 'database';
   const path = configuration?.path ?? 'gateway.yaml';
   return (
@@ -34,32 +34,39 @@ export default function ConfigurationPage() {
       <PageHeader title="Configuration" about="The loaded configuration, and a check of your next change." />
       {error && <PageFailed error={error} reset={() => void refetch()} />}
       {configuration && <ReloadState of={configuration} />}
-      <Tabs
-        value={view}
-        onChange={(chosen) => change({ view: VIEWS.find((one) => one === chosen && one !== 'loaded') })}
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
-          {mayEdit && <Tabs.Tab value="edit">Edit</Tabs.Tab>}
-          {isStored && <Tabs.Tab value="history">History</Tabs.Tab>}
-          <Tabs.Tab value="check">Check a file</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="loaded">{configuration && <LoadedConfiguration of={configuration} />}</Tabs.Panel>
-        {mayEdit && (
-          <Tabs.Panel value="edit">
-            <EditTab path={path} />
+      {/* What is said above the tabs has as many lines as there is to say, and which tabs there are depends on it too. */}
+      {isPending ? (
+        <Skeleton h={360} animate={false} />
+      ) : (
+        <Tabs
+          value={view}
+          onChange={(chosen) => change({ view: VIEWS.find((one) => one === chosen && one !== 'loaded') })}
+          keepMounted={false}
+        >
+          <Tabs.List mb="md">
+            <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
+            {mayEdit && <Tabs.Tab value="edit">Edit</Tabs.Tab>}
+            {isStored && <Tabs.Tab value="history">History</Tabs.Tab>}
+            <Tabs.Tab value="check">Check a file</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="loaded">
+            {configuration && <LoadedConfiguration of={configuration} />}
           </Tabs.Panel>
-        )}
-        {isStored && (
-          <Tabs.Panel value="history">
-            <RevisionList />
+          {mayEdit && (
+            <Tabs.Panel value="edit">
+              <EditTab path={path} />
+            </Tabs.Panel>
+          )}
+          {isStored && (
+            <Tabs.Panel value="history">
+              <RevisionList />
+            </Tabs.Panel>
+          )}
+          <Tabs.Panel value="check">
+            <CheckConfiguration loaded={configuration?.text ?? null} path={path} />
           </Tabs.Panel>
-        )}
-        <Tabs.Panel value="check">
-          <CheckConfiguration loaded={configuration?.text ?? null} path={path} />
-        </Tabs.Panel>
-      </Tabs>
+        </Tabs>
+      )}
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, SimpleGrid, Skeleton, Text, TextInput } from '@mantine/core';
+import { Group, SegmentedControl, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { IconSearch, IconStack2 } from '@tabler/icons-react';
 import { type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
@@ -19,7 +19,7 @@ import { ValueLink } from '../traffic/value-link.tsx';
 import { JobDetails } from './job-details.tsx';
 import { JobStatusBadge, kindName, STATUSES } from './job-names.tsx';
 import { jobsQuery, LISTED, type ListedStatus, queuesQuery } from './jobs-query.ts';
-import { QueueCard } from './queue-card.tsx';
+import { QueueCard, QueueSkeleton } from './queue-card.tsx';
 
 const Search = z.object({
   status: z.catch(z.optional(z.enum(LISTED)), undefined),
@@ -39,6 +39,9 @@ const EMPTY: Readonly<Record<ListedStatus, { title: string; children: string }>>
     children: 'A job that ended earlier is found by its ID for two days.',
   },
 };
+
+/** As many as there are: what is below them does not move when they come. */
+const QUEUES = Array.from({ length: 6 }, (_, at) => at);
 
 const CHOICES = LISTED.map((value) => ({ value, label: STATUSES[value].label }));
 
@@ -62,7 +65,7 @@ export default function JobsPage() {
           {seesQueues && (
             <SimpleGrid cols={{ base: 2, lg: 3 }} spacing={{ base: 'xs', sm: 'md' }} mb="lg">
               {queues.data?.map((queue) => <QueueCard key={queue.queue} of={queue} />) ??
-                (!queues.error && <Skeleton height={118} />)}
+                (!queues.error && QUEUES.map((at) => <QueueSkeleton key={at} />))}
             </SimpleGrid>
           )}
           <Group justify="space-between" mb="md" gap="sm">

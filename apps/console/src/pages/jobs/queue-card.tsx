@@ -1,4 +1,4 @@
-import { Group, Paper, Text, Title } from '@mantine/core';
+import { Group, Paper, Skeleton, Text, Title } from '@mantine/core';
 import type { QueueState } from '../../api/types.ts';
 import { duration, wholeNumber } from '../../parts/numbers.ts';
 
@@ -48,5 +48,8 @@ export function QueueCard({ of: queue }: { of: QueueState }) {
     </Paper>
   );
 }
+
+/** The room of a card. */
+export const QueueSkeleton = () => <Skeleton h={{ base: 114, sm: 122 }} animate={false} />;
 
 const ageOf = (at: string): string => duration(Math.max(0, (Date.now() - Date.parse(at)) / 1000));

@@ -20,6 +20,7 @@ import {
   valueLabel,
 } from '../traffic/usage-query.ts';
 import { Attention } from './attention.tsx';
+import { attentionQuery } from './attention-query.ts';
 import { Figures } from './figures.tsx';
 
 const BY = ['model', 'team', 'keyId', 'channel', 'endpoint'] as const satisfies readonly GroupName[];
@@ -47,6 +48,7 @@ export default function OverviewPage() {
       ...{ groupBy: group === null ? [] : [group], overTime: true },
     }),
   );
+  const { isPending } = useQuery(attentionQuery);
   const length = isCustom(search) ? 'period' : PRESETS[search.range ?? FALLBACK].label;
 
   return (
@@ -92,12 +94,15 @@ export default function OverviewPage() {
         </Group>
       </PageHeader>
       <Attention />
-      <Figures range={search} fallback={FALLBACK} />
-      {overTime.error ? (
-        <PageFailed error={overTime.error} reset={() => void overTime.refetch()} />
-      ) : (
-        <Charts of={overTime.data} share={share} zoom={change} />
-      )}
+      {/* It is loaded meanwhile, and shown once it is known how much stands above it: it would move while it is read. */}
+      <Stack gap="md" style={{ visibility: isPending ? 'hidden' : 'visible' }}>
+        <Figures range={search} fallback={FALLBACK} />
+        {overTime.error ? (
+          <PageFailed error={overTime.error} reset={() => void overTime.refetch()} />
+        ) : (
+          <Charts of={overTime.data} share={share} zoom={change} />
+        )}
+      </Stack>
     </Stack>
   );
 }
