@@ -243,6 +243,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       ...contentRoutes({
         find,
         content: createContentReader({ openStore: contentStore.get, dataDir: config.GATEWAY_DATA_DIR }),
+        usage,
+        now,
         readConfiguration,
         note: createContentNote({ redis, now }),
       }),

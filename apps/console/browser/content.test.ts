@@ -101,3 +101,19 @@ test('of what is not logged it is said why', async () => {
   const off = await openRequest(await send('gpt-5.2'));
   await off.getByText('Not logged: no rule of the content log applied to this request.').waitFor();
 });
+
+test('the requests of a session are shown as one conversation, each with what it adds', async () => {
+  const { page } = person;
+  const session = { 'x-gateway-session': `visit-${Date.now()}` };
+  const first = await send('claude-with-content', session);
+  const second = await send('claude-with-content', session);
+  const content = await openRequest(second);
+  await content.getByRole('button', { name: 'Show conversation' }).click();
+  const conversation = content.getByRole('region', { name: 'Conversation' });
+  await conversation.getByText('2 requests of session').waitFor();
+  await conversation.getByText('this request').waitFor();
+  await conversation.getByRole('list', { name: 'Answer' }).nth(1).waitFor();
+  expect(await seriousViolations(page)).toEqual([]);
+  await conversation.getByRole('link', { name: 'Open request' }).click();
+  await page.getByRole('dialog').getByLabel('Request ID', { exact: true }).getByText(first).waitFor();
+});

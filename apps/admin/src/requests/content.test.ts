@@ -35,21 +35,31 @@ const lineOf = (id: string, text: string): string =>
   });
 
 /** Has a log with these lines, and their usage records. */
-async function logged(ids: readonly string[], folder = 'content', object = OBJECT): Promise<void> {
+async function logged(
+  ids: readonly string[],
+  folder = 'content',
+  object = OBJECT,
+  session = '',
+): Promise<void> {
   const lines = ids.map((id) => `${lineOf(id, `asked by ${id} {"version":1,"id":"${ids[1]}",`)}\n`).join('');
   await mkdir(join(admin.dataFolder, folder), { recursive: true });
   const [name, bytes] =
     folder === 'content' ? [object, gzipSync(lines)] : [object.replace('.gz', '.jsonl'), Buffer.from(lines)];
   await writeFile(join(admin.dataFolder, folder, name), bytes);
-  for (const id of ids) await settle(id, { contentObject: object });
+  for (const id of ids) await settle(id, { contentObject: object }, { session });
 }
 
-const settle = (id: string, detail: UsageResult['detail'], team = 'red') =>
+const settle = (
+  id: string,
+  detail: UsageResult['detail'],
+  { team = 'red', keyId = 'key_a', session = '' } = {},
+) =>
   createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 30 }).settle(
     {
       id,
-      keyId: 'key_a',
+      keyId,
       team,
+      ...(session !== '' && { session }),
       endpoint: 'chat',
       model: 'gpt-5',
       startedAtMs: Date.now(),
@@ -153,5 +163,59 @@ test('an admin deletes the content of one request; that of others stays', async 
   expect(await contentEntries()).toMatchObject([
     { action: 'content.read' },
     { action: 'content.deleted', subject: one },
+  ]);
+});
+
+const conversationOf = (body: unknown) =>
+  z
+    .object({
+      session: z.string(),
+      hasEarlier: z.boolean(),
+      turns: z.array(z.object({ id: z.string(), content: z.object({ id: z.string() }).nullable() })),
+    })
+    .parse(body);
+
+test('the requests of a session are read together, in their order, and one entry names what was read', async () => {
+  const session = 'session-of-a-customer';
+  const [one = '', two = '', three = '', unlogged = '', others = '', ofTeam = ''] = ids(6);
+  await logged([one, two], 'content', OBJECT, session);
+  await logged([three], 'content', '2026-11-27_04_deadbeef_2.gz', session);
+  await settle(unlogged, { contentOmitted: 'share' }, { session });
+  await settle(others, { contentObject: OBJECT }, { session, keyId: 'key_b' });
+  await settle(ofTeam, { contentObject: OBJECT }, { session, team: 'blue' });
+  const path = `/requests/${two}/conversation`;
+  const { status, headers, body } = await call(path, { person: LEAD });
+  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  const shown = conversationOf(body);
+  expect(shown).toMatchObject({ session, hasEarlier: false });
+  expect(shown.turns.map(({ id, content }) => [id, content?.id])).toEqual([
+    [one, one],
+    [two, two],
+    [three, three],
+    [unlogged, undefined],
+  ]);
+  expect(await contentEntries()).toMatchObject([
+    { action: 'content.read', subject: two, after: { session, requests: [three, two, one].toReversed() } },
+  ]);
+  const viewer: Person = { role: 'viewer', scope: { kind: 'all' } };
+  expect((await call(path, { person: viewer })).status).toBe(403);
+  expect(await contentEntries()).toHaveLength(1);
+});
+
+test('of a long session the newest requests are shown, and that there are earlier ones', async () => {
+  const many = ids(52);
+  await logged(many, 'content', OBJECT, 'long');
+  const shown = conversationOf((await call(`/requests/${many[0]}/conversation`)).body);
+  expect(shown.hasEarlier).toBe(true);
+  expect(shown.turns.map(({ id }) => id)).toEqual(many.slice(-50));
+});
+
+test('a request without a session has no conversation, and it is said how to name one', async () => {
+  const [one = ''] = ids(1);
+  await logged([one]);
+  const { status, body } = await call(`/requests/${one}/conversation`);
+  expect([status, body]).toMatchObject([
+    404,
+    { error: { message: expect.stringContaining('x-gateway-session') } },
   ]);
 });

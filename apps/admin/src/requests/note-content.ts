@@ -11,9 +11,11 @@ export const createContentNote =
     action: 'content.read' | 'content.deleted',
     { id, requestId, keyId, team, model }: UsageRecord,
     by: Actor,
+    /** Beside it: the records of its conversation that were read with it. */
+    more: { readonly session: string; readonly requests: readonly string[] } | null = null,
   ): Promise<void> => {
     const transaction = redis.multi();
-    const after = { requestId: requestId ?? null, keyId, team, model };
+    const after = { requestId: requestId ?? null, keyId, team, model, ...more };
     addAuditEntry(transaction, {
       at: new Date(now()).toISOString(),
       ...by,

@@ -257,6 +257,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/requests/tail': { path: () => '/admin/v1/requests/tail', ...ANY },
   'GET /admin/v1/requests/{id}': { path: ({ requestId }) => `/admin/v1/requests/${requestId}`, ...MISSING },
   'GET /admin/v1/requests/{id}/content': FORBIDDEN,
+  'GET /admin/v1/requests/{id}/conversation': FORBIDDEN,
   'DELETE /admin/v1/requests/{id}/content': FORBIDDEN,
 
   'GET /admin/v1/audit': OVERSEERS,

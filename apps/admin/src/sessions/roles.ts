@@ -88,6 +88,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/requests/{id}': SIGNED_IN,
   // Of these, the configuration says who besides admins.
   'GET /admin/v1/requests/{id}/content': ['admin', 'viewer', 'team-lead'],
+  'GET /admin/v1/requests/{id}/conversation': ['admin', 'viewer', 'team-lead'],
   'DELETE /admin/v1/requests/{id}/content': ADMIN,
 
   'GET /admin/v1/audit': OVERSEERS,

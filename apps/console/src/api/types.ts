@@ -26,6 +26,7 @@ export type Alerts = Answer<paths['/admin/v1/alerts']['get']>;
 export type Finding = Item<Answer<paths['/admin/v1/attention']['get']>>;
 export type UsageRow = Item<Answer<paths['/admin/v1/usage']['get']>>;
 export type ShownRequest = Item<Answer<paths['/admin/v1/requests']['get']>>;
+export type Conversation = Answer<paths['/admin/v1/requests/{id}/conversation']['get']>;
 export type RequestContent = Answer<paths['/admin/v1/requests/{id}/content']['get']>;
 export type OwnSession = Answer<paths['/admin/v1/session']['get']>;
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;

@@ -10,6 +10,8 @@ import type { NewItem } from './store/window-nodes.ts';
 export const ResponseOrigin = IdOrigin.extend({
   /** Its provider stores it too, under the same id. */
   isProviders: z.boolean(),
+  /** The session that responses which continue it have, where their callers name none. Absent in records from before December 2026. */
+  session: z.string().optional(),
 });
 export type ResponseOrigin = z.infer<typeof ResponseOrigin>;
 

@@ -74,6 +74,8 @@ export const UsageResult = z.object({
   costMicroUsd: count.nullable(),
   /** Absent in records from before December 2026, and where nothing is known. Never a reason to lose a record. */
   detail: UsageDetail.optional().catch(undefined),
+  /** That of a response whose caller named none: the id of the first response of its chain. */
+  session: CallerNames.shape.session,
 });
 export type UsageResult = z.infer<typeof UsageResult>;
 

@@ -14,8 +14,8 @@ const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
 
 /** What of the content log is read, and deleted, by the object that a usage record names and the record's id. */
 export interface ContentReader {
-  /** Null: it is not there any more, or not yet. */
-  find(object: string, id: string): Promise<ContentRecord | null>;
+  /** Those of these records that are there, by their ids: others are not any more, or not yet. */
+  find(object: string, ids: readonly string[]): Promise<ReadonlyMap<string, ContentRecord>>;
   /** Deletes the lines of these records. Resolves to how many those were. */
   remove(object: string, ids: readonly string[]): Promise<number>;
 }
@@ -37,10 +37,14 @@ export function createContentReader({ openStore, dataDir }: ReaderOptions): Cont
     readFile(join(dataDir, CONTENT_SPOOL, spoolFileOf(object))).catch(() => null);
 
   return {
-    find: async (object, id) => {
+    find: async (object, ids) => {
       const lines = (await stored(object)) ?? (await spooled(object));
-      const line = lines && lineOf(lines, id);
-      return line && ContentRecord.parse(JSON.parse(line.toString()));
+      return new Map(
+        ids.flatMap((id) => {
+          const line = lines && lineOf(lines, id);
+          return line ? [[id, ContentRecord.parse(JSON.parse(line.toString()))] as const] : [];
+        }),
+      );
     },
     remove: async (object, ids) => {
       const lines = await stored(object);

@@ -6,37 +6,68 @@ import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { ContentReader } from '@gateway/model-service/content-log/content-reader';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
+import { instant } from '../../api/schemas/page.ts';
 import type { ReadConfiguration } from '../../configuration/read-configuration.ts';
 import type { FindRequest } from '../../requests/find-request.ts';
+import {
+  type ConversationRecords,
+  type ConversationTurn,
+  readConversation,
+} from '../../requests/read-conversation.ts';
 import type { Principal } from '../../sessions/authenticate.ts';
 
 export interface ContentRoutesOptions {
   readonly find: FindRequest;
   readonly content: ContentReader;
+  readonly usage: ConversationRecords;
+  readonly now: () => number;
   readonly readConfiguration: ReadConfiguration;
   /** Writes to the log of changes who read or deleted the content of a request. */
   readonly note: (
     action: 'content.read' | 'content.deleted',
     record: UsageRecord,
     by: Actor,
+    more?: { readonly session: string; readonly requests: readonly string[] },
   ) => Promise<void>;
 }
 
 /** As the log has it; what was asked and answered is in the protocol of its endpoint. */
 const ContentReply = z.strictObject(ContentRecord.omit({ version: true }).shape);
+const ConversationReply = z.strictObject({
+  session: z.string(),
+  /** In the order in which they ended. */
+  turns: z.array(
+    z.strictObject({
+      id: z.string(),
+      requestId: z.string().nullable(),
+      startedAt: instant,
+      model: z.string(),
+      outcome: z.string(),
+      /** Null: it is not in the content log, or not any more. */
+      content: ContentReply.nullable(),
+    }),
+  ),
+  /** There are earlier turns: those that are shown are as many, or as long, as one answer takes. */
+  hasEarlier: z.boolean(),
+});
 const DeletedReply = z.strictObject({ id: z.string(), deleted: z.int() });
 
 /** What one request asked and was answered, where it is logged. Each reading stands in the log of changes before it is answered. */
 export function contentRoutes({
   find,
   content,
+  usage,
+  now,
   readConfiguration,
   note,
 }: ContentRoutesOptions): AdminRoute[] {
-  const loggedRecord = async (id: string, { scope }: Principal) => {
+  const foundRecord = async (id: string, { scope }: Principal) => {
     const record = await awaitRedis(find(id, scope));
-    if (record === null)
-      throw new GatewayError('object_not_found', `There is no record of the request '${id}'.`);
+    if (record !== null) return record;
+    throw new GatewayError('object_not_found', `There is no record of the request '${id}'.`);
+  };
+  const loggedRecord = async (id: string, principal: Principal) => {
+    const record = await foundRecord(id, principal);
     const { contentObject, contentOmitted } = record.detail ?? {};
     if (contentObject === undefined)
       throw new GatewayError('object_not_found', NOT_LOGGED[contentOmitted ?? 'off']);
@@ -55,11 +86,32 @@ export function contentRoutes({
       handle: async ({ parameter: id, principal, by }) => {
         await checkReader(principal, readConfiguration);
         const { record, object } = await loggedRecord(id, principal);
-        const found = await content.find(object, record.id);
-        if (found === null) throw new GatewayError('object_not_found', GONE);
+        const found = (await content.find(object, [record.id])).get(record.id);
+        if (found === undefined) throw new GatewayError('object_not_found', GONE);
         await note('content.read', record, by);
-        const { version: _, ...shown } = found;
-        return shown;
+        return shownContent(found);
+      },
+    }),
+    adminRoute({
+      method: 'GET',
+      path: '/admin/v1/requests/{id}/conversation',
+      summary:
+        "What the requests of a request's session asked and were answered, as far as the content log has them: those of its key, the newest. One entry of the audit log names all that were read",
+      query: NO_QUERY,
+      body: NO_BODY,
+      reply: ConversationReply,
+      handle: async ({ parameter: id, principal, by }) => {
+        await checkReader(principal, readConfiguration);
+        const record = await foundRecord(id, principal);
+        const { session } = record;
+        if (session === undefined) throw new GatewayError('object_not_found', NO_SESSION);
+        const { turns, hasEarlier } = await readConversation(
+          { usage, content, now, scope: principal.scope },
+          { ...record, session },
+        );
+        const read = turns.flatMap((turn) => (turn.content === null ? [] : [turn.record.id]));
+        if (read.length > 0) await note('content.read', record, by, { session, requests: read });
+        return { session, turns: turns.map(shownTurn), hasEarlier };
       },
     }),
     adminRoute({
@@ -79,6 +131,25 @@ export function contentRoutes({
     }),
   ];
 }
+
+function shownContent({ version: _, ...shown }: ContentRecord): z.infer<typeof ContentReply> {
+  return shown;
+}
+
+const shownTurn = ({
+  record,
+  content,
+}: ConversationTurn): z.infer<typeof ConversationReply>['turns'][number] => ({
+  id: record.id,
+  requestId: record.requestId ?? null,
+  startedAt: new Date(record.startedAtMs).toISOString(),
+  model: record.model,
+  outcome: record.outcome,
+  content: content && shownContent(content),
+});
+
+const NO_SESSION =
+  "This request names no session, so the gateway does not know its conversation. Callers name it with the header 'x-gateway-session'.";
 
 const NOT_LOGGED = {
   off: 'The content of this request was not logged: no rule of the content log applied to it.',

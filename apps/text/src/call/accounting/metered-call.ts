@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { MAX_CALLER_NAME_LENGTH } from '@gateway/contracts/usage/caller-names';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import {
   type Consumption,
@@ -30,7 +31,7 @@ import {
 } from '../../metering/consumption.ts';
 import { originAt } from '../../stored/origins/maker.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../wire/usage.ts';
-import { namesIn } from '../request/conversation-key.ts';
+import { namesIn, namesOf } from '../request/conversation-key.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
@@ -176,7 +177,7 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
     endpoint: endpoint.protocol,
     model: request.model,
     caller,
-    names: namesIn(endpoint.protocol, request, caller.headers),
+    names: namesIn(endpoint.protocol, request, caller.headers, call.history),
     identity,
     context,
     entry,
@@ -249,8 +250,18 @@ export function resultOf(
     consumption: consumptionOf(further.reduce((sum, { usage }) => addUsage(usage, sum), answer)),
     estimated,
     costMicroUsd: cost,
+    ...chainSession(call),
     detail: failure === undefined ? detail : { ...detail, ...failureDetail(failure, context.dialect) },
   };
+}
+
+/** The session of a stored response whose caller named none: the responses that continue it have the same. */
+function chainSession(call: TextCall): Pick<UsageResult, 'session'> {
+  const { responseId, responseKept } = call.context.line;
+  const begins = typeof responseId === 'string' && responseKept === undefined;
+  return begins && namesOf(call).session === undefined
+    ? { session: responseId.slice(0, MAX_CALLER_NAME_LENGTH) }
+    : {};
 }
 
 const inputOf = (call: TextCall): Usage => ({

@@ -1,7 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { callerNamesIn } from '@gateway/model-service/caller-names';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
-import { namesIn } from '../request/conversation-key.ts';
+import { namesOf } from '../request/conversation-key.ts';
 import type { CallContent, OpenedCall } from '../request/text-call.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
 import { WatchedCaller } from './watched-caller.ts';
@@ -25,7 +24,7 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
   if (!logged.isLogged)
     return { ...call, content: { note: logged.note, end: () => undefined, cancel: () => undefined } };
   const answer = new GatheredAnswer(endpoint.protocol);
-  const names = callerNamesIn(call.caller.headers, namesIn(endpoint.protocol, request, call.caller.headers));
+  const names = namesOf(call);
   const content: CallContent = {
     get note() {
       return logged.note;

@@ -2,8 +2,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { ContentRecord } from '@gateway/contracts/content-log';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import type { Stack } from '../../testing/start-stack.ts';
 import type { TextUnderTest } from '../../testing/start-text.ts';
 import { PAIRS, PATHS, requestOf, startPairs } from '../../testing/text-pairs.ts';
@@ -222,6 +225,31 @@ test('a background response is logged once, by its worker, under the wish of its
     answer: { object: 'response', status: 'completed' },
   });
   expect(await linesOf(sent.requestId)).toHaveLength(1);
+});
+
+test('stored responses that continue one another have one session, that of the first, unless a caller names another', async () => {
+  const sessions = async () => {
+    const name = redisNames.records(new Date().toISOString().slice(0, 10));
+    const found = (await stack.redis.xrange(name, '-', '+')).map(([, fields]) =>
+      UsageRecord.parse(JSON.parse(fields[1] ?? '')),
+    );
+    return (requestId: string) => found.find((one) => one.requestId === requestId)?.session;
+  };
+  const ask = async (input: string, rest: object = {}, headers: Record<string, string> = {}) => {
+    const sent = await send(PATHS.responses, { model: 'to-chat', input, ...rest }, headers);
+    return { ...sent, id: z.object({ id: z.string() }).parse(JSON.parse(sent.text)).id };
+  };
+  const first = await ask('One');
+  const second = await ask('Two', { previous_response_id: first.id });
+  const third = await ask('Three', { previous_response_id: second.id });
+  const named = await ask('Four', { previous_response_id: third.id }, { 'x-gateway-session': 'own' });
+  const after = await ask('Five', { previous_response_id: named.id });
+  const sessionOf = await waitFor(async () => {
+    const found = await sessions();
+    return found(after.requestId) === undefined ? undefined : found;
+  });
+  const chain = [first, second, third, named, after].map(({ requestId }) => sessionOf(requestId));
+  expect(chain).toEqual([first.id, first.id, first.id, 'own', 'own']);
 });
 
 test('without a section nothing of the log is called', async () => {

@@ -57,6 +57,7 @@ export async function continueStored(
     isWhole: !NOT_CONTINUED.has(record.data.status),
     servedBy: origin.channel === '' ? null : origin,
     turn: null,
+    session: origin.session,
     members: { previous_response_id: id },
     window: once(() => readWindow(services, owner, id)),
   };

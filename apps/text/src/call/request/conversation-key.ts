@@ -1,6 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CallerNames } from '@gateway/contracts/usage/caller-names';
+import { callerNamesIn } from '@gateway/model-service/caller-names';
 import { type JsonObject, objectAt, objectOf, textAt } from '../../wire/json-object.ts';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
+import type { History } from './history.ts';
+import type { OpenedCall } from './text-call.ts';
 
 /** The session ids of known clients are shorter. */
 const MAX_CHARS = 512;
@@ -38,12 +42,23 @@ export const sessionIn = (headers: IncomingHttpHeaders): string | null => {
   return value?.slice(0, MAX_CHARS) ?? null;
 };
 
-/** Who a request is for and its session, as its body and its client's headers name them. In Messages, the body's key of a conversation names a person. */
+/** Who a request is for and its session, as its body and its client's headers name them, or what it continues. In Messages, the body's key of a conversation names a person. */
 export const namesIn = (
   protocol: TextProtocol,
   { endUser, conversationKey }: { readonly endUser: string | null; readonly conversationKey: string | null },
   headers: IncomingHttpHeaders,
+  { continued }: Pick<History, 'continued'>,
 ): { readonly endUser: string | null; readonly session: string | null } => ({
   endUser,
-  session: sessionIn(headers) ?? (protocol === 'messages' ? null : conversationKey),
+  session:
+    sessionIn(headers) ?? (protocol === 'messages' ? null : conversationKey) ?? continued?.session ?? null,
 });
+
+/** By which the usage of a call is found. */
+export const namesOf = ({
+  endpoint: { protocol },
+  request,
+  caller: { headers },
+  history,
+}: Pick<OpenedCall, 'endpoint' | 'request' | 'caller' | 'history'>): CallerNames =>
+  callerNamesIn(headers, namesIn(protocol, request, headers, history));

@@ -31,6 +31,8 @@ export interface Continued {
   readonly isWhole: boolean;
   /** The maker of its newest answer, which has it in its cache; null: not known. */
   readonly servedBy: Maker | null;
+  /** Its session, for requests that name none. */
+  readonly session?: string | undefined;
   /** The members of a response that name it. */
   readonly members: JsonObject;
   /** Of a message thread that the gateway keeps: this turn of it. */

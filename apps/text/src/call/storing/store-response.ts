@@ -11,6 +11,7 @@ import type { NewItem } from '../../stored/store/window-nodes.ts';
 import { type JsonObject, textAt } from '../../wire/json-object.ts';
 import { newId } from '../../wire/tokens/new-id.ts';
 import { logProvidersCompaction } from '../accounting/call-log.ts';
+import { namesOf } from '../request/conversation-key.ts';
 import { conversationIn, unstoredBefore } from '../request/history.ts';
 import { ownInput } from '../request/own-input.ts';
 import { type Remembered, remember } from '../request/response-memory.ts';
@@ -96,7 +97,14 @@ export async function storeResponse(
       ? await storeHere(call, response, {
           parts,
           data: (own) =>
-            dataOf({ ...(read?.data ?? whole()), ...amended, ...own }, { ...origin, isProviders }),
+            dataOf(
+              { ...(read?.data ?? whole()), ...amended, ...own },
+              {
+                ...origin,
+                isProviders,
+                session: namesOf(call).session ?? textAt(own ?? response, 'id') ?? undefined,
+              },
+            ),
           received: { ids, origin },
           hasOwnIds: storesResponses(candidate),
         })

@@ -147,6 +147,38 @@ const READERS: Readonly<
 
 const isShown = ({ pieces }: Turn): boolean => pieces.length > 0;
 
+export interface ReadTurns {
+  readonly asked: readonly Turn[];
+  readonly answered: readonly Turn[];
+}
+
+const isSame = (a: Turn | undefined, b: Turn | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * What a request adds to the earlier ones of its conversation. A request that repeats an earlier one goes on with its answer; one that
+ * continues it by an id repeats at most its instructions.
+ */
+export function withoutRepeated(
+  asked: readonly Turn[],
+  earlier: readonly (ReadTurns | null)[],
+): readonly Turn[] {
+  let repeated = 0;
+  for (const one of earlier) {
+    if (one === null) continue;
+    const { length } = one.asked;
+    const isRepeated =
+      asked[length]?.role === 'assistant' && one.asked.every((turn, at) => isSame(turn, asked[at]));
+    if (!isRepeated) continue;
+    // The answer that follows may be written in another way than it was given.
+    const answer = asked.slice(length).findIndex(({ role }) => role !== 'assistant');
+    repeated = Math.max(repeated, answer < 0 ? asked.length : length + answer);
+  }
+  if (repeated > 0) return asked.slice(repeated);
+  const [first] = asked;
+  const isKnown = first?.role === 'system' && earlier.some((one) => isSame(one?.asked[0], first));
+  return isKnown ? asked.slice(1) : asked;
+}
+
 /** A logged request as a conversation; null where its form is not known. */
 export function turnsOf({
   endpoint,
@@ -156,7 +188,7 @@ export function turnsOf({
   readonly endpoint: string;
   readonly request?: unknown;
   readonly answer?: unknown;
-}): { readonly asked: readonly Turn[]; readonly answered: readonly Turn[] } | null {
+}): ReadTurns | null {
   const reader = READERS[endpoint];
   if (reader === undefined || !isMembers(request)) return null;
   return {
