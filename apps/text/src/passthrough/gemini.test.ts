@@ -57,3 +57,36 @@ test('reasoning of another vendor is left out, and its call marked as one withou
   expect(sent).toContain('skip_thought_signature_validator');
   expect(JSON.parse(sent)).not.toHaveProperty('model');
 });
+
+const foreign = signatureOf(
+  testTokens.seal({ vendor: 'anthropic', kind: 'signature', data: 'x', texts: ['hm'] }),
+);
+
+test.for([
+  ['in the other spelling', [{ role: 'model', parts: [{ text: 'a', thought_signature: foreign }] }]],
+  ['of a part by itself', [{ role: 'model', parts: { text: 'a', thoughtSignature: foreign } }]],
+  ['of a content by itself', { role: 'user', parts: { text: 'a', thoughtSignature: foreign } }],
+  [
+    'before which it was shown',
+    [
+      {
+        parts: [
+          { text: 'hm', thought: true },
+          { text: 'a', thoughtSignature: foreign },
+        ],
+      },
+    ],
+  ],
+  [
+    'beside half a million characters',
+    [{ parts: [{ text: 'w'.repeat(600_000) }, { text: 'a', thoughtSignature: foreign }] }],
+  ],
+] as const)('reasoning of another vendor is left out %s', async ([, contents]) => {
+  const response = await post('generateContent', Buffer.from(JSON.stringify({ contents })));
+  const { body } = await stack.first.nextRequest();
+  const sent = body.toString();
+  expect(sent).not.toContain(foreign);
+  expect(sent).not.toContain('hm');
+  expect(sent).toContain('"text":"a"');
+  expect(response.headers.get('x-gateway-dropped')).toContain('thoughtSignature');
+});

@@ -44,7 +44,8 @@ export function restoreTokens(
 ): Restoration {
   const dropped: Dropped[] = [];
   const restorer = new Restorer({ target, tokens, dropped, unknownThoughts });
-  const list = body[LIST_MEMBER[protocol]];
+  const given = body[LIST_MEMBER[protocol]];
+  const list = protocol === 'gemini' ? entriesOf(given) : given;
   if (!Array.isArray(list)) return { body, dropped };
   const member = LIST_MEMBER[protocol];
   const restore = {
@@ -58,6 +59,9 @@ export function restoreTokens(
     dropped,
   };
 }
+
+/** Google takes an entry by itself for a list of one. */
+const entriesOf = (given: unknown): unknown => (isJsonObject(given) ? [given] : given);
 
 const LIST_MEMBER: Record<TextProtocol, string> = {
   responses: 'input',
@@ -120,20 +124,32 @@ class Restorer {
   }
 
   /**
-   * A content of Gemini's: signatures that are tokens were made elsewhere, and go with the thoughts that they are of. A call is
-   * marked as one without a signature, which Gemini demands.
+   * A content of Gemini's: signatures that are tokens were made elsewhere, and go with the thoughts that they are of, which are not
+   * signed themselves. A call is marked as one without a signature, which Gemini demands.
    */
   content(content: unknown, at: Path): unknown[] {
-    if (!isJsonObject(content) || !Array.isArray(content.parts)) return [content];
-    const parts = content.parts.flatMap((part, index): unknown[] => {
-      if (!isJsonObject(part) || typeof part.thoughtSignature !== 'string') return [part];
-      if (!this.#target.withholdReasoning && tokenIn(part.thoughtSignature) === null) return [part];
+    if (!isJsonObject(content)) return [content];
+    const given = entriesOf(content.parts);
+    if (!Array.isArray(given) || !given.some((part) => this.#isForeign(part))) return [content];
+    const parts = given.flatMap((part: unknown, index): unknown[] => {
+      const isSigned = this.#isForeign(part);
+      if (!isJsonObject(part) || !(isSigned || part.thought === true)) return [part];
+      const { thoughtSignature: _, thought_signature: __, ...bare } = part;
+      if (part.thought === true) return this.#drop([...at, 'parts', index], REASON);
       this.#drop([...at, 'parts', index, 'thoughtSignature'], REASON);
-      const { thoughtSignature: _, ...bare } = part;
-      if (part.thought === true) return [];
-      return [isJsonObject(part.functionCall) ? { ...bare, thoughtSignature: NO_SIGNATURE } : bare];
+      const isCall = isJsonObject(part.functionCall ?? part.function_call);
+      return [isCall ? { ...bare, thoughtSignature: NO_SIGNATURE } : bare];
     });
-    return parts.length === 0 && content.parts.length > 0 ? [] : [{ ...content, parts }];
+    return parts.length === 0 ? [] : [{ ...content, parts }];
+  }
+
+  /** Whether a part of Gemini's is signed, in either spelling, by what this upstream is not to see. */
+  #isForeign(part: unknown): boolean {
+    if (!isJsonObject(part)) return false;
+    return [part.thoughtSignature, part.thought_signature].some(
+      (signature) =>
+        typeof signature === 'string' && (this.#target.withholdReasoning || tokenIn(signature) !== null),
+    );
   }
 
   /** A chat message without what seals its reasoning: details, and the signatures beside Google's calls. */

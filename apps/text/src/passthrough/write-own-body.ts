@@ -86,8 +86,9 @@ function unstored({ include, reasoning }: JsonObject): JsonObject {
 
 function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
   const [first] = missing;
-  if (first === undefined || !Array.isArray(body.tools)) return body;
+  if (first === undefined) return body;
   if (first.path.length > 2) return withoutGoogleTools(body, missing);
+  if (!Array.isArray(body.tools)) return body;
   const gone = new Set(missing.map(({ path }) => path[1]));
   const dropped = body.tools.filter((_, index) => gone.has(index));
   const tools = body.tools.filter((_, index) => !gone.has(index));
@@ -101,7 +102,8 @@ function withoutTools(body: JsonObject, missing: readonly RequestedTool[]): Json
 
 /** Google's tools are members of an entry, which may have functions beside them. */
 function withoutGoogleTools(body: JsonObject, missing: readonly RequestedTool[]): JsonObject {
-  const tools = (Array.isArray(body.tools) ? body.tools : []).flatMap((entry: unknown, index) => {
+  const given: readonly unknown[] = Array.isArray(body.tools) ? body.tools : [body.tools];
+  const tools = given.flatMap((entry, index) => {
     if (!isJsonObject(entry)) return [entry];
     const gone = new Set(missing.filter(({ path }) => path[1] === index).map(({ type }) => type));
     const kept = Object.fromEntries(Object.entries(entry).filter(([name]) => !gone.has(name)));
