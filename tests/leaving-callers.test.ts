@@ -40,6 +40,8 @@ const MESSAGE = {
   max_tokens: 100,
   messages: [{ role: 'user', content: 'hello, how are you today?' }],
 };
+const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'hello, how are you today?' }] }] };
+const GOOGLE = '/v1beta/models/gpt-5.2';
 const IMAGE = { model: 'gpt-image-1', prompt: 'a house' };
 const SPEECH = {
   model: 'tts-1',
@@ -55,6 +57,7 @@ type RequestKind = readonly [name: string, path: string, request: () => GatewayR
 const WHOLE: readonly RequestKind[] = [
   ['a response', '/v1/responses', () => ({ json: TEXT })],
   ['a message', '/v1/messages', () => ({ json: MESSAGE })],
+  ["an answer to Google's client", `${GOOGLE}:generateContent`, () => ({ json: CONTENTS })],
   ['an image', '/v1/images/generations', () => ({ json: IMAGE })],
   ['an edit', '/v1/images/edits', edit],
   ['a transcript', '/v1/audio/transcriptions', recording],
@@ -62,6 +65,12 @@ const WHOLE: readonly RequestKind[] = [
 const STREAMED: readonly RequestKind[] = [
   ['a streamed response', '/v1/responses', () => ({ json: { ...TEXT, stream: true } }), 5],
   ['a streamed message', '/v1/messages', () => ({ json: { ...MESSAGE, stream: true } }), 5],
+  [
+    "a streamed answer to Google's client",
+    `${GOOGLE}:streamGenerateContent?alt=sse`,
+    () => ({ json: CONTENTS }),
+    5,
+  ],
   [
     'a streamed image',
     '/v1/images/generations',
