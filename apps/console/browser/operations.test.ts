@@ -296,6 +296,36 @@ test('what needs attention says its cause and whom it touches, and what can be d
   await item.waitFor({ state: 'detached' });
 });
 
+test('resting from the finding of a slow model proposes that model, not the whole channel', async () => {
+  const model = 'claude-sonnet-5-5';
+  const { page, signIn } = person;
+  await page.route(/\/admin\/v1\/attention\b/, async (route) => {
+    const response = await route.fetch();
+    const { data, ...others } = z.looseObject({ data: z.array(z.unknown()) }).parse(await response.json());
+    const slow = {
+      ...{ id: `model_slow ${model} claude`, kind: 'model_slow', subject: model },
+      ...{ sentence: `The first output of the model '${model}' is slow.`, comparison: null, affects: null },
+      ...{ advice: 'Rest the model on this channel.', actions: ['rest_channel'], isUrgent: false },
+      ...{
+        about: { models: [model], channels: ['claude'], teams: [], keyId: null },
+        since: null,
+        until: null,
+      },
+    };
+    await route.fulfill({ response, json: { ...others, data: [slow, ...data] } });
+  });
+  await signIn();
+  await page.goto('/console/overview');
+  await page.getByRole('button', { name: 'Rest claude' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Rest claude?' });
+  expect(await dialog.getByRole('combobox', { name: 'Model' }).inputValue()).toBe(model);
+  const sent = page.waitForRequest((request) => request.url().endsWith('/channels/claude/rest'));
+  await dialog.getByRole('button', { name: 'Rest' }).click();
+  expect((await sent).postDataJSON()).toMatchObject({ model, account: null });
+  await dialog.waitFor({ state: 'hidden' });
+  await running.call('POST', '/channels/claude/wake', {});
+});
+
 test('alerts show who is notified of what, and a test of a receiver says what came of it', async () => {
   const { page, signIn } = person;
   await signIn();

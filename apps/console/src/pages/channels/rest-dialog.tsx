@@ -14,13 +14,21 @@ const TIMES = [
   { value: '', label: 'Until woken' },
 ];
 
+interface RestDialogProps {
+  readonly of: Channel;
+  /** The model that is proposed. */
+  readonly model?: string | null;
+  readonly onClose: () => void;
+}
+
 /** Puts a channel, one of its accounts or one of its models to rest. */
-export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () => void }) {
+export function RestDialog({ of: channel, model: proposed = null, onClose }: RestDialogProps) {
   const queries = useQueryClient();
   const [account, setAccount] = useState<string | null>(null);
-  const [model, setModel] = useState<string | null>(null);
+  const [model, setModel] = useState(proposed);
   const [seconds, setSeconds] = useState('3600');
   const [reason, setReason] = useState('');
+  const named = channel.models.filter((name) => !name.includes('*'));
   const rest = useMutation({
     mutationFn: () =>
       bodyOf(
@@ -65,7 +73,8 @@ export function RestDialog({ of: channel, onClose }: { of: Channel; onClose: () 
         <Select
           label="Model"
           placeholder="All models"
-          data={channel.models.filter((name) => !name.includes('*'))}
+          // The proposed one may be served by a pattern.
+          data={[...new Set([...named, ...(proposed === null ? [] : [proposed])])]}
           value={model}
           onChange={setModel}
           clearable

@@ -24,10 +24,20 @@ export function FindingActions({ of: finding }: { of: Finding }) {
   const [channel] = finding.about.channels;
   const actions = finding.actions.filter((action) => may(ACTIONS[action].call));
   if (channel === undefined || actions.length === 0) return null;
-  return <ChannelActions channel={channel} actions={actions} />;
+  return <ChannelActions channel={channel} model={modelOf(finding)} actions={actions} />;
 }
 
-function ChannelActions({ channel: name, actions }: { channel: string; actions: readonly Action[] }) {
+/** The one model that a finding is about; null: it is about the channel as a whole. */
+const modelOf = ({ kind, subject }: Finding): string | null =>
+  kind === 'model_slow' || kind === 'model_failing' ? subject : null;
+
+interface ChannelActionsProps {
+  readonly channel: string;
+  readonly model: string | null;
+  readonly actions: readonly Action[];
+}
+
+function ChannelActions({ channel: name, model, actions }: ChannelActionsProps) {
   const queries = useQueryClient();
   const [opened, setOpened] = useState<Action>();
   const { data: channels } = useQuery({ ...channelsQuery, enabled: opened !== undefined });
@@ -57,7 +67,7 @@ function ChannelActions({ channel: name, actions }: { channel: string; actions: 
         </Button>
       ))}
       {channel && opened === 'test_channel' && <TestDialog of={channel} onClose={close} />}
-      {channel && opened === 'rest_channel' && <RestDialog of={channel} onClose={close} />}
+      {channel && opened === 'rest_channel' && <RestDialog of={channel} model={model} onClose={close} />}
     </>
   );
 }
