@@ -38,6 +38,8 @@ import { createBalanceReader } from './keys/balances.ts';
 import { keysOfOwner } from './keys/keys-of-owner.ts';
 import { createReserveAgain } from './keys/reserve-again.ts';
 import { createChannelRests } from './operations/channel-rests.ts';
+import { createLinkLimits } from './people/link-limits.ts';
+import { createLinkMail } from './people/link-mail.ts';
 import { createPasswordAttempts } from './people/password-attempts.ts';
 import { createPasswordHashes } from './people/password-hash.ts';
 import { createTestChannel } from './playground/test-channel.ts';
@@ -212,7 +214,21 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         addressOf,
         now,
       }),
-      ...peopleRoutes({ people, teams, sessions, consoleUrl: config.CONSOLE_URL ?? null, basePath, now }),
+      ...peopleRoutes({
+        people,
+        teams,
+        sessions,
+        links: createLinkLimits(redis),
+        sendLink: createLinkMail({
+          readConfiguration,
+          isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
+          network: environmentNetwork(env),
+          logger,
+        }),
+        consoleUrl: config.CONSOLE_URL ?? null,
+        basePath,
+        now,
+      }),
       ...groupRoutes({ people, mapping: oidc?.mapping ?? null }),
       ...oidcRoutes({
         basePath,

@@ -64,6 +64,8 @@ test('the first person is invited, gets another link, is disabled and deleted fr
   const again = await gateway(['people', 'link', id]);
   expect(again.out).toContain('#');
   expect(again.out).not.toBe(made.out);
+  const mailed = await gateway(['people', 'link', id, '--send-email']);
+  expect(mailed.out).toMatch(/#[\w-]{43}\n\nThe e-mail was not sent\. CONSOLE_URL is not set/);
   expect((await gateway(['people', 'update', id, '--disable'])).out).toContain('disabled');
   expect((await gateway(['people', 'sign-out', id])).code).toBe(0);
   expect((await gateway(['people', 'delete', id])).out).toBe(`Deleted person ${id} (ann@example.com).\n`);

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { makeAuthority } from '@gateway/testkit/make-authority';
 import type { ReceiverEntry } from '@gateway/upstream/configuration/alerts-entry';
 import { Certificates } from '@gateway/upstream/connecting/certificates';
 import { DIRECT, type Network } from '@gateway/upstream/connecting/network';
 import { parseNetworks } from '@gateway/upstream/fetching/public-address';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { found } from '../findings/finding.ts';
+import { PLAIN, startMail } from '../testing/start-mail.ts';
 import { type Answer, SLACK_OK, startReceiver, TEAMS_OK } from '../testing/start-receiver.ts';
 import type { Message } from './message.ts';
 import { createMessageSender, type SendOutcome } from './send-message.ts';
@@ -227,42 +226,6 @@ const MAIL = {
   from: 'Gateway <gateway@example.com>',
   to: ['ops@example.com', 'ann@example.com'],
 } as const satisfies ReceiverEntry;
-
-interface Received {
-  readonly text: string;
-  readonly to: readonly string[];
-  readonly user: unknown;
-  readonly isSecure: boolean;
-}
-
-/** A mail server; `refuse` is what it says to a mail in place of taking it. */
-async function startMail(options: SMTPServerOptions, refuse?: number) {
-  const received: Received[] = [];
-  const server = new SMTPServer({
-    ...options,
-    onAuth: ({ username, password }, _session, callback) =>
-      password === 'p@ss' ? callback(null, { user: username }) : callback(new Error('wrong password')),
-    onData: (stream, { envelope, user, secure }, callback) => {
-      text(stream).then((sent) => {
-        if (refuse !== undefined) return callback(Object.assign(new Error('no'), { responseCode: refuse }));
-        const to = envelope.rcptTo.map(({ address }) => address);
-        received.push({ text: sent, to, user, isSecure: secure });
-        return callback();
-      }, callback);
-    },
-  });
-  server.on('error', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.server.address();
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-  return {
-    port,
-    received,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(resolve)),
-  };
-}
-
-const PLAIN: SMTPServerOptions = { authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'] };
 
 test('a mail has the sentences as text and as HTML, to all of its readers', async () => {
   await using mail = await startMail(PLAIN);

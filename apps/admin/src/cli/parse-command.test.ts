@@ -83,6 +83,12 @@ test('an inherited name of objects is a name like any other', () => {
       remove: ['__proto__', 'limits.models.__proto__'],
     },
   };
-  const body = settingsBody({ 'allow-unpriced': false, json: false, help: false, ...values });
+  const body = settingsBody({
+    'allow-unpriced': false,
+    'send-email': false,
+    json: false,
+    help: false,
+    ...values,
+  });
   expect(JSON.stringify(body)).toBe('{"__proto__":null,"limits":{"models":{"__proto__":null}}}');
 });

@@ -46,6 +46,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --name NAME        (default: the e-mail address)
       --role ROLE        admin (default), viewer, team-lead or team-member
       --teams LIST       of a team-lead or team-member
+      --send-email       also send the link by e-mail; also of people link
   people list
   people show ID
   people update ID       --name, --role, --teams, --disable, --enable

@@ -32,6 +32,7 @@ export type OwnSession = Answer<paths['/admin/v1/session']['get']>;
 export type Session = Item<Answer<paths['/admin/v1/sessions']['get']>>;
 
 export type Person = Answer<paths['/admin/v1/people/{id}']['get']>;
+export type PersonLink = Answer<paths['/admin/v1/people/{id}/link']['post']>;
 export type NewPersonBody = Body<paths['/admin/v1/people']['post']>;
 export type Roles = Answer<paths['/admin/v1/roles']['get']>;
 

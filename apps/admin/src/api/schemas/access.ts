@@ -134,7 +134,17 @@ export const PersonReply = z.strictObject({
 });
 export const PersonPage = page(PersonReply);
 /** `link` is shown this once. It is a URL, or begins with a path where `CONSOLE_URL` is not set. */
-export const PersonLinkReply = PersonReply.extend({ link: z.string() });
+export const PersonLinkReply = PersonReply.extend({
+  link: z.string(),
+  /** What came of sending it by e-mail; null: that was not asked for. */
+  delivery: z
+    .strictObject({
+      isSent: z.boolean(),
+      /** Why it was not sent, and what to do; null: it was. */
+      message: z.string().nullable(),
+    })
+    .nullable(),
+});
 export const PasswordLinkReply = z.strictObject({
   email: z.string(),
   name: z.string(),

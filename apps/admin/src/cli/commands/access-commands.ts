@@ -10,7 +10,7 @@ import {
 import { detailsOf, listOf, sentenceOf } from '../texts/table.ts';
 import type { Commands } from './command-row.ts';
 import { numberOrText, type Values } from './options.ts';
-import { personBody, settingsBody } from './settings-body.ts';
+import { linkBody, personBody, settingsBody } from './settings-body.ts';
 
 const KEYS = '/admin/v1/keys';
 const TEAMS = '/admin/v1/teams';
@@ -89,8 +89,12 @@ export const ACCESS_COMMANDS: Commands = {
     method: 'POST',
     path: PEOPLE,
     argument: 'EMAIL',
-    options: ['name', 'role', 'teams'],
-    body: (values, email) => ({ name: email, role: 'admin', ...personBody({ ...values, email }) }),
+    options: ['name', 'role', 'teams', 'send-email'],
+    body: (values, email) => ({
+      ...{ name: email, role: 'admin' },
+      ...personBody({ ...values, email }),
+      ...linkBody(values),
+    }),
     text: linkText,
   },
   'people list': {
@@ -106,7 +110,13 @@ export const ACCESS_COMMANDS: Commands = {
     body: personBody,
     text: detailsOf(),
   },
-  'people link': { method: 'POST', path: `${PERSON}/link`, text: linkText },
+  'people link': {
+    method: 'POST',
+    path: `${PERSON}/link`,
+    options: ['send-email'],
+    body: linkBody,
+    text: linkText,
+  },
   'people sign-out': {
     method: 'POST',
     path: `${PERSON}/sign-out`,

@@ -17,6 +17,7 @@ const options = {
   email: text,
   role: text,
   teams: text,
+  'send-email': flag,
   models: text,
   endpoints: text,
   'expires-at': text,

@@ -82,6 +82,9 @@ export function personBody({ email, name, role, teams, disable, enable }: Values
   };
 }
 
+/** How a link to set a password is handed over. */
+export const linkBody = ({ 'send-email': sendEmail }: Values): Json => (sendEmail ? { sendEmail } : {});
+
 /** `limits.models.gpt-4.1` has three names, every other one at most two: only the last may have dots. */
 function pathOf(member: string): readonly string[] {
   if (member.startsWith(MODEL_LIMITS)) return ['limits', 'models', member.slice(MODEL_LIMITS.length)];

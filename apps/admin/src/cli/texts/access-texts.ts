@@ -31,10 +31,13 @@ export const webhookSecretText = sentenceOf(({ id, name, webhookSecret, oldWebho
   return `New webhook secret for key ${id} (${name}). It is shown only once; give it to the receiver:\n\n  ${webhookSecret}\n\n${old}`;
 });
 
-export const linkText = sentenceOf(
-  ({ email, link, linkExpiresAt }) =>
-    `${email} sets a password by this link, once, until ${linkExpiresAt}. It is shown only now${String(link).startsWith('/') ? '; put the address of the console before it' : ''}:\n\n  ${link}`,
-);
+export const linkText = sentenceOf(({ email, link, linkExpiresAt, delivery }) => {
+  const sent = Delivery.parse(delivery ?? null);
+  const outcome = sent === null ? '' : `\n\n${sent.message ?? `It was sent to ${email} by e-mail.`}`;
+  return `${email} sets a password by this link, once, until ${linkExpiresAt}. It is shown only now${String(link).startsWith('/') ? '; put the address of the console before it' : ''}:\n\n  ${link}${outcome}`;
+});
+
+const Delivery = z.looseObject({ message: z.string().nullable() }).nullable();
 
 export const PERSON_COLUMNS: Columns = {
   ID: 'id',

@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { PersonLinkReply, PersonPage, PersonReply, PersonStates } from '../../api/schemas/access.ts';
 import { pageQuery } from '../../api/schemas/page.ts';
+import type { LinkLimits } from '../../people/link-limits.ts';
+import type { SendLink } from '../../people/link-mail.ts';
 import { checkGrant, managesPerson, seenPerson, seesPerson } from '../../people/manages.ts';
 import {
   Email,
@@ -24,13 +26,20 @@ interface PeopleRoutesOptions {
   readonly people: PeopleStore;
   readonly teams: Pick<TeamStore, 'getTeam'>;
   readonly sessions: Pick<SessionStore, 'endAllOf'>;
+  readonly links: LinkLimits;
+  readonly sendLink: SendLink;
   /** Where browsers reach the console; null: it is not known, and links begin with a path. */
   readonly consoleUrl: string | null;
   readonly basePath: string;
   readonly now: () => number;
 }
 
-const NewPerson = z.strictObject({
+const LinkBody = z.strictObject({
+  /** Whether the gateway sends the link to the person; the response says whether it did. */
+  sendEmail: z.boolean().default(false),
+});
+
+const NewPerson = LinkBody.extend({
   email: Email,
   name: PersonName,
   role: PersonRole,
@@ -53,18 +62,43 @@ const PeopleQuery = pageQuery(PERSON_ID).extend({
   team: z.string().max(100).optional(),
 });
 
+interface LinkCall {
+  readonly principal: Principal;
+  readonly by: Parameters<PeopleStore['change']>[2];
+  readonly body: z.infer<typeof LinkBody>;
+}
+
 /** Where the console asks for a password. What follows the sign # never reaches a server or its log. */
 const LINK_PATH = '/console/set-password#';
 
 /** The people who sign in with a password: invite, list, change, sign out and delete them. */
 export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
-  const { people, teams, sessions, consoleUrl, basePath, now } = options;
+  const { people, teams, sessions, links, sendLink, consoleUrl, basePath, now } = options;
   const shownTo = (principal: Principal, person: PersonRecord) => ({
     ...shownPerson(seenPerson(principal.scope, person)),
     mayChange: managesPerson(principal, person),
   });
   const linkOf = (token: string): string =>
     `${consoleUrl === null ? '' : new URL(consoleUrl).origin}${basePath}${LINK_PATH}${token}`;
+
+  /** The person with the link, which is sent if that was asked for. */
+  const withLink = async (
+    person: PersonRecord,
+    token: string,
+    { principal, by, body: { sendEmail } }: LinkCall,
+  ) => {
+    const link = linkOf(token);
+    const { id: personId, email: to, passwordHash, link: stored } = person;
+    const isInvitation = passwordHash === null;
+    const delivery =
+      sendEmail && stored !== null
+        ? await sendLink({
+            ...{ link, personId, to, isInvitation, by: by.who },
+            expiresAtMs: stored.expiresAtMs,
+          })
+        : null;
+    return { ...shownTo(principal, person), link, delivery };
+  };
 
   const checkTeams = async (names: readonly string[]): Promise<void> => {
     const found = await Promise.all(names.map(teams.getTeam));
@@ -105,12 +139,14 @@ export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
       status: 201,
       reply: PersonLinkReply,
       handle: async ({ body, by, principal }) => {
-        checkGrant(principal, body);
-        await checkTeams(body.teams);
+        const { sendEmail, ...invited } = body;
+        checkGrant(principal, invited);
+        await checkTeams(invited.teams);
+        await links.begin(invited.email, by.who);
         const nowMs = now();
         const { token, link } = newLink(null, nowMs);
         const person: PersonRecord = {
-          ...{ ...body, id: newPersonId(nowMs), link, createdAtMs: nowMs },
+          ...{ ...invited, id: newPersonId(nowMs), link, createdAtMs: nowMs },
           ...{ isDisabled: false, passwordHash: null, epoch: 0, lastSignInAtMs: null },
         };
         await people.add(person, by, {
@@ -118,7 +154,7 @@ export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
           before: null,
           after: loggedPerson(person),
         });
-        return { ...shownTo(principal, person), link: linkOf(token) };
+        return withLink(person, token, { principal, by, body: { sendEmail } });
       },
     }),
     adminRoute({
@@ -203,9 +239,11 @@ export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
       path: '/admin/v1/people/{id}/link',
       summary: 'Create a link to set a password, for an invitation or a reset; earlier links stop working',
       query: NO_QUERY,
-      body: NO_BODY,
+      body: LinkBody.default({ sendEmail: false }),
       reply: PersonLinkReply,
-      handle: async ({ parameter: id, by, principal }) => {
+      handle: async ({ parameter: id, by, principal, body }) => {
+        const found = await people.get(id);
+        if (found !== undefined && managesPerson(principal, found)) await links.begin(found.email, by.who);
         let token = '';
         const person = await change(id, { principal, by }, (before) => {
           if (before.isDisabled)
@@ -215,7 +253,7 @@ export function peopleRoutes(options: PeopleRoutesOptions): AdminRoute[] {
           const next = { ...before, link: made.link };
           return { next, audit: { action: 'person.link_created', before: null, after: loggedPerson(next) } };
         });
-        return { ...shownTo(principal, person), link: linkOf(token) };
+        return withLink(person, token, { principal, by, body });
       },
     }),
     adminRoute({

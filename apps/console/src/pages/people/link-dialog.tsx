@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
-import type { Person } from '../../api/types.ts';
+import { IconAlertTriangle, IconMailCheck } from '@tabler/icons-react';
+import type { Person, PersonLink } from '../../api/types.ts';
 import { CopyField } from '../../parts/copy-field.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { exactTime } from '../../parts/moment.tsx';
@@ -9,11 +9,14 @@ export interface ShownLink {
   readonly of: Person;
   /** A URL, or a path of this server. */
   readonly link: string;
+  readonly delivery: PersonLink['delivery'];
 }
+
+export const SEND_EMAIL = 'Send the link by e-mail';
 
 /** Shows the link by which a person sets a password, this once. */
 export function LinkDialog({
-  shown: { of: person, link },
+  shown: { of: person, link, delivery },
   onClose,
 }: {
   shown: ShownLink;
@@ -28,12 +31,20 @@ export function LinkDialog({
       closeOnEscape={false}
     >
       <Stack>
-        <Alert color="orange" variant="light" icon={<IconAlertTriangle aria-hidden />}>
-          <Text size="sm" c="var(--mantine-color-text)">
-            Copy it now and send it to {person.email} yourself. Only its hash is stored, so it cannot be shown
-            again.
-          </Text>
-        </Alert>
+        {delivery?.isSent ? (
+          <Alert color="green" variant="light" icon={<IconMailCheck aria-hidden />}>
+            <Text size="sm" c="var(--mantine-color-text)">
+              The link was sent to {person.email}. It cannot be shown again.
+            </Text>
+          </Alert>
+        ) : (
+          <Alert color="orange" variant="light" icon={<IconAlertTriangle aria-hidden />}>
+            <Text size="sm" c="var(--mantine-color-text)">
+              {delivery?.message ?? `Copy it now and send it to ${person.email} yourself.`} Only its hash is
+              stored, so it cannot be shown again.
+            </Text>
+          </Alert>
+        )}
         <CopyField label="Link" value={new URL(link, globalThis.location.origin).href} />
         <Text size="sm">
           Anyone who opens it can set the password. It works once
@@ -41,7 +52,7 @@ export function LinkDialog({
           longer works.
         </Text>
         <Group justify="flex-end">
-          <Button onClick={onClose}>I have copied it</Button>
+          <Button onClick={onClose}>{delivery?.isSent ? 'Done' : 'I have copied it'}</Button>
         </Group>
       </Stack>
     </Dialog>

@@ -207,8 +207,8 @@ function NewPerson({ onMade, onClose }: { onMade: (shown: ShownLink) => void; on
           body: { ...values, email: values.email.trim(), name: values.name.trim() },
         }),
       ),
-    onSuccess: async ({ link, ...of }) => {
-      onMade({ of, link });
+    onSuccess: async ({ link, delivery, ...of }) => {
+      onMade({ of, link, delivery });
       await queries.invalidateQueries({ queryKey: ['people'] });
     },
   });

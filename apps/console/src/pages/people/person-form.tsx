@@ -1,8 +1,9 @@
-import { Stack, TextInput } from '@mantine/core';
+import { Checkbox, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { ApiError } from '../../api/client.ts';
 import type { NewPersonBody, Person } from '../../api/types.ts';
 import { FormEnd } from '../../parts/form-end.tsx';
+import { SEND_EMAIL } from './link-dialog.tsx';
 import { isTeamRole, RoleFields } from './role-fields.tsx';
 
 export type PersonValues = Required<NewPersonBody>;
@@ -26,6 +27,7 @@ export function PersonForm({ of, action, isPending, error, onSubmit, onCancel }:
       name: of?.name ?? '',
       role: ROLES.find((role) => role === of?.role) ?? 'team-member',
       teams: of?.teams ?? [],
+      sendEmail: false,
     },
     validate: {
       email: (value) => (value.includes('@') ? null : 'Enter an e-mail address.'),
@@ -75,6 +77,9 @@ export function PersonForm({ of, action, isPending, error, onSubmit, onCancel }:
             teams: typeof teamsError === 'string' ? teamsError : errorOf('teams'),
           }}
         />
+        {of === undefined && (
+          <Checkbox label={SEND_EMAIL} {...form.getInputProps('sendEmail', { type: 'checkbox' })} />
+        )}
         <FormEnd action={action} isPending={isPending} error={error} onCancel={onCancel} />
       </Stack>
     </form>

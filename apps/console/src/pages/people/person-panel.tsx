@@ -1,14 +1,14 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { sessionQuery } from '../../api/queries.ts';
-import type { Person } from '../../api/types.ts';
+import type { Person, PersonLink } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { Facts, Names } from '../facts.tsx';
-import type { ShownLink } from './link-dialog.tsx';
+import { SEND_EMAIL, type ShownLink } from './link-dialog.tsx';
 import { personChanged } from './people-query.ts';
 import { PersonForm, type PersonValues } from './person-form.tsx';
 
@@ -59,11 +59,13 @@ const ACTS: Readonly<Record<Act, ShownAct>> = {
   },
 };
 
-const callOf = (act: Act, id: string): Promise<Person & { link?: string }> => {
+type Changed = Person & Partial<PersonLink>;
+
+const callOf = (act: Act, id: string, sendEmail: boolean): Promise<Changed> => {
   const params = { path: { id } };
   switch (act) {
     case 'link':
-      return bodyOf(api.POST('/admin/v1/people/{id}/link', { params }));
+      return bodyOf(api.POST('/admin/v1/people/{id}/link', { params, body: { sendEmail } }));
     case 'revoke-link':
       return bodyOf(api.DELETE('/admin/v1/people/{id}/link', { params }));
     case 'sign-out':
@@ -160,8 +162,8 @@ export function PersonPanel({ of: person, onLink, onDeleted }: PersonPanelProps)
           onClose={() => setAct(undefined)}
           onDone={(changed) => {
             setAct(undefined);
-            const { link, ...of } = changed;
-            if (link !== undefined) onLink({ of, link });
+            const { link, delivery = null, ...of } = changed;
+            if (link !== undefined) onLink({ of, link, delivery });
             if (act === 'delete') onDeleted();
           }}
         />
@@ -174,16 +176,17 @@ interface PersonActProps {
   readonly of: Person;
   readonly act: Act;
   readonly onClose: () => void;
-  readonly onDone: (changed: Person & { link?: string }) => void;
+  readonly onDone: (changed: Changed) => void;
 }
 
 function PersonAct({ of: person, act, onClose, onDone }: PersonActProps) {
   const queries = useQueryClient();
   const { title, action, isDangerous = false, about } = ACTS[act];
+  const [sendEmail, setSendEmail] = useState(false);
   const change = useMutation({
-    mutationFn: () => callOf(act, person.id),
+    mutationFn: () => callOf(act, person.id, sendEmail),
     onSuccess: async (changed) => {
-      const { link: _, ...shown } = changed;
+      const { link: _, delivery: __, ...shown } = changed;
       if (act === 'delete') await queries.invalidateQueries({ queryKey: ['people'] });
       else await personChanged(queries, shown);
       onDone(changed);
@@ -199,7 +202,16 @@ function PersonAct({ of: person, act, onClose, onDone }: PersonActProps) {
       onConfirm={() => change.mutate()}
       onClose={onClose}
     >
-      <Text size="sm">{about}</Text>
+      <Stack gap="sm">
+        <Text size="sm">{about}</Text>
+        {act === 'link' && (
+          <Checkbox
+            label={SEND_EMAIL}
+            checked={sendEmail}
+            onChange={(event) => setSendEmail(event.currentTarget.checked)}
+          />
+        )}
+      </Stack>
     </ConfirmDialog>
   );
 }
