@@ -185,6 +185,7 @@ test('the page of roles has what the table says, and finds an action by a word',
   await page.goto('/console/roles');
   const row = page.getByRole('row', { name: /Rotate|another secret|Issue/i }).first();
   await page.getByLabel('Search actions').fill('invite');
+  await row.waitFor({ state: 'detached' });
   await page.getByRole('row', { name: /Invite a person/ }).waitFor();
   expect(
     await page
@@ -192,5 +193,4 @@ test('the page of roles has what the table says, and finds an action by a word',
       .getByRole('cell')
       .allTextContents(),
   ).toEqual([expect.stringContaining('Invite a person'), ...['yes', '–no', 'yes', '–no', '–no']]);
-  expect(await row.count()).toBe(0);
 });
