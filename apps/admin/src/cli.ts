@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ownEnvironment } from '@gateway/contracts/environment';
 import { runCommand } from './cli/run-command.ts';
+import { openTerminal } from './setup/terminal.ts';
 
 // `npm run gateway` works in the root of the repository, whose .env `npm start` and `docker compose` read too.
 if (existsSync('.env')) process.loadEnvFile('.env');
@@ -14,4 +15,8 @@ process.exitCode = await runCommand({
   print: console.log,
   write: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
   printError: console.error,
+  terminal:
+    process.stdin.isTTY && process.stdout.isTTY
+      ? openTerminal({ input: process.stdin, output: process.stdout })
+      : undefined,
 });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { errorMessage } from '@gateway/contracts/error-message';
 import { CAPACITY_USAGE, capacityJson, capacityTable, costsTable } from '../capacity/capacity-text.ts';
 import { LoadError, readCapacityCommand } from '../capacity/load.ts';
+import type { Terminal } from '../setup/terminal.ts';
 import { type AdminClient, CommandError, createAdminClient } from './admin-client.ts';
 import { type CommandRow, pathOf } from './commands/command-row.ts';
 import { UsageError } from './commands/options.ts';
@@ -23,6 +24,8 @@ export interface CommandLine {
   /** Prints without a line end; resolves when the text has been written. */
   readonly write: (text: string) => Promise<void>;
   readonly printError: (text: string) => void;
+  /** Absent: nobody can be asked. */
+  readonly terminal?: Terminal | undefined;
 }
 
 /** Runs the command line and resolves to the exit code: 0, 1 (it failed) or 2 (not understood). */
@@ -52,8 +55,16 @@ const HERE = {
   capacity: (argv: readonly string[]) => answerCapacity(argv),
   backup: (argv: readonly string[], { env }: CommandLine) => answerDatabase('backup', argv, env),
   restore: (argv: readonly string[], { env }: CommandLine) => answerDatabase('restore', argv, env),
+  init: async (argv: readonly string[], line: CommandLine) => {
+    const { initialize } = await import('../setup/init-command.ts');
+    return initialize(argv, line);
+  },
+  check: async (argv: readonly string[], line: CommandLine) => {
+    const { checkConfiguration } = await import('../setup/check-command.ts');
+    return checkConfiguration(argv, line);
+  },
   import: async (argv: readonly string[], line: CommandLine) => {
-    // No other command reads YAML.
+    // Few commands read YAML, and none should wait for it.
     const { importLitellm } = await import('../litellm/import-command.ts');
     return importLitellm(argv, line);
   },

@@ -108,6 +108,12 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --reason TEXT
 
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
+  init                   connect providers and model servers, and write a configuration; asks at a terminal; asks no service
+      --provider NAME    with its key from the environment, such as openai; --provider NAME=URL for another address; repeatable
+      --server URL       a server with OpenAI's protocol, such as Ollama or vLLM; repeatable
+      --local            those on the usual ports of this machine
+      --output FILE      where to (default: gateway.yaml); --replace overwrites it
+  check [FILE]           check a configuration (default: gateway.yaml) and ask each of its providers; asks no service
   import litellm FILE    write a configuration from LiteLLM's config.yaml, and say what is not the same; asks no service
       --output FILE      where to (default: gateway.yaml); --replace overwrites it
       --from URL         with or without FILE: make the teams and keys of a running LiteLLM, with new secrets

@@ -12,7 +12,7 @@ import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import type { ContentLogSettings } from './content-log.ts';
 import type { ImageFamily } from './file-schema.ts';
-import type { Preset } from './presets/preset.ts';
+import type { ModelList, Preset } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
 
 /** One API key of a channel; the provider counts and limits each by itself. Safe to log: `secrets` shows nothing. */
@@ -34,6 +34,8 @@ export interface Channel {
   readonly origin: string;
   /** Full path of each operation that the channel has. */
   readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
+  /** Where its models are listed, with the full path; null: nowhere. */
+  readonly modelList: ModelList | null;
   readonly speaks: readonly Protocol[];
   /** What its models speak, by their ids; null: all of them the same. */
   readonly speaksOf: NonNullable<Preset['speaksOf']> | null;

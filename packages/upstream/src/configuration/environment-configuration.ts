@@ -6,6 +6,7 @@ import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
+import type { Provider } from './presets/presets.ts';
 
 type ModelFacts = Omit<ModelEntry, 'routes'>;
 
@@ -38,6 +39,12 @@ interface Offer {
   readonly entry: ChannelEntry;
   readonly models: Readonly<Record<string, ModelFacts>>;
 }
+
+/** The models that a channel of a company gets where nobody names them. */
+export const USUAL_MODELS: Readonly<Partial<Record<Provider, Readonly<Record<string, ModelFacts>>>>> = {
+  openai: OPENAI_MODELS,
+  anthropic: ANTHROPIC_MODELS,
+};
 
 const SIMULATOR: readonly Offer[] = [
   {

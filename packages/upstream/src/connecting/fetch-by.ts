@@ -10,11 +10,17 @@ interface FetchOptions {
 }
 
 const CONNECT_MS = 5000;
+const MAX_REPLY_BYTES = 4_194_304;
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** A `fetch` for small answers, whose connections leave by this network. Redirects are not followed. */
+/** A `fetch` for small answers, whose connections leave by this network. Redirects are not followed; one of more than 4 MiB fails. */
 export function fetchBy(network: Network): (url: string, options: FetchOptions) => Promise<Response> {
-  const dispatcher = openAgent({ network, connectMs: CONNECT_MS, isKept: false });
+  const dispatcher = openAgent({
+    network,
+    connectMs: CONNECT_MS,
+    isKept: false,
+    maxReplyBytes: MAX_REPLY_BYTES,
+  });
   return async (url, { method, headers, body = null, signal }) => {
     const reply = await request(url, {
       dispatcher,

@@ -13,6 +13,8 @@ interface PoolOptions {
   readonly isAllowed?: IsAllowed;
   /** Whether a connection is kept for the next request; absent: yes. */
   readonly isKept?: boolean;
+  /** A reply with a longer body fails; absent: none does. */
+  readonly maxReplyBytes?: number;
 }
 
 /** HTTP/1.1 only: a lost connection then costs one request and not a hundred. Who uses the pool sets the time limits. */
@@ -23,8 +25,8 @@ const SETTINGS = { connections: null, allowH2: false, headersTimeout: 0, bodyTim
  * requests that the proxy forwards, since most proxies make tunnels to the port of https only.
  */
 export function openPool(origin: string, options: PoolOptions): Dispatcher {
-  const { network, connectMs, isAllowed, isKept = true } = options;
-  const settings = isKept ? SETTINGS : { ...SETTINGS, pipelining: 0 };
+  const { network, connectMs, isAllowed, isKept = true, maxReplyBytes: maxResponseSize = -1 } = options;
+  const settings = { ...SETTINGS, maxResponseSize, ...(!isKept && { pipelining: 0 }) };
   const url = new URL(origin);
   const secure = network.certificates === null ? {} : { secureContext: network.certificates.context };
   const direct = buildConnector({ allowH2: false, timeout: connectMs, ...secure });

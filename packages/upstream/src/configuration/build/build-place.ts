@@ -15,7 +15,7 @@ export function buildPlace(
   entry: ChannelEntry,
   preset: Preset,
   env: Environment,
-): Pick<Channel, 'origin' | 'paths'> {
+): Pick<Channel, 'origin' | 'paths' | 'modelList'> {
   const words = placeWords(entry, preset);
   const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
   const url = new URL(entry.baseUrl ?? (fromEnvironment || filled(preset.baseUrl ?? '', words)));
@@ -26,6 +26,7 @@ export function buildPlace(
     : basePath;
   return {
     origin: url.origin,
+    modelList: preset.modelList ? { ...preset.modelList, path: basePath + preset.modelList.path } : null,
     paths: {
       ...buildPaths(basePath, preset.paths, words),
       ...buildPaths(rootPath, preset.rootPaths ?? {}, words),

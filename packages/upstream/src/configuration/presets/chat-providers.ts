@@ -1,9 +1,10 @@
-import { bearer, openaiPaths, type Preset } from './preset.ts';
+import { bearer, openaiModelList, openaiPaths, type Preset } from './preset.ts';
 
 /** Only Chat Completions, which most servers of other makers have. */
 const chatOnly = {
   speaks: ['chat'],
   paths: { chat: openaiPaths.chat },
+  modelList: openaiModelList,
   builtInTools: [],
 } as const satisfies Partial<Preset>;
 

@@ -1,6 +1,6 @@
 import type { QuirksInput } from '@gateway/contracts/quirks';
 import { googleMediaPaths } from './media-providers.ts';
-import { bearer, openaiPaths, type Preset } from './preset.ts';
+import { bearer, openaiModelList, openaiPaths, type Preset } from './preset.ts';
 
 /** The protocol's paths, below one that both of Google's APIs have. */
 export const geminiPaths = <Base extends string>(base: Base) =>
@@ -44,6 +44,7 @@ export const GEMINI = {
     embeddings: '/models/{model}:batchEmbedContents',
     chat: `/openai${openaiPaths.chat}`,
   },
+  modelList: { path: '/models?pageSize=1000', form: 'models' },
   key: { header: 'x-goog-api-key', prefix: '', required: true },
   builtInTools: ['web_search'],
   quirks: geminiQuirks,
@@ -54,6 +55,7 @@ export const GEMINI = {
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
       otherForm: null,
       paths: { chat: openaiPaths.chat },
+      modelList: openaiModelList,
       key: { ...bearer, required: true },
       builtInTools: [],
       quirks: {

@@ -6,6 +6,14 @@ import type { AuthEntry } from '../auth-entry.ts';
 import type { ChannelSettings, SettingName } from '../channel-settings.ts';
 import type { Words } from './place.ts';
 
+/** Where models are listed, and the member of the answer with their names. */
+export interface ModelList {
+  /** With the query that asks for the longest page. */
+  readonly path: string;
+  /** `data`: objects with `id`, as OpenAI and Anthropic have it; `models`: with `name`, as Google and Cohere. */
+  readonly form: 'data' | 'models';
+}
+
 /** The defaults of a kind of provider, which the configuration may replace. */
 export interface Preset {
   /**
@@ -40,6 +48,8 @@ export interface Preset {
   readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
   /** The same without `basePath`. */
   readonly rootPaths?: Preset['paths'];
+  /** Where it lists its models, after the base URL; absent: nowhere that an account's key is enough for. */
+  readonly modelList?: ModelList;
   /** `fallback` is sent where none is configured. */
   readonly key: {
     readonly header: string;
@@ -81,6 +91,8 @@ export const openaiPaths = {
   transcriptions: '/audio/transcriptions',
   embeddings: '/embeddings',
 } as const satisfies Partial<Record<Operation, string>>;
+
+export const openaiModelList = { path: '/models', form: 'data' } as const satisfies ModelList;
 
 /** Where most have it that sort documents. */
 export const rerankPath = '/rerank';

@@ -5,7 +5,15 @@ import { CHAT_PROVIDERS } from './chat-providers.ts';
 import { anthropicPaths, CLOUD_PROVIDERS } from './cloud-providers.ts';
 import { GEMINI } from './gemini.ts';
 import { MEDIA_PROVIDERS } from './media-providers.ts';
-import { bearer, messagesPaths, openaiPaths, openaiProtocols, type Preset, rerankPath } from './preset.ts';
+import {
+  bearer,
+  messagesPaths,
+  openaiModelList,
+  openaiPaths,
+  openaiProtocols,
+  type Preset,
+  rerankPath,
+} from './preset.ts';
 import { RETRIEVAL_PROVIDERS } from './retrieval-providers.ts';
 import { SELF_HOSTED } from './self-hosted.ts';
 
@@ -32,6 +40,7 @@ export const PRESETS = {
     baseUrl: 'https://api.openai.com/v1',
     speaks: openaiProtocols,
     paths: openaiPaths,
+    modelList: openaiModelList,
     key: { ...bearer, required: true },
     builtInTools: 'any',
     quirks: openaiQuirks,
@@ -42,6 +51,7 @@ export const PRESETS = {
     pathsBeginWith: '/v1',
     speaks: ['messages'],
     paths: messagesPaths,
+    modelList: { path: '/v1/models?limit=1000', form: 'data' },
     key: { header: 'x-api-key', prefix: '', required: true },
     builtInTools: 'any',
     quirks: { ownValues: false, messageThreads: true, compaction: true },
@@ -71,6 +81,7 @@ export const PRESETS = {
       messages: '/messages',
       'messages.count_tokens': '/messages/count_tokens',
     },
+    modelList: openaiModelList,
     key: { ...bearer, required: false },
     builtInTools: [],
   },
@@ -98,6 +109,7 @@ export const PRESETS = {
       rerank: '/v1/rerank',
       ...messagesPaths,
     },
+    modelList: { path: '/v1/models', form: 'data' },
     // It accepts every key, but, like a real provider, requires one.
     key: { ...bearer, required: false, fallback: 'simulator' },
     builtInTools: 'any',

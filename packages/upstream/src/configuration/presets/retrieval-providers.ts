@@ -30,6 +30,7 @@ export const RETRIEVAL_PROVIDERS = {
     baseUrl: 'https://api.cohere.com',
     speaks: ['embeddings', 'rerank'],
     paths: { embeddings: '/v2/embed', rerank: '/v2/rerank' },
+    modelList: { path: '/v1/models?page_size=1000', form: 'models' },
     key: { ...bearer, required: true },
     builtInTools: [],
     quirksOf: {

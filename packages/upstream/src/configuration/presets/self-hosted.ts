@@ -1,4 +1,4 @@
-import { bearer, openaiPaths, type Preset, rerankPath } from './preset.ts';
+import { bearer, openaiModelList, openaiPaths, type Preset, rerankPath } from './preset.ts';
 
 /** Servers that a team runs. They need no key, and often have the other text protocols too. */
 const selfHosted = {
@@ -10,6 +10,7 @@ const selfHosted = {
     messages: '/messages',
     'messages.count_tokens': '/messages/count_tokens',
   },
+  modelList: openaiModelList,
   key: { ...bearer, required: false },
   builtInTools: [],
 } as const satisfies Partial<Preset>;

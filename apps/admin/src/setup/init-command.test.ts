@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { expect, onTestFinished, test } from 'vitest';
+import { initialize } from './init-command.ts';
+import { startProvider, VALID_KEY } from './provider-for-tests.ts';
+
+const MACHINE = { OPENAI_API_KEY: VALID_KEY, GROQ_API_KEY: VALID_KEY, OPENROUTER_API_KEY: VALID_KEY };
+
+async function newFolder(): Promise<string> {
+  const { path, close } = await temporaryFolder();
+  onTestFinished(close);
+  return path;
+}
+
+/** What `init` writes with these options, and what it says. */
+async function initialized(argv: readonly string[], env: Readonly<Record<string, string>> = MACHINE) {
+  const output = join(await newFolder(), 'gateway.yaml');
+  const said: string[] = [];
+  const end = await initialize([...argv, '--output', output], { env, print: (line) => said.push(line) });
+  const text = await readFile(output, 'utf8');
+  return {
+    output,
+    text,
+    said: [...said, end].join('\n'),
+    configuration: parseConfiguration(text, output, env),
+  };
+}
+
+test("a company's usual models are written as patterns, of those that it lists, with a reference to its key", async () => {
+  const { url } = await startProvider(['gpt-5.2', 'gpt-image-2', 'text-embedding-3-small', 'babbage-002']);
+  const { text, said, configuration, output } = await initialized(['--provider', `openai=${url}`]);
+  expect(configuration.models.map(({ pattern, kind }) => [pattern, kind])).toEqual([
+    ['gpt-*', 'text'],
+    ['gpt-image-*', 'image'],
+    ['text-embedding-*', 'embedding'],
+  ]);
+  expect(text).toMatch(/apiKey: \$\{OPENAI_API_KEY\}/);
+  expect(text).not.toContain(VALID_KEY);
+  expect(said).toContain('openai: the key is valid; 4 models.');
+  expect(said).not.toContain(VALID_KEY);
+  expect((await stat(output)).mode & 0o777).toBe(0o600);
+});
+
+test('another list is written name by name with what each model is, and a name that two have leads to each of them', async () => {
+  const names = ['llama-4', 'whisper-large-v3', 'nomic-embed-text'];
+  const groq = await startProvider(['llama-4', 'whisper-large-v3']);
+  const own = await startProvider(names, {
+    needsKey: false,
+    answers: { '/api/version': { version: '0.9' } },
+  });
+  const { configuration, text } = await initialized([
+    ...['--provider', `groq=${groq.url}`],
+    ...['--server', new URL(own.url).origin],
+  ]);
+  expect(configuration.channels.get('ollama')?.provider).toBe('ollama');
+  expect(
+    configuration.models.map(({ pattern, kind, routes }) => [
+      pattern,
+      kind,
+      routes.map(({ channel, model }) => [channel.name, model]),
+    ]),
+  ).toEqual([
+    ['llama-4', 'text', [['groq', null]]],
+    ['ollama/llama-4', 'text', [['ollama', 'llama-4']]],
+    ['nomic-embed-text', 'embedding', [['ollama', null]]],
+  ]);
+  expect(text).toMatch(/# 2 models listed\. 1 of other kinds left out: docs\/configuration\.md/);
+});
+
+test('a long list is one pattern below the name of its channel', async () => {
+  const { url } = await startProvider(Array.from({ length: 400 }, (_, at) => `maker/model-${at}`));
+  const { configuration } = await initialized(['--provider', `openrouter=${url}`]);
+  expect(configuration.models.map(({ pattern, routes }) => [pattern, routes[0]?.model])).toEqual([
+    ['openrouter/*', '*'],
+  ]);
+});
+
+test.each([
+  [{ '/v1/models': { data: [{ id: 'm', owned_by: 'vllm' }] } }, 'vllm'],
+  [{ '/v1/models': { data: [{ id: 'm', owned_by: 'llamacpp' }], models: [] } }, 'llama-cpp'],
+  [{ '/api/v0/models': { data: [{ id: 'm', compatibility_type: 'gguf' }] } }, 'lm-studio'],
+  [{ '/api/version': { version: '0.9' } }, 'ollama'],
+  [{ '/v1/models': { data: [{ id: 'm', owned_by: 'sglang' }] } }, 'openai-compatible'],
+  [{ '/v1/models': { data: [{ id: 'm', owned_by: 'me' }] } }, 'openai-compatible'],
+])('a server that answers %j is connected as %s', async (answers, provider) => {
+  const { url } = await startProvider(['m'], { needsKey: false, answers });
+  for (const address of [url, new URL(url).origin]) {
+    const { configuration } = await initialized(['--server', address], {});
+    expect([...configuration.channels.values()]).toMatchObject([
+      { name: provider, provider, origin: new URL(url).origin },
+    ]);
+    expect(configuration.models).toMatchObject([{ pattern: 'm' }]);
+  }
+});
+
+test('nothing is written where a key is missing or refused, a server is away, or has nothing', async () => {
+  const { url } = await startProvider(['gpt-5.2']);
+  const empty = await startProvider([], { needsKey: false, answers: { '/v1/models': { data: null } } });
+  for (const [argv, env, message] of [
+    [['--provider', `openai=${url}`], {}, /no key for openai: set OPENAI_API_KEY .*Nothing was written/],
+    [
+      ['--provider', `openai=${url}`],
+      { OPENAI_API_KEY: 'sk-wrong-9876543210' },
+      /^openai: 401: Incorrect API key provided: \[removed\]\n?.*Nothing/s,
+    ],
+    [['--server', 'http://127.0.0.1:9'], {}, /cannot be reached: .*ECONNREFUSED/],
+    [['--server', empty.url], {}, /has no model yet/],
+    [[], {}, /What is connected\? --provider NAME \(openai, /],
+    [['--provider', 'nobody'], {}, /no provider 'nobody' here/],
+    [['--server', 'ftp://x'], {}, /is no address/],
+    [['--server', 'http://user:hush@x'], {}, /is no address/],
+    [['--nonsense'], {}, /nonsense/],
+  ] as const) {
+    const output = join(await newFolder(), 'gateway.yaml');
+    const end = initialize([...argv, '--output', output], { env, print: () => {} });
+    await expect(end).rejects.toThrow(message);
+    await expect(stat(output)).rejects.toThrow('ENOENT');
+  }
+});
+
+test('what is there is not overwritten unless it is said', async () => {
+  const { url } = await startProvider(['m'], { needsKey: false });
+  const output = join(await newFolder(), 'gateway.yaml');
+  await writeFile(output, 'mine');
+  const again = (more: readonly string[]) =>
+    initialize(['--server', url, '--output', output, ...more], { env: {}, print: () => {} });
+  await expect(again([])).rejects.toThrow(/is already there\. .*--replace/);
+  expect(await readFile(output, 'utf8')).toBe('mine');
+  await again(['--replace']);
+  expect(await readFile(output, 'utf8')).toContain('openai-compatible');
+});
+
+const CLI = join(import.meta.dirname, '../cli.ts');
+
+/** The command line at a terminal of its own, in an empty folder and with no key in the environment. */
+function atTerminal(folder: string) {
+  const command = `'${process.execPath}' '${CLI}' init`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', TERM: 'dumb' },
+  });
+  onTestFinished(() => {
+    child.kill();
+  });
+  let shown = '';
+  let answered = 0;
+  let look = () => {};
+  child.stdout.on('data', (chunk: Buffer) => {
+    shown += chunk;
+    look();
+  });
+  return {
+    shown: () => shown,
+    ended: once(child, 'close'),
+    /** Types a line once this is shown after all that was answered. */
+    answer: (question: RegExp, line: string) =>
+      new Promise<void>((resolve) => {
+        look = () => {
+          const found = question.exec(shown.slice(answered));
+          if (found === null) return;
+          answered += found.index + found[0].length;
+          look = () => {};
+          child.stdin.write(`${line}\r`);
+          resolve();
+        };
+        look();
+      }),
+  };
+}
+
+test('at a terminal what is open is asked, a refused key once more, and keys are neither shown nor in the file', async () => {
+  const { url } = await startProvider(['llama-4']);
+  const folder = await newFolder();
+  const terminal = atTerminal(folder);
+  await terminal.answer(/Which providers, .*\[none\]: /, `groq=${url}`);
+  await terminal.answer(/Look for model servers on this machine\? \[yes\]: /, 'no');
+  await terminal.answer(/Key of groq, .*: /, 'gsk-wrong-9876543210');
+  await terminal.answer(/401: Incorrect API key provided: [\s\S]*Key of groq, .*: /, VALID_KEY);
+  await terminal.ended;
+  expect(terminal.shown()).toContain('Written to gateway.yaml: groq.');
+  expect(terminal.shown()).toContain('The keys are in .env: GROQ_API_KEY.');
+  expect(await readFile(join(folder, '.env'), 'utf8')).toBe(`\nGROQ_API_KEY='${VALID_KEY}'\n`);
+  expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
+  for (const text of [terminal.shown(), await readFile(join(folder, 'gateway.yaml'), 'utf8')])
+    for (const key of [VALID_KEY, 'gsk-wrong-9876543210']) expect(text).not.toContain(key);
+});
+
+test('at a terminal that is left nothing is written', async () => {
+  const folder = await newFolder();
+  const terminal = atTerminal(folder);
+  await terminal.answer(/Which providers, .*\[none\]: /, '\u0003');
+  await terminal.ended;
+  await expect(stat(join(folder, 'gateway.yaml'))).rejects.toThrow('ENOENT');
+  expect(terminal.shown()).toMatch(/\nNothing was written\.\s*$/);
+});
