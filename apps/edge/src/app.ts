@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
 import { openapiDocument } from '@gateway/contracts/endpoints/openapi';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { Readiness } from '@gateway/service-kit/life/readiness';
 import { mountHealth } from '@gateway/service-kit/ops';
@@ -26,7 +26,7 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
   app.set('etag', false);
   mountPublicPages(app, readiness);
   app.use((request) => {
-    throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
+    throw pathNotFound(request.method, request.path);
   });
   const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse) => {
     const context = contexts.of(request, response);

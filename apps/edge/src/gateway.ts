@@ -6,6 +6,7 @@ import {
   isCountedByService,
   WEBSOCKET,
 } from '@gateway/contracts/endpoints/endpoints';
+import { pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
@@ -142,8 +143,7 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoin
   if (isUpgrading(request)) return WEBSOCKET;
   const upgrades = isWebSocketHandshake(request);
   if (upgrades && row?.path === WEBSOCKET.path) throw upgradeRefused();
-  if (row === undefined || upgrades)
-    throw new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url ?? '')})`);
+  if (row === undefined || upgrades) throw pathNotFound(method, pathOf(url ?? ''));
   const endpoint = row.endpoints.get(method ?? '');
   if (endpoint !== undefined) return endpoint;
   throw new GatewayError('method_not_allowed', {

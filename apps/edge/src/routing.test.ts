@@ -1,3 +1,4 @@
+import { MISSING_PATHS } from '@gateway/contracts/endpoints/missing-paths';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { handshake } from './testing/raw-connection.ts';
@@ -70,6 +71,18 @@ test('an unknown path is a 404 in the right dialect, for callers with a key; oth
   expect(await anthropic.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
   expect((await call('POST', '/v1/no-such-thing', {})).status).toBe(401);
   expect((await call('GET', '/elsewhere', {})).status).toBe(404);
+});
+
+test('each path that clients of other servers call is a 404 with words on what to do', async () => {
+  for (const { paths, says } of MISSING_PATHS)
+    for (const path of paths.map((pattern) => pattern.replace('{id}', 'some_id'))) {
+      const response = await call('POST', path);
+      expect(response.status, path).toBe(404);
+      expect(await response.json()).toMatchObject({
+        error: { message: `Invalid URL (POST ${path}). ${says}` },
+      });
+    }
+  expect((await call('POST', '/v1/assistants', {})).status).toBe(401);
 });
 
 test('a wrong method is a 405 that names the right ones, in the right dialect', async () => {

@@ -1,0 +1,118 @@
+import { GatewayError } from '../gateway-error.ts';
+
+/** Paths that clients of other servers call and the gateway does not have. */
+interface MissingPaths {
+  /** Each with everything below it; a segment `{id}` stands for one of any value. */
+  readonly paths: readonly string[];
+  /** For the caller: what is missing and, where there is such a thing, what to use in its place. */
+  readonly says: string;
+}
+
+/** The table of the page on the API says the same. */
+export const MISSING_PATHS: readonly MissingPaths[] = [
+  {
+    paths: ['/v1/assistants', '/v1/threads'],
+    says: 'There is no Assistants API. Use POST /v1/responses, with /v1/conversations for what has to be remembered.',
+  },
+  {
+    paths: ['/v1/completions', '/v1/complete', '/v1/fim'],
+    says: 'Completions of a bare prompt are not offered. Use POST /v1/chat/completions, /v1/messages or /v1/responses.',
+  },
+  {
+    paths: ['/v1/chat/completions/{id}'],
+    says: 'Chat completions are not stored. Responses are: use POST /v1/responses, then GET /v1/responses/{id}.',
+  },
+  {
+    paths: ['/v1/batches', '/v1/messages/batches', '/v1beta/batches'],
+    says: 'There are no batches of text requests: send them one by one. Many images or much speech go to POST /v1/images/jobs or /v1/audio/jobs, as JSONL in the body.',
+  },
+  {
+    paths: ['/v1/files', '/v1/uploads', '/v1beta/files', '/upload'],
+    says: 'Files are not kept. Send what a request needs in the request itself.',
+  },
+  {
+    paths: ['/v1/vector_stores', '/v1beta/fileSearchStores'],
+    says: 'There are no vector stores. Keep the vectors yourself: POST /v1/embeddings makes them, POST /v1/rerank sorts what was found.',
+  },
+  {
+    paths: ['/v1/realtime', '/v1/live'],
+    says: 'Conversations by voice in real time are not offered. Use POST /v1/audio/transcriptions, a text model, and POST /v1/audio/speech.',
+  },
+  {
+    paths: ['/v1/audio/translations'],
+    says: 'Speech is not translated. Use POST /v1/audio/transcriptions, and let a text model translate the words.',
+  },
+  {
+    paths: ['/v1/images/variations'],
+    says: 'Variations of an image are not offered. Use POST /v1/images/edits with a prompt.',
+  },
+  { paths: ['/v1/videos'], says: 'Videos are not offered.' },
+  { paths: ['/v1/moderations'], says: 'Moderation is not offered.' },
+  {
+    paths: ['/v1/fine_tuning', '/v1/fine-tunes', '/v1/evals', '/v1beta/tunedModels'],
+    says: 'Models are neither trained nor evaluated here. Do it at the provider; the gateway serves the model once it is configured.',
+  },
+  {
+    paths: ['/v1/containers', '/v1/skills', '/v1/agents', '/v1/environments', '/v1/sessions'],
+    says: 'Containers, skills and agents of a provider are not offered. Run tools on your side, with POST /v1/responses or /v1/messages.',
+  },
+  {
+    paths: ['/v1beta/interactions'],
+    says: 'The Interactions API is not offered. Use POST /v1beta/models/{model}:generateContent.',
+  },
+  {
+    paths: ['/v1/projects', '/v1beta1/projects'],
+    says: "Vertex AI's own paths are not offered. Use POST /v1beta/models/{model}:generateContent.",
+  },
+  {
+    paths: ['/v1beta/cachedContents'],
+    says: 'Contents are not cached by name. Send them with each request; providers cache what comes again.',
+  },
+  {
+    paths: ['/v1/organization', '/v1/organizations', '/v1/usage', '/v1/dashboard', '/dashboard'],
+    says: 'Usage and people are not part of this API. What remains of your key is at GET /v1/key; for all else there is the admin API.',
+  },
+  {
+    paths: ['/key', '/user', '/team', '/model', '/v1/model', '/spend'],
+    says: 'Keys and models are managed by the admin API. What remains of your key is at GET /v1/key, and the models are at GET /v1/models.',
+  },
+  {
+    paths: ['/api/chat', '/api/generate'],
+    says: "Ollama's own API is not offered. Use its OpenAI form: POST /v1/chat/completions.",
+  },
+  {
+    paths: ['/api/tags', '/api/show', '/api/ps', '/api/version', '/api/pull'],
+    says: "Ollama's own API is not offered. Use its OpenAI form: GET /v1/models lists the models.",
+  },
+  {
+    paths: ['/api/embed', '/api/embeddings', '/v1/embed', '/v2/embed'],
+    says: 'Vectors are made in the OpenAI form. Use POST /v1/embeddings.',
+  },
+  { paths: ['/v2/chat'], says: "Cohere's own chat is not offered. Use POST /v1/chat/completions." },
+  {
+    paths: ['/chat', '/responses', '/messages', '/models', '/embeddings', '/rerank', '/images', '/audio'],
+    says: 'The paths of this API begin with /v1. Let the base URL of your client end with /v1.',
+  },
+  {
+    paths: ['/v1/v1'],
+    says: 'The path has /v1 twice, since your client adds it. Let the base URL end before /v1.',
+  },
+  {
+    paths: ['/openai', '/v1beta/openai', '/v1/openai', '/anthropic'],
+    says: "The paths of this API begin with /v1, without a provider's name. Use the gateway's address and /v1 as the base URL of OpenAI's clients, the address alone for Anthropic's.",
+  },
+];
+
+/** The error for a request whose path, which is without its query string, the gateway does not have. */
+export function pathNotFound(method: string | undefined, path: string): GatewayError {
+  const known = MISSING_PATHS.find(({ paths }) => paths.some((pattern) => isAtOrBelow(pattern, path)));
+  const invalid = `Invalid URL (${method} ${path})`;
+  return new GatewayError('path_not_found', known === undefined ? invalid : `${invalid}. ${known.says}`);
+}
+
+function isAtOrBelow(pattern: string, path: string): boolean {
+  const found = path.split('/');
+  return pattern
+    .split('/')
+    .every((segment, at) => (segment.startsWith('{') ? (found[at] ?? '') !== '' : segment === found[at]));
+}
