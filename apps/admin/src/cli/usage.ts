@@ -1,3 +1,5 @@
+import { EndpointScope } from '@gateway/contracts/identity';
+
 export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
 
   keys create            create a key; its secret is shown only once
@@ -16,7 +18,8 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --team TEAM
       --owner WHO        who to contact about it
       --models LIST      model patterns it may use, such as gpt-*,claude-* (default: all)
-      --endpoints LIST   responses, messages, chat, images, speech, transcriptions (default: all)
+      --endpoints LIST   ${EndpointScope.options.join(', ')}
+                         (default: all)
       --expires-at TIME  ISO 8601, such as 2027-01-31T00:00:00Z (default: never)
       --label NAME=VALUE repeatable
       --priority PRIORITY  low, normal or high: low is refused first under overload (default: normal)
