@@ -1,3 +1,4 @@
+import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import { z } from 'zod';
 import type { Exchange } from './exchange.ts';
 
@@ -34,6 +35,16 @@ const AnthropicError = z.object({
   error: z.looseObject({ type: text, message: text }),
   request_id: z.string().nullish(),
 });
+
+const GoogleError = z.strictObject({
+  error: z.strictObject({
+    code: z.int(),
+    message: text,
+    status: z.string().regex(/^[A-Z_]+$/),
+    details: z.array(z.looseObject({ '@type': z.string().startsWith('type.googleapis.com/') })),
+  }),
+});
+const ERRORS = { openai: OpenaiError, anthropic: AnthropicError, google: GoogleError } as const;
 
 const usage = z.looseObject({ output_tokens: z.int().positive(), input_tokens: z.int().positive() });
 const Response = z.looseObject({
@@ -97,10 +108,9 @@ const WITH_RETRY_AFTER: readonly number[] = [429, 503, 529];
 export function readError(reply: Exchange): Reading {
   const status = reply.status ?? 0;
   const problems: string[] = [];
-  const isAnthropic = reply.path.startsWith('/v1/messages');
   const body = parseJson(reply.body);
-  const parsed = isAnthropic ? AnthropicError.safeParse(body) : OpenaiError.safeParse(body);
-  if (!parsed.success) problems.push(`malformed error ${status}: ${reply.body.toString().slice(0, 300)}`);
+  const isReadable = ERRORS[dialectOf(reply.path)].safeParse(body).success;
+  if (!isReadable) problems.push(`malformed error ${status}: ${reply.body.toString().slice(0, 300)}`);
   const shouldRetry = reply.headers['x-should-retry'];
   if (shouldRetry !== 'true' && shouldRetry !== 'false') problems.push(`${status} without x-should-retry`);
   if (
@@ -113,7 +123,7 @@ export function readError(reply: Exchange): Reading {
   return { text: null, failure: { where: 'reply', status, code: codeOf(body) }, problems };
 }
 
-/** The code of an error body of either dialect, else its type. */
+/** The code of an error body of any dialect, else its type. */
 export function codeOf(body: unknown): string {
   const { error } = z
     .object({ error: z.looseObject({}) })
