@@ -215,6 +215,8 @@ async function everythingIn(redis: Redis): Promise<string> {
     set: (key) => redis.smembers(key),
     zset: (key) => redis.zrange(key, '0', '-1'),
     stream: (key) => redis.xrange(key, '-', '+'),
+    // It has expired since it was listed.
+    none: () => Promise.resolve(null),
   };
   const all = await Promise.all(
     (await redis.keys('*')).map(async (key) => {
