@@ -91,8 +91,8 @@ function processLines({ stack, redisAddress }: StartMessageOptions): string[] {
 }
 
 const providerHint = (configurationPath: string): string[] => [
-  'To use real providers, set OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment or in a file .env and start again,',
-  `or describe your channels and models in ${configurationPath} (gateway.example.yaml shows every setting).`,
+  'To use real providers, run npm run gateway -- init, or set OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment or in',
+  `a file .env, and start again; gateway.example.yaml shows every setting of ${configurationPath}.`,
   '',
 ];
 
