@@ -27,7 +27,7 @@ export async function seriousViolations(page: Page, rules?: readonly string[]): 
 }
 
 /**
- * Resolves once no colour or place is on its way to another: axe would judge what nobody sees for
+ * Resolves once every transition has ended: axe would judge colours that nobody sees for
  * longer than a moment. What moves without an end, like a skeleton, is not waited for.
  */
 async function transitionsEnded(page: Page): Promise<void> {

@@ -1,4 +1,3 @@
-import { chmod, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@gateway/contracts/error-message';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
@@ -8,14 +7,13 @@ import { UsageError } from '../cli/commands/options.ts';
 import { findAdmin } from '../cli/find-admin.ts';
 import type { CommandLine } from '../cli/run-command.ts';
 import { printable } from '../cli/texts/printable.ts';
+import { writeConfigurationFile } from '../cli/write-configuration-file.ts';
 import { convert } from './convert.ts';
 import { importKeys, litellmAddress } from './import-keys.ts';
 import { readLitellmKeys } from './litellm-keys.ts';
 import { readLitellmFile } from './read-file.ts';
 import { variablesOf } from './variables.ts';
 import { configurationText, reportText } from './write-configuration.ts';
-
-const SAFE_MODE = 0o600;
 
 /**
  * `import litellm FILE`: writes a configuration of the gateway's, and says what is not the same. With `--from` it makes the teams and
@@ -71,15 +69,7 @@ async function importFile({ file, output, replace, env }: FileImport): Promise<s
     throw new CommandError(`Nothing of ${file} can be carried over.\n\n${reportText(imported)}`);
   const text = configurationText(imported);
   const mistakes = mistakesIn(text, output);
-  await writeFile(output, text, { flag: replace ? 'w' : 'wx', mode: SAFE_MODE }).catch((error: unknown) => {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new CommandError(
-      isThere
-        ? `${output} is already there. Name another file with --output, or overwrite it with --replace.`
-        : `${output} cannot be written: ${errorMessage(error)}`,
-    );
-  });
-  await chmod(output, SAFE_MODE);
+  await writeConfigurationFile(output, text, replace);
   const missing = variablesOf(imported.channels).filter((name) => !env[name]);
   return [
     `Written to ${output}: ${reportText(imported)}`,

@@ -33,7 +33,7 @@ interface LinkMailOptions {
   readonly logger: Logger;
 }
 
-/** Whoever made the link waits for it. */
+/** The request that makes the link waits for it. */
 const TIME_LIMIT_MS = 10_000;
 
 /** Sends by the server and the sender of the first receiver of alerts that gets mails. Its recipients get none of these. */
@@ -58,7 +58,7 @@ export function createLinkMail(options: LinkMailOptions): SendLink {
       certificates: network.certificates,
     });
     const { status, error } = outcome;
-    // No address and no link: whoever has the link sets the password.
+    // No address and no link: the link alone is enough to set the password.
     const line = { personId: sent.personId, status: status ?? undefined };
     if (error === null) logger.info(line, 'link sent by e-mail');
     else logger.warn({ ...line, 'error.cause': error }, 'link not sent by e-mail');

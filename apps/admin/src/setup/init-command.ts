@@ -1,4 +1,4 @@
-import { appendFile, chmod, writeFile } from 'node:fs/promises';
+import { appendFile, chmod } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@gateway/contracts/error-message';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
@@ -10,6 +10,7 @@ import { CommandError } from '../cli/admin-client.ts';
 import { UsageError } from '../cli/commands/options.ts';
 import type { CommandLine } from '../cli/run-command.ts';
 import { printable } from '../cli/texts/printable.ts';
+import { writeConfigurationFile } from '../cli/write-configuration-file.ts';
 import { findLocalServers, type ModelServer, serverAt } from './model-servers.ts';
 import { isOffered, KEY_VARIABLES, OFFERED, type Offered } from './offers.ts';
 import type { Terminal } from './terminal.ts';
@@ -60,7 +61,7 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
   const text = configurationText(connected);
   // What is written is what the gateway takes, before anybody starts it.
   parse(text, { ...line.env, ...Object.fromEntries(typed) });
-  await writeNew(options.output, text, options.replace);
+  await writeConfigurationFile(options.output, text, options.replace);
   await keepKeys(typed);
   return [
     `Written to ${options.output}: ${connected.map(({ name }) => name).join(', ')}.`,
@@ -252,17 +253,6 @@ function configurationText(connected: readonly Connected[]): string {
     for (const { key } of written.items)
       if (isScalar(key)) key.commentBefore = ` ${notes.get(String(key.value)) ?? ''}`;
   return document.toString({ lineWidth: 0 });
-}
-
-async function writeNew(file: string, text: string, replace: boolean): Promise<void> {
-  await writeFile(file, text, { flag: replace ? 'w' : 'wx', mode: SAFE_MODE }).catch((error: unknown) => {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new CommandError(
-      isThere
-        ? `${file} is already there. Name another file with --output, or overwrite it with --replace.`
-        : `${file} cannot be written: ${errorMessage(error)}`,
-    );
-  });
 }
 
 /** Adds the typed keys to the file of variables that the gateway's commands and Compose read. */

@@ -4,7 +4,7 @@ import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { z } from 'zod';
 import { unsupportedMember } from '../../call/unsupported-member.ts';
 import { textsOf } from '../inputs.ts';
-import { purposeAtCohere, vectorsOfCohere } from './cohere-form.ts';
+import { vectorsOfCohere, writeForCohere } from './cohere-form.ts';
 import { droppedFrom } from './dropped-from.ts';
 import type { EmbeddingsForm, Order } from './embeddings-form.ts';
 import { isVector } from './openai-form.ts';
@@ -72,19 +72,7 @@ export const BEDROCK_NOVA_FORM: EmbeddingsForm = {
 /** Cohere's models there: without a model in the body. Only the fourth version has dimensions. */
 export const BEDROCK_COHERE_FORM: EmbeddingsForm = {
   tokenHeader: TOKEN_HEADER,
-  async write({ request, inputs }) {
-    const { input_type: purpose, dimensions, truncate } = request;
-    return {
-      body: {
-        texts: await textsOf(inputs),
-        input_type: purposeAtCohere(purpose),
-        embedding_types: ['float'],
-        ...(dimensions && { output_dimension: dimensions }),
-        ...(truncate !== undefined && { truncate }),
-      },
-      dropped: droppedFrom(request, ['input_type', 'dimensions', 'truncate']),
-    };
-  },
+  write: writeForCohere,
   vectorsOf: vectorsOfCohere,
   tokensOf: () => null,
 };

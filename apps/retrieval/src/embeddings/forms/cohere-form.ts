@@ -5,14 +5,14 @@ import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { z } from 'zod';
 import { textsOf } from '../inputs.ts';
 import { droppedFrom } from './dropped-from.ts';
-import type { EmbeddingsForm, Vector } from './embeddings-form.ts';
+import type { EmbeddingsForm, Order, Vector } from './embeddings-form.ts';
 import { isVector } from './openai-form.ts';
 
 /** Its words for what vectors are for; it requires one. */
 const PURPOSES = { query: 'search_query', document: 'search_document' } as const;
 
 /** Its word for a caller's `input_type`. */
-export const purposeAtCohere = (purpose: string | null | undefined): string =>
+const purposeAtCohere = (purpose: string | null | undefined): string =>
   lookUp<string>(PURPOSES, purpose ?? 'document') ?? purpose ?? PURPOSES.document;
 
 const Reply = z.looseObject({ embeddings: z.looseObject({ float: z.array(z.unknown()) }) });
@@ -28,21 +28,26 @@ export function vectorsOfCohere(reply: unknown): readonly Vector[] | null {
   return vectors?.every(isVector) ? vectors : null;
 }
 
+/** What Cohere's models take beside their name, wherever they are. */
+export const writeForCohere = async ({ request, inputs }: Order) => {
+  const { input_type: purpose, dimensions, truncate } = request;
+  return {
+    body: {
+      texts: await textsOf(inputs),
+      input_type: purposeAtCohere(purpose),
+      embedding_types: ['float'],
+      ...(dimensions && { output_dimension: dimensions }),
+      ...(truncate !== undefined && { truncate }),
+    },
+    dropped: droppedFrom(request, ['input_type', 'dimensions', 'truncate']),
+  };
+};
+
 /** Cohere's second version. */
 export const COHERE_FORM: EmbeddingsForm = {
-  async write({ request, inputs, candidate: { model } }) {
-    const { input_type: purpose, dimensions, truncate } = request;
-    return {
-      body: {
-        model,
-        texts: await textsOf(inputs),
-        input_type: purposeAtCohere(purpose),
-        embedding_types: ['float'],
-        ...(dimensions && { output_dimension: dimensions }),
-        ...(truncate !== undefined && { truncate }),
-      },
-      dropped: droppedFrom(request, ['input_type', 'dimensions', 'truncate']),
-    };
+  async write(order) {
+    const { body, dropped } = await writeForCohere(order);
+    return { body: { model: order.candidate.model, ...body }, dropped };
   },
   vectorsOf: vectorsOfCohere,
   tokensOf: (reply) =>
