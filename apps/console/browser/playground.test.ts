@@ -336,6 +336,80 @@ test('an image is made, shown and offered for download; a job is followed to its
   await job.getByRole('link', { name: 'Download image-1.png' }).waitFor();
 });
 
+/** A request for a streamed picture of two partial images, of which the provider sends the first one alone. */
+async function askForStream(page: Page) {
+  await open({ family: 'images', models: ['gpt-image-1.5'], size: '1024x1024', stream: true });
+  await page.getByLabel('Prompt').fill('A lighthouse');
+  await page.keyboard.press('Control+Enter');
+  const request = page.getByRole('region', { name: 'Request 1' });
+  await request.getByRole('img', { name: 'Unfinished: 1' }).waitFor();
+  return request;
+}
+
+test('a streamed image is shown while it is made, and its code streams it too', async () => {
+  const { page } = person;
+  const gate = createGate();
+  running.simulator.script('/v1/images/generations', { stallAfter: 1, resume: gate.opened });
+  const request = await askForStream(page);
+  await request.getByText('Partial image 1').waitFor();
+  await waitFor(async () => (await naturalWidth(page)) === 1024);
+  expect(await request.getByRole('link', { name: /^Download/ }).count()).toBe(0);
+  gate.open();
+  await request.getByRole('link', { name: 'Download image-1.png' }).waitFor();
+  expect(await request.getByRole('img').count()).toBe(1);
+  await waitFor(async () => (await naturalWidth(page)) === 1024);
+  await request.getByRole('button', { name: 'Code' }).click();
+  for (const [language, contents] of [
+    ['curl', ['curl -N', '"stream": true', '"partial_images": 2']],
+    ['Python', ['stream=True', 'partial_images=2', 'for at, event in enumerate(answer):']],
+    ['TypeScript', ['stream: true', 'partial_images: 2', 'for await (const { type, b64_json } of answer)']],
+  ] as const) {
+    await page.getByRole('tab', { name: language, exact: true }).click();
+    const code = await page.getByLabel(`The request in ${language}`, { exact: true }).textContent();
+    for (const content of contents) expect(code).toContain(content);
+  }
+});
+
+test('a streamed edit shows its partial images; a stream is no job', async () => {
+  const { page } = person;
+  const gate = createGate();
+  running.simulator.script('/v1/images/edits', { stallAfter: 2, resume: gate.opened });
+  await open({ family: 'images', models: ['gpt-image-1.5'], job: true });
+  await page.getByRole('switch', { name: 'Stream' }).click();
+  expect(await page.getByRole('switch', { name: 'As a job' }).isChecked()).toBe(false);
+  await page.getByLabel('Partial images').fill('3');
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'picture.png', mimeType: 'image/png', buffer: await squarePng(page, 256) });
+  await page.getByLabel('What to change').fill('Add a rainbow');
+  await page.getByRole('button', { name: 'Edit image' }).click();
+  await page.getByText('Partial image 2').waitFor();
+  gate.open();
+  await page.getByRole('link', { name: 'Download image-1.png' }).waitFor();
+  const request = await running.simulator.nextRequest(({ path }) => path === '/v1/images/edits');
+  expect((await request.form()).get('partial_images')).toBe('3');
+});
+
+test('a streamed image that is stopped, or that breaks, keeps what has come of it', async () => {
+  const { page } = person;
+  running.simulator.script('/v1/images/generations', { stallAfter: 1, resume: createGate().opened });
+  const stopped = await askForStream(page);
+  await stopped.getByRole('button', { name: 'Stop' }).click();
+  await stopped.getByText('Stopped.').waitFor();
+  const sent = await running.simulator.nextRequest(({ path }) => path === '/v1/images/generations');
+  expect(await sent.closed).toBe('aborted');
+  expect(await stopped.getByRole('img', { name: 'Unfinished: 1' }).count()).toBe(1);
+
+  running.simulator.script('/v1/images/generations', { errorEventAfter: 1 });
+  await page.getByRole('button', { name: 'Create images' }).click();
+  const broken = page.getByRole('region', { name: 'Request 2' });
+  await broken
+    .getByRole('alert')
+    .getByText(/server_error$/)
+    .waitFor();
+  await broken.getByRole('img', { name: 'Unfinished: 1' }).waitFor();
+});
+
 test('what is painted on a picture reaches the provider as a transparent part of the mask', async () => {
   const { page } = person;
   await open({ family: 'images', models: ['gpt-image-1.5'] });

@@ -24,6 +24,8 @@ export const PlaygroundSearch = z.object({
   quality: text,
   /** Whether images are made by a job that goes on without this page. */
   job: yes,
+  /** How many partial images a streamed image comes with. */
+  partials: number,
   voice: text,
   speed: number,
   format: text,

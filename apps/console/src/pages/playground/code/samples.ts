@@ -88,9 +88,11 @@ function membersOf(
   ]);
 }
 
+const FORM_NUMBERS = ['n', 'partial_images'];
+
 /** Forms have texts only; the clients take what the text stands for. */
 function typedPart([name, value]: FormPart): unknown {
-  if (name === 'n') return Number(value);
+  if (FORM_NUMBERS.includes(name)) return Number(value);
   return name === 'stream' ? value === 'true' : value;
 }
 
@@ -152,6 +154,12 @@ function pythonEnd(call: Call, answer: ClientCall['answer']): readonly string[] 
   if (call.isJob || (answer === 'text' && !isStreamed(call))) return ['print(answer)'];
   if (answer === 'text') return ['for event in answer:', '    print(event)'];
   if (answer === 'sound') return [`answer.write_to_file("${soundFile(call)}")`];
+  if (isStreamed(call))
+    return [
+      'for at, event in enumerate(answer):',
+      '    with open(f"{event.type}-{at}.png", "wb") as file:',
+      '        file.write(base64.b64decode(event.b64_json))',
+    ];
   return [
     'for at, image in enumerate(answer.data):',
     '    with open(f"image-{at}.png", "wb") as file:',
@@ -204,6 +212,12 @@ function typeScriptEnd(call: Call, answer: ClientCall['answer']): readonly strin
   if (answer === 'text') return ['for await (const event of answer) console.log(event);'];
   if (answer === 'sound')
     return [`await writeFile('${soundFile(call)}', Buffer.from(await answer.arrayBuffer()));`];
+  if (isStreamed(call))
+    return [
+      'let at = 0;',
+      'for await (const { type, b64_json } of answer)',
+      "  await writeFile(type + '-' + at++ + '.png', Buffer.from(b64_json, 'base64'));",
+    ];
   return [
     'for (const [at, { b64_json }] of (answer.data ?? []).entries())',
     "  await writeFile('image-' + at + '.png', Buffer.from(b64_json ?? '', 'base64'));",

@@ -17,6 +17,9 @@ import { MaskEditor } from './mask-editor.tsx';
 const SIZES = ['auto', '256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'];
 const QUALITIES = ['auto', 'low', 'medium', 'high', 'standard', 'hd'];
 const MAX_COUNT = 10;
+/** Of each image. */
+const MAX_PARTIAL_IMAGES = 3;
+const DEFAULT_PARTIAL_IMAGES = 2;
 const PICTURE_TYPES = 'image/png,image/jpeg,image/webp';
 
 /** A picture that the person has chosen to change. */
@@ -35,7 +38,10 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
   const prompt = useDraft('image-prompt');
   const [chosen, setChosen] = useState<Chosen>();
   const [mistake, setMistake] = useState<string>();
-  const { size, count, quality, job: isJob = false } = search;
+  const { size, count, quality, partials = DEFAULT_PARTIAL_IMAGES } = search;
+  const isStreamed = search.stream === true;
+  // A stream has its caller wait for it.
+  const isJob = search.job === true && !isStreamed;
 
   const choose = async (file: File | null): Promise<void> => {
     if (chosen !== undefined) URL.revokeObjectURL(chosen.url);
@@ -52,7 +58,9 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
   const send = async (): Promise<void> => {
     if (keyId === undefined) return;
     const edit = chosen === undefined ? null : { picture: chosen.file, mask: await chosen.mask.toFile() };
-    const call = imagesCall({ model, prompt: prompt.text, size, count, quality, isJob }, edit);
+    const partialImages = isStreamed ? partials : null;
+    const settings = { model, prompt: prompt.text, size, count, quality, isJob, partialImages };
+    const call = imagesCall(settings, edit);
     images.start({ call, keyId, first: NO_IMAGES, read: readImages });
   };
 
@@ -87,11 +95,28 @@ export function ImagesPanel({ keyId, search, change }: PanelProps) {
           value={count ?? ''}
           onChange={(value) => change({ count: typeof value === 'number' ? value : undefined })}
         />
+        {isStreamed && (
+          <NumberInput
+            flex="0 1 130px"
+            label="Partial images"
+            min={0}
+            max={MAX_PARTIAL_IMAGES}
+            allowDecimal={false}
+            value={partials}
+            onChange={(value) => change({ partials: typeof value === 'number' ? value : undefined })}
+          />
+        )}
+        <Switch
+          mb={8}
+          label="Stream"
+          checked={isStreamed}
+          onChange={(event) => change({ stream: event.currentTarget.checked || undefined, job: undefined })}
+        />
         <Switch
           mb={8}
           label="As a job"
           checked={isJob}
-          onChange={(event) => change({ job: event.currentTarget.checked || undefined })}
+          onChange={(event) => change({ job: event.currentTarget.checked || undefined, stream: undefined })}
         />
       </Group>
       <Group gap="xs">

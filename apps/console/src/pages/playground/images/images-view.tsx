@@ -3,8 +3,10 @@ import { IconDownload } from '@tabler/icons-react';
 import { PageLink } from '../../../parts/page/page-link.tsx';
 import { hasEnded, type ImagesAnswer } from './make-images.ts';
 
-/** The images of an answer, and the job that makes them. */
-export function ImagesView({ of: { pictures, job } }: { of: ImagesAnswer }) {
+const PICTURE_STYLE = { display: 'block', width: '100%', borderRadius: 'var(--mantine-radius-md)' } as const;
+
+/** The images of an answer, the one that is being made, and the job that makes them. */
+export function ImagesView({ of: { pictures, partial, job } }: { of: ImagesAnswer }) {
   return (
     <Stack gap="xs">
       {job && (
@@ -21,16 +23,12 @@ export function ImagesView({ of: { pictures, job } }: { of: ImagesAnswer }) {
           )}
         </Group>
       )}
-      {pictures.length > 0 && (
+      {(pictures.length > 0 || partial !== null) && (
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
           {pictures.map(({ url, fileName, revisedPrompt }) => (
             <Stack key={url} gap={4} component="figure" m={0}>
               <a href={url} target="_blank" rel="noreferrer">
-                <img
-                  src={url}
-                  alt={revisedPrompt ?? fileName}
-                  style={{ display: 'block', width: '100%', borderRadius: 'var(--mantine-radius-md)' }}
-                />
+                <img src={url} alt={revisedPrompt ?? fileName} style={PICTURE_STYLE} />
               </a>
               <Anchor href={url} download={fileName} size="xs">
                 <Group gap={4} component="span" wrap="nowrap">
@@ -44,6 +42,14 @@ export function ImagesView({ of: { pictures, job } }: { of: ImagesAnswer }) {
               )}
             </Stack>
           ))}
+          {partial !== null && (
+            <Stack gap={4} component="figure" m={0}>
+              <img src={partial.url} alt={`Unfinished: ${pictures.length + 1}`} style={PICTURE_STYLE} />
+              <Text component="figcaption" size="xs" c="dimmed">
+                Partial image {partial.number}
+              </Text>
+            </Stack>
+          )}
         </SimpleGrid>
       )}
     </Stack>
