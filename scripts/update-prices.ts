@@ -63,6 +63,7 @@ const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/transcribe|whisper/, 'transcription'],
   [/tts/, 'speech'],
   [/image|dall-e/, 'image'],
+  [/moderation/, 'moderation'],
   [/rerank/, 'rerank'],
   [/embed|^voyage-/, 'embedding'],
 ];

@@ -126,6 +126,27 @@ test('embeddings.create gives vectors, as numbers and as base64', async () => {
   expect(numbers.data).toEqual(vectors.data);
 });
 
+test('moderations.create judges texts, and a text with an image', async () => {
+  const texts = await gateway.openai.moderations.create({
+    input: ['Good morning', 'I will kill the process'],
+  });
+  expect(texts.model).toBe('omni-moderation-latest');
+  expect(texts.results.map(({ flagged, categories }) => [flagged, categories.violence])).toEqual([
+    [false, false],
+    [true, true],
+  ]);
+  const together = await gateway.openai.moderations.create({
+    model: 'omni-moderation-latest',
+    input: [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+    ],
+  });
+  expect(together.results.map((one) => one.category_applied_input_types.violence)).toEqual([
+    ['text', 'image'],
+  ]);
+});
+
 test('images.generate gives URLs of the gateway that need no key', async () => {
   const { data } = await openai.images.generate({ model: 'dall-e-3', prompt: 'a house', size: '1792x1024' });
   const url = data?.[0]?.url ?? '';

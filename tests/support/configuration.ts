@@ -17,5 +17,6 @@ models:
   whisper-1: { kind: transcription, family: whisper-1, routes: [{ channel: provider }] }
   text-embedding-3-small: { kind: embedding, routes: [{ channel: provider }] }
   rerank-v4.0: { kind: rerank, routes: [{ channel: provider }] }
+  omni-moderation-latest: { kind: moderation, routes: [{ channel: provider }] }
   gpt-4o-transcribe: { kind: transcription, family: gpt-4o-transcribe, routes: [{ channel: provider }] }
 `;

@@ -12,6 +12,7 @@ export const EndpointScope = z.enum([
   'transcriptions',
   'embeddings',
   'rerank',
+  'moderations',
 ]);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 

@@ -22,6 +22,7 @@ const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
   transcription: 'a transcription model',
   embedding: 'an embedding model',
   rerank: 'a rerank model',
+  moderation: 'a moderation model',
 };
 
 /**

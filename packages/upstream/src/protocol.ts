@@ -12,6 +12,7 @@ export const PROTOCOLS = [
   'transcriptions',
   'embeddings',
   'rerank',
+  'moderations',
 ] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -34,7 +35,15 @@ export const isConversationProtocol = (protocol: Protocol): protocol is Conversa
   CONVERSATION_PROTOCOLS.some((one) => one === protocol);
 
 /** What a model does. It decides by which protocols the model can be reached. */
-export const MODEL_KINDS = ['text', 'image', 'speech', 'transcription', 'embedding', 'rerank'] as const;
+export const MODEL_KINDS = [
+  'text',
+  'image',
+  'speech',
+  'transcription',
+  'embedding',
+  'rerank',
+  'moderation',
+] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>> = {
@@ -44,6 +53,7 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
   transcription: ['transcriptions'],
   embedding: ['embeddings'],
   rerank: ['rerank'],
+  moderation: ['moderations'],
 };
 
 /** Every call that the gateway makes to a provider, with the protocol it belongs to. */
@@ -65,6 +75,7 @@ export const OPERATIONS = {
   transcriptions: 'transcriptions',
   embeddings: 'embeddings',
   rerank: 'rerank',
+  moderations: 'moderations',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(

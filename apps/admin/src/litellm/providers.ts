@@ -94,6 +94,7 @@ export const KINDS = {
   audio_transcription: 'transcription',
   embedding: 'embedding',
   rerank: 'rerank',
+  moderation: 'moderation',
 } as const;
 
 /** The mode of a model by its own name, where the file has none and LiteLLM knows it from its list. */

@@ -15,6 +15,7 @@ const MAX_NAMES = 40;
 
 /** What a name says of a model that the catalogue does not know; the first row that fits. */
 const KINDS_BY_WORD: readonly (readonly [RegExp, ModelKind])[] = [
+  [/moderation/i, 'moderation'],
   [/rerank/i, 'rerank'],
   [/embed|\bbge\b|\be5\b|nomic/i, 'embedding'],
   [/whisper|transcri|voxtral/i, 'transcription'],
@@ -23,7 +24,7 @@ const KINDS_BY_WORD: readonly (readonly [RegExp, ModelKind])[] = [
 ];
 
 /** Kinds whose models need no rules of a family. */
-const KINDS: readonly ModelKind[] = ['text', 'embedding', 'rerank'];
+const KINDS: readonly ModelKind[] = ['text', 'embedding', 'rerank', 'moderation'];
 
 /** Models for what a channel's provider lists: the usual patterns of a company, else each name, else all names below the channel's. */
 export function writtenModels(

@@ -17,6 +17,7 @@ const REPEATED_PATHS = new Set([
   '/v1/embeddings',
   '/v1/rerank',
   '/v2/rerank',
+  '/v1/moderations',
 ]);
 
 /** Whether a request may be sent to another address of a service that was lost before its reply began. */

@@ -15,7 +15,7 @@ import { type Sending, sendParts, sumOf } from './send-parts.ts';
 
 /** A call of a model, which may take several requests to its providers. */
 export interface ModelCall<Result> extends Sending<Result> {
-  readonly endpoint: 'embeddings' | 'rerank';
+  readonly endpoint: 'embeddings' | 'rerank' | 'moderations';
   readonly caller: Caller;
   readonly identity: CostlyRequest['identity'];
   readonly names: NonNullable<CostlyRequest['names']>;

@@ -96,6 +96,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/embeddings', 'retrieval', 'embeddings', 'Turn texts into vectors'),
   row('POST', '/v1/rerank', 'retrieval', 'rerank', 'Sort documents by how well they answer a query'),
   row('POST', '/v2/rerank', 'retrieval', 'rerank', "The same, where Cohere's clients look for it"),
+  row(
+    'POST',
+    '/v1/moderations',
+    'retrieval',
+    'moderations',
+    'Classify texts and images by what may be harmful in them',
+  ),
   row('GET', '/v1/key', 'edge', null, "Read what remains of your key's limits and budget"),
 ];
 
@@ -115,6 +122,7 @@ const COUNTED_BY_SERVICE = new Set([
   '/v1/embeddings',
   '/v1/rerank',
   '/v2/rerank',
+  '/v1/moderations',
 ]);
 
 /** Whether a request counts on its limits on requests in its service. The edge counts all others before it forwards them. */

@@ -47,7 +47,6 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Variations of an image are not offered. Use POST /v1/images/edits with a prompt.',
   },
   { paths: ['/v1/videos'], says: 'Videos are not offered.' },
-  { paths: ['/v1/moderations'], says: 'Moderation is not offered.' },
   {
     paths: ['/v1/fine_tuning', '/v1/fine-tunes', '/v1/evals', '/v1beta/tunedModels'],
     says: 'Models are neither trained nor evaluated here. Do it at the provider; the gateway serves the model once it is configured.',

@@ -10,6 +10,7 @@ import {
 } from '../openai/conversations.ts';
 import { EmbeddingsRequest } from '../openai/embeddings.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
+import { ModerationsRequest } from '../openai/moderations.ts';
 import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
 import { SpeechRequest } from '../openai/speech.ts';
 import { TranscriptionRequest } from '../openai/transcriptions.ts';
@@ -60,6 +61,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/embeddings': { schema: EmbeddingsRequest },
   'POST /v1/rerank': { schema: RerankRequest },
   'POST /v2/rerank': { schema: RerankRequest },
+  'POST /v1/moderations': { schema: ModerationsRequest },
   'POST /v1/audio/transcriptions': {
     schema: TranscriptionRequest,
     files: { required: ['file'], optional: [] },

@@ -19,6 +19,7 @@ import {
   listInputItems,
 } from '../responses/stored-responses.ts';
 import { createEmbeddings } from '../retrieval/create-embeddings.ts';
+import { createModeration } from '../retrieval/create-moderation.ts';
 import { createCohereRerank, createRerank } from '../retrieval/create-rerank.ts';
 import type { Handler } from './call.ts';
 
@@ -56,6 +57,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/audio/transcriptions', handler: createTranscription },
   { method: 'POST', path: '/v1/embeddings', handler: createEmbeddings },
   { method: 'POST', path: '/v1/rerank', handler: createRerank },
+  { method: 'POST', path: '/v1/moderations', handler: createModeration },
   { method: 'POST', path: '/v2/rerank', handler: createCohereRerank },
   { method: 'POST', path: '/model/{id}/converse', handler: converse },
   { method: 'POST', path: '/model/{id}/converse-stream', handler: converseStream },

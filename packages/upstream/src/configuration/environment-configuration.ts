@@ -6,6 +6,7 @@ import { buildConversationRules } from './build/build-conversation-rules.ts';
 import { buildModel } from './build/build-model.ts';
 import type { Channel, Configuration } from './configuration.ts';
 import type { ChannelEntry, ModelEntry } from './file-schema.ts';
+import { openaiProtocols } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
 
 type ModelFacts = Omit<ModelEntry, 'routes'>;
@@ -30,6 +31,7 @@ const OPENAI_MODELS: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o-transcribe-diarize*': { kind: 'transcription', family: 'gpt-4o-transcribe-diarize' },
   'gpt-transcribe*': { kind: 'transcription', family: 'gpt-transcribe' },
   'text-embedding-*': { kind: 'embedding' },
+  'omni-moderation-*': { kind: 'moderation' },
 };
 
 const ANTHROPIC_MODELS: Readonly<Record<string, ModelFacts>> = { 'claude-*': { kind: 'text' } };
@@ -51,7 +53,7 @@ const SIMULATOR: readonly Offer[] = [
     channel: 'simulator-openai',
     entry: {
       provider: 'simulator',
-      speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions', 'embeddings', 'rerank'],
+      speaks: [...openaiProtocols, 'rerank', 'moderations'],
     },
     models: { ...OPENAI_MODELS, 'rerank-*': { kind: 'rerank' } },
   },

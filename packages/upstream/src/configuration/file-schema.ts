@@ -111,6 +111,7 @@ export const ChannelEntry = z.strictObject({
       transcription: TimeLimitsEntry,
       embedding: TimeLimitsEntry,
       rerank: TimeLimitsEntry,
+      moderation: TimeLimitsEntry,
     })
     .optional(),
   maxConcurrent,

@@ -38,6 +38,7 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   transcriptions: OPENAI,
   embeddings: OPENAI,
   rerank: OPENAI,
+  moderations: OPENAI,
 };
 
 /** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
@@ -59,6 +60,7 @@ const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
   transcriptions: new Map(),
   embeddings: new Map(),
   rerank: new Map(),
+  moderations: new Map(),
 };
 const MAX_DECISIONS = 1_000;
 

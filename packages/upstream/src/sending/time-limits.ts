@@ -32,6 +32,7 @@ const DEFAULTS: Readonly<Record<ModelKind, Readonly<Record<keyof TimeLimitSettin
   transcription: { firstOutputMs: 600_000, idleMs: 300_000, totalMs: 600_000 },
   embedding: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
   rerank: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
+  moderation: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
 };
 
 /** The limits of one kind of work: what is set for it counts first, then what is set for all of the channel's. */
@@ -64,6 +65,7 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   transcriptions: 'transcription',
   embeddings: 'embedding',
   rerank: 'rerank',
+  moderations: 'moderation',
 };
 
 /** What a request of this protocol is for. */

@@ -37,6 +37,7 @@ const ENDPOINTS = [
   { value: 'transcriptions', label: 'Transcriptions' },
   { value: 'embeddings', label: 'Embeddings' },
   { value: 'rerank', label: 'Rerank' },
+  { value: 'moderations', label: 'Moderations' },
 ];
 
 const PRIORITIES = [

@@ -11,6 +11,7 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   transcription: ['transcriptions'],
   embedding: ['embeddings'],
   rerank: ['rerank'],
+  moderation: ['moderations'],
 };
 
 const WITHOUT_MODEL: ReadonlySet<string> = new Set([

@@ -89,6 +89,7 @@ export const buildChannel = (
       transcription: limitsOf('transcription'),
       embedding: limitsOf('embedding'),
       rerank: limitsOf('rerank'),
+      moderation: limitsOf('moderation'),
     },
     accounts: buildAccounts(entry, preset),
     maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,

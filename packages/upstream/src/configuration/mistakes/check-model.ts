@@ -15,6 +15,7 @@ const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
   transcription: ['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe', 'gpt-4o-transcribe-diarize'],
   embedding: [],
   rerank: [],
+  moderation: [],
 };
 
 export interface KnownChannel extends Pick<Channel, 'speaks' | 'speaksOf'> {
@@ -31,10 +32,10 @@ const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   dropUnavailableTools: ['text'],
   contextWindow: ['text'],
   maxOutputTokens: ['text'],
-  quirks: ['text', 'embedding', 'rerank'],
+  quirks: ['text', 'embedding', 'rerank', 'moderation'],
   hedge: ['text'],
-  priceFactor: ['text', 'embedding', 'rerank'],
-  sameModel: ['embedding', 'rerank'],
+  priceFactor: ['text', 'embedding', 'rerank', 'moderation'],
+  sameModel: ['embedding', 'rerank', 'moderation'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],
   voices: ['speech'],
@@ -98,13 +99,15 @@ export const checkModel = (
   return complaints;
 };
 
-/** Vectors and scores of different models cannot be compared, so that none may take another one's place. */
+/** What different models make in ways that cannot be compared, so that none may take another one's place. */
+const MADE_BY_KIND = { embedding: 'vectors', rerank: 'scores', moderation: 'categories' } as const;
+
 function checkOneModel({ kind, routes, sameModel = false }: ModelEntry): Complaint[] {
-  if (sameModel || !(kind === 'embedding' || kind === 'rerank')) return [];
+  const made = lookUp(MADE_BY_KIND, kind);
+  if (sameModel || made === undefined) return [];
   const [first, ...others] = routes.map(bareName);
   const other = others.findIndex((name) => name !== first);
   if (other === -1) return [];
-  const made = kind === 'embedding' ? 'vectors' : 'scores';
   const expected = `the same model on all routes, since ${made} of different models cannot be mixed; or sameModel: true where these are names of one model`;
   const index = other + 1;
   return [

@@ -1,4 +1,4 @@
-import { bearer, openaiModelList, openaiPaths, type Preset } from './preset.ts';
+import { bearer, moderationsPath, openaiModelList, openaiPaths, type Preset } from './preset.ts';
 
 /** Only Chat Completions, which most servers of other makers have. */
 const chatOnly = {
@@ -12,8 +12,12 @@ const chatOnly = {
 export const CHAT_PROVIDERS = {
   mistral: {
     ...chatOnly,
-    speaks: ['chat', 'embeddings'],
-    paths: { chat: openaiPaths.chat, embeddings: openaiPaths.embeddings },
+    speaks: ['chat', 'embeddings', 'moderations'],
+    paths: {
+      chat: openaiPaths.chat,
+      embeddings: openaiPaths.embeddings,
+      moderations: moderationsPath,
+    },
     baseUrl: 'https://api.mistral.ai/v1',
     key: { ...bearer, required: true },
     quirks: {

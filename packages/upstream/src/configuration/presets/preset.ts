@@ -97,6 +97,9 @@ export const openaiModelList = { path: '/models', form: 'data' } as const satisf
 /** Where most have it that sort documents. */
 export const rerankPath = '/rerank';
 
+/** OpenAI's; Azure has none of this form. */
+export const moderationsPath = '/moderations';
+
 export const messagesPaths = {
   messages: '/v1/messages',
   'messages.count_tokens': '/v1/messages/count_tokens',

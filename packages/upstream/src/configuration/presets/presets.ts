@@ -8,6 +8,7 @@ import { MEDIA_PROVIDERS } from './media-providers.ts';
 import {
   bearer,
   messagesPaths,
+  moderationsPath,
   openaiModelList,
   openaiPaths,
   openaiProtocols,
@@ -38,8 +39,8 @@ const openaiEmbeddings = {
 export const PRESETS = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
-    speaks: openaiProtocols,
-    paths: openaiPaths,
+    speaks: [...openaiProtocols, 'moderations'],
+    paths: { ...openaiPaths, moderations: moderationsPath },
     modelList: openaiModelList,
     key: { ...bearer, required: true },
     builtInTools: 'any',
@@ -78,6 +79,7 @@ export const PRESETS = {
     paths: {
       ...openaiPaths,
       rerank: rerankPath,
+      moderations: moderationsPath,
       messages: '/messages',
       'messages.count_tokens': '/messages/count_tokens',
     },
@@ -95,7 +97,7 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiProtocols, 'messages', 'rerank'],
+    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations'],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -107,6 +109,7 @@ export const PRESETS = {
       transcriptions: '/v1/audio/transcriptions',
       embeddings: '/v1/embeddings',
       rerank: '/v1/rerank',
+      moderations: '/v1/moderations',
       ...messagesPaths,
     },
     modelList: { path: '/v1/models', form: 'data' },

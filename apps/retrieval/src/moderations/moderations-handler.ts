@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import { jsonIn } from '@gateway/contracts/json/json-object';
+import { readSchema } from '@gateway/contracts/json/read-schema';
+import { maybe } from '@gateway/contracts/json/reply-members';
+import { ModerationsRequest, USUAL_MODERATION_MODEL } from '@gateway/contracts/openai/moderations';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import type { PendingEntry } from '@gateway/metering/limits/request-entry';
+import type { Caller } from '@gateway/model-service/caller';
+import { readJsonBody } from '@gateway/service-kit/request/json-body';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { validate } from '@gateway/service-kit/request/validate';
+import { modelFor } from '@gateway/upstream/model-for';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
+import { z } from 'zod';
+import { callModel } from '../call/call-model.ts';
+import { replyJson } from '../call/reply-json.ts';
+import type { Part } from '../call/send-parts.ts';
+import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
+import type { RetrievalService } from '../retrieval-service.ts';
+
+const Reply = z.looseObject({
+  results: z.array(z.looseObject({})),
+  usage: maybe(z.looseObject({ prompt_tokens: z.unknown().optional() })),
+});
+
+/** `POST /v1/moderations`: the same bytes go to a provider and come back. Categories are their maker's: nothing is translated. */
+export const moderationsHandler =
+  (service: RetrievalService) =>
+  async (request: IncomingMessage, caller: Caller, entry: PendingEntry | undefined): Promise<void> => {
+    const { upstream, jsonMaxBytes: maxBytes, maxJsonDepth: maxDepth } = service;
+    const context = contextOf(request);
+    const identity = identityOf(request);
+    const { value, bytes } = await readJsonBody(request, { maxBytes, maxDepth });
+    const order = validate(ModerationsRequest, value);
+    const name = order.model ?? USUAL_MODERATION_MODEL;
+    const model = modelFor(upstream, { name, protocols: ['moderations'], identity });
+    const candidates = upstream.candidates({ model, protocol: 'moderations' });
+    const { texts, things } = readInput(order.input);
+    Object.assign(context.line, { model: model.name, inputs: things });
+
+    const part: Part<Buffer> = {
+      largest: consumption(texts, LEAST_BYTES_PER_TOKEN),
+      usual: consumption(texts, BYTES_PER_TOKEN),
+      request: async (candidate) => ({
+        dropped: [],
+        request: {
+          operation: 'moderations',
+          method: 'POST',
+          headers: request.headers,
+          body:
+            order.model === candidate.model ? bytes : JSON.stringify({ ...order, model: candidate.model }),
+        },
+      }),
+      async read(reply) {
+        const read = readSchema(Reply, jsonIn(reply.toString()))?.data;
+        const tokens = reportedCount(read?.usage?.prompt_tokens) || null;
+        return {
+          reported: tokens === null ? null : { ...NOTHING_CONSUMED, inputTokens: tokens },
+          result:
+            read?.results.length === things
+              ? reply
+              : new UnreadableReply(`The upstream did not answer with ${things} results.`),
+        };
+      },
+    };
+    const { results } = await callModel(service, {
+      ...{ endpoint: 'moderations', model, candidates, parts: [part], caller, context, identity, entry },
+      names: {},
+    });
+    replyJson(caller, context, Buffer.concat(results));
+  };
+
+/** What is read of an input, and how many things are judged: each text of a list, or all parts together. */
+function readInput(input: ModerationsRequest['input']): { texts: readonly string[]; things: number } {
+  const entries = typeof input === 'string' ? [input] : input;
+  const texts = entries.flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    return one.type === 'text' ? [one.text] : [];
+  });
+  return { texts, things: entries.every((one) => typeof one === 'string') ? entries.length : 1 };
+}
+
+const consumption = (texts: readonly string[], bytesPerToken: number): Consumption => ({
+  ...NOTHING_CONSUMED,
+  inputTokens: texts.reduce((sum, text) => sum + Math.ceil(Buffer.byteLength(text) / bytesPerToken), 0),
+});
