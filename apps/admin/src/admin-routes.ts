@@ -32,6 +32,7 @@ import { createConfigurationState } from './configuration/configuration-state.ts
 import { createCompareCosts } from './configuration/costs/draft-costs.ts';
 import type { OpenConfiguration } from './configuration/open-configuration.ts';
 import { createConfigurationReader } from './configuration/read-configuration.ts';
+import { createTryDraft } from './configuration/try-draft.ts';
 import { createWarnings } from './configuration/warnings.ts';
 import { createFindings } from './findings/read-findings.ts';
 import { createBalanceReader } from './keys/balances.ts';
@@ -301,6 +302,13 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
           now,
           uptime: () => performance.now(),
         }),
+        tryDraft: createTryDraft({
+          ...{ redis, passes, now, gatewaySecret: config.GATEWAY_SECRET, edgeUrl: edgeUrlOf(config) },
+          ...{ draft: configuration.draft, readSealed: configuration.readSealed },
+          uptime: () => performance.now(),
+        }),
+        keys,
+        now,
       }),
       ...revisionRoutes({ revisions: configuration.revisions, compare: configuration.draft }),
       ...attentionRoutes({ readFindings }),

@@ -56,7 +56,7 @@ const routes = adminRoutes({
   checkToken: () => undefined,
   addressOf: () => 'unknown',
   oidc: null,
-  configuration: { draft: never, readBase: never, stored: undefined, revisions: null },
+  configuration: { draft: never, readSealed: never, readBase: never, stored: undefined, revisions: null },
   own: (resource) => resource,
   keyFinder: createKeyFinder({ redis, gatewaySecret: NOTHING, now }),
   keys: createKeyStore({ records: access, gatewaySecret: NOTHING, now }),

@@ -151,8 +151,13 @@ const createIdentifyCaller =
   (bearer) => {
     const pass = passes.read(bearer);
     if (pass === undefined) return identify(bearer);
-    const { keyId, channel } = pass;
-    return readIdentity(keyId).then((identity) =>
-      identity === undefined || channel === null ? identity : { ...identity, channel },
+    const { keyId, channel, draft } = pass;
+    return readIdentity(keyId).then(
+      (identity) =>
+        identity && {
+          ...identity,
+          ...(channel !== null && { channel }),
+          ...(draft !== undefined && { draft }),
+        },
     );
   };

@@ -7,6 +7,7 @@ import type { Service } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
+import { createOpenDraft } from './endpoints/drafts/open-draft.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
 import { openSockets } from './open-sockets.ts';
 import type { Sockets } from './sockets/accept-sockets.ts';
@@ -36,8 +37,12 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
     feed: queue.feed,
     uploads,
   };
+  const openDraft = createOpenDraft({
+    ...{ redis, env: started.env, path: config.GATEWAY_CONFIG },
+    gatewaySecret: config.GATEWAY_SECRET,
+  });
   return {
-    ...createTextService({ ...services, acceptance, counting: { entry, refusals }, service }),
+    ...createTextService({ ...services, acceptance, counting: { entry, refusals }, openDraft, service }),
     acceptSocket,
     handshakes: serveHandshakes({ path: WEBSOCKET.path, verifyIdentity, accept: acceptSocket }),
   };

@@ -113,6 +113,8 @@ export const Identity = z.object({
   jobShare: JobShare.optional(),
   /** The only channel that its requests may go to; absent: any. */
   channel: z.string().optional(),
+  /** The draft of the configuration by which its request is sent; absent: the configuration in use. */
+  draft: z.string().optional(),
   /** Only of a WebSocket: the keyed hash of the secret that it was opened with, by which its key is looked up again. */
   secretHash: z.string().optional(),
 });
@@ -134,6 +136,9 @@ export const INTERNAL_HEADERS = {
   /** The edge has not counted the request on its limits on requests: the service does. */
   uncounted: 'x-gateway-uncounted',
 } as const;
+
+/** On the answer to a request that was sent by a draft of the configuration, with the draft's id: a service of an older version does not know of drafts. */
+export const DRAFT_HEADER = 'x-gateway-draft';
 
 /** A request that the edge may deliver twice: its id, the same each time, and whether it was delivered before. */
 export interface Delivery {

@@ -14,8 +14,8 @@ export function showAttempts(
   if (shown === null) return;
   caller.note(ATTEMPTS_HEADER, shown);
   const detail = attempts.at(-1)?.detail ?? null;
-  if (identity?.channel !== undefined && detail !== null)
-    caller.note(ATTEMPT_DETAIL_HEADER, encodeURIComponent(detail));
+  const isOperators = identity?.channel !== undefined || identity?.draft !== undefined;
+  if (isOperators && detail !== null) caller.note(ATTEMPT_DETAIL_HEADER, encodeURIComponent(detail));
   line.attempts = attempts.length;
   if (attempts.length > 1) line.attemptList = shown;
 }

@@ -8,18 +8,21 @@ interface Went {
   /** As `x-gateway-dropped` names them; null or empty: nothing was. */
   readonly dropped?: string | null;
   readonly isStreamed?: boolean;
+  /** It was sent by a draft of the configuration. */
+  readonly isDraft?: boolean;
   /** Absent or null: nothing was charged, or the model has no price. */
   readonly unitPrices?: UnitPrices | null;
 }
 
 /** What a usage record says of how its request went. */
-export function usageDetail({ attempts, dropped, isStreamed, unitPrices }: Went): UsageDetail {
+export function usageDetail({ attempts, dropped, isStreamed, isDraft, unitPrices }: Went): UsageDetail {
   const detail: UsageDetail = {};
   let waitedMs = 0;
   for (const attempt of attempts) waitedMs += attempt.waitedMs;
   const last = attempts.at(-1);
   const list = saysMore(attempts) ? attemptsHeader(attempts) : null;
   if (isStreamed) detail.isStreamed = true;
+  if (isDraft) detail.isDraft = true;
   if (waitedMs >= 1) detail.waitedMs = Math.round(waitedMs);
   if (last?.outcome === 'ok') detail.upstreamMs = Math.round(last.durationMs);
   if (list !== null) detail.attempts = list.slice(0, MAX_DETAIL_LENGTH);

@@ -15,6 +15,8 @@ export interface OpenConfiguration {
   readonly draft: Draft;
   /** What drafts are compared with, with its secrets. */
   readonly readBase: () => Promise<BaseText>;
+  /** The values that are sealed beside the configuration in use; none beside a file. */
+  readonly readSealed: () => Promise<Readonly<Record<string, string>>>;
   /** As the services get it; absent: the file is the truth. */
   readonly stored: StoredConfiguration | undefined;
   /** Null: the file is the truth. */
@@ -40,7 +42,8 @@ export async function openConfiguration(options: OpenOptions): Promise<OpenConfi
   const path = config.GATEWAY_CONFIG;
   if (config.CONFIGURATION_SOURCE === 'database') return openStored(options);
   const readBase = async () => ({ text: await readConfigurationText({ path, env }), number: null });
-  return { draft: createDraft({ path, readBase }), readBase, stored: undefined, revisions: null };
+  const draft = createDraft({ path, readBase });
+  return { draft, readBase, readSealed: async () => ({}), stored: undefined, revisions: null };
 }
 
 /** What it needs is loaded only where the database has the configuration. */
@@ -83,5 +86,7 @@ async function openStored({
     ...{ redis, env, gatewaySecret: config.GATEWAY_SECRET, placeholder: PLACEHOLDER },
     onProblem: (error) => logger.warn({ err: error }, 'the stored configuration'),
   });
-  return { draft, readBase, stored, revisions: createRevisions({ store, values, draft, publish }) };
+  const readSealed = async () => (await store.latest())?.secrets ?? {};
+  const revisions = createRevisions({ store, values, draft, publish });
+  return { draft, readBase, readSealed, stored, revisions };
 }

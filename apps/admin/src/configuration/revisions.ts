@@ -2,11 +2,9 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Actor } from '@gateway/metering/audit/audit-log';
 import type { Revision, RevisionHead, RevisionStore } from '@gateway/records/configuration/revision-store';
 import { describeChanges } from '@gateway/upstream/configuration/draft/describe-changes';
-import { hasMasked, takeSecrets } from '@gateway/upstream/configuration/draft/take-secrets';
-import { variablesIn } from '@gateway/upstream/configuration/expand-variables';
-import type { Mistake } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import type { SealedValues } from '@gateway/upstream/configuration/stored/sealed-values';
 import type { Draft } from './draft.ts';
+import { refuseMistakes, sealText } from './seal-text.ts';
 
 interface Change {
   /** The revision that was changed; 0: there was none. Absent: whichever is the last one. */
@@ -59,27 +57,21 @@ export function createRevisions({ store, values, draft, publish }: RevisionsOpti
     const base = changed ?? latest?.number ?? 0;
     if ((latest?.number ?? 0) !== base) throw await conflict(store, base, latest);
     const { mistakes, changes } = await draft({ text });
-    if (mistakes.length > 0) throw refusal(mistakes);
-    const taken = takeSecrets(text);
-    const given = { ...taken.secrets, ...secrets };
-    checkSecrets(taken.text, given);
-    const sealed = { ...inherited, ...latest?.secrets };
-    for (const [name, value] of Object.entries(given)) sealed[name] = values.seal(name, value);
-    if (taken.text === latest?.text && Object.keys(given).length === 0)
+    refuseMistakes(mistakes, 'Nothing was saved');
+    const before = { ...inherited, ...latest?.secrets };
+    const sealed = sealText({ text, secrets, before }, values);
+    if (sealed.text === latest?.text && sealed.replaced.length === 0)
       throw new GatewayError('invalid_value', {
         message: 'This is the configuration in use: there is nothing to save.',
         path: ['text'],
       });
-    const named = new Set(variablesIn(taken.text));
-    const replaced = Object.keys(given).toSorted();
     const added = await store.add({
-      ...{ base, reason, by, text: taken.text },
-      secrets: Object.fromEntries(Object.entries(sealed).filter(([name]) => named.has(name))),
+      ...{ base, reason, by, text: sealed.text, secrets: sealed.secrets },
       audit: {
         before: latest === undefined ? null : { revision: latest.number },
         after: {
           ...{ revision: base + 1, reason, changes: changes.map((change) => change.text) },
-          ...(replaced.length > 0 && { sealed: replaced }),
+          ...(sealed.replaced.length > 0 && { sealed: sealed.replaced }),
         },
       },
     });
@@ -121,31 +113,4 @@ async function conflict(
     message: `The configuration has changed since revision ${base}. Revision ${latest.number} by ${latest.author} (${latest.reason})${what}. Load it and make your change again.`,
     path: ['base'],
   });
-}
-
-function refusal(mistakes: readonly Mistake[]): GatewayError {
-  const told = mistakes.slice(0, MAX_TOLD).map(({ line, path, found, expected }) => {
-    const where = [...(line === null ? [] : [`line ${line}`]), ...(path === '' ? [] : [path])].join(', ');
-    return `${where === '' ? '' : `${where}: `}found ${found}, expected ${expected}`;
-  });
-  const more = mistakes.length > MAX_TOLD ? `; and ${mistakes.length - MAX_TOLD} more` : '';
-  return new GatewayError('invalid_value', {
-    message: `Nothing was saved: ${mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`}. ${told.join('; ')}${more}.`,
-    path: ['text'],
-  });
-}
-
-function checkSecrets(text: string, secrets: Readonly<Record<string, string>>): void {
-  if (hasMasked(text) || Object.values(secrets).some(hasMasked))
-    throw new GatewayError('invalid_value', {
-      message: `A secret is masked in this text. Write a variable there, as in \${NAME}, or the secret itself: it is sealed when it is saved.`,
-      path: ['text'],
-    });
-  const named = new Set(variablesIn(text));
-  const unknown = Object.keys(secrets).find((name) => !named.has(name));
-  if (unknown !== undefined)
-    throw new GatewayError('invalid_value', {
-      message: `The text names no variable \${${unknown}}.`,
-      path: ['secrets', unknown],
-    });
 }

@@ -26,6 +26,8 @@ export const RequestReply = z.strictObject({
   outcome: z.string(),
   startedAt: instant,
   isStreamed: z.boolean(),
+  /** It was sent by a draft of the configuration, to try that. */
+  isDraft: z.boolean(),
   /** Of the error that it ended with. */
   status: z.int().nullable(),
   errorCode: z.string().nullable(),
@@ -117,6 +119,7 @@ export function shownRequest(record: UsageRecord): RequestReply {
     outcome: record.outcome,
     startedAt: new Date(record.startedAtMs).toISOString(),
     isStreamed: detail.isStreamed ?? false,
+    isDraft: detail.isDraft ?? false,
     status: detail.status ?? null,
     errorCode: detail.errorCode ?? null,
     timing: {

@@ -271,6 +271,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/configuration/providers': OVERSEERS,
   'POST /admin/v1/configuration/draft': { body: () => ({}), ...FORBIDDEN },
   'POST /admin/v1/configuration/draft/costs': { body: () => ({}), ...FORBIDDEN },
+  'POST /admin/v1/configuration/draft/try': {
+    body: () => ({ text: 'channels: {}', model: 'gpt-5', input: 'hello' }),
+    ...FORBIDDEN,
+  },
   // Here the file is the truth.
   'GET /admin/v1/configuration/revisions': { viewer: 404, lead: 403, holder: 403 },
   'GET /admin/v1/configuration/revisions/{number}': {

@@ -105,6 +105,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   // It shows comments, too.
   'POST /admin/v1/configuration/draft': ADMIN,
   'POST /admin/v1/configuration/draft/costs': ADMIN,
+  'POST /admin/v1/configuration/draft/try': ADMIN,
   'GET /admin/v1/configuration/revisions': OVERSEERS,
   'GET /admin/v1/configuration/revisions/{number}': ADMIN,
   'POST /admin/v1/configuration/revisions': ADMIN,

@@ -50,6 +50,7 @@ export type Webhook = Item<Answer<paths['/admin/v1/webhooks']['get']>>;
 export type ChannelTest = Answer<paths['/admin/v1/channels/{name}/test']['post']>;
 export type Draft = Answer<paths['/admin/v1/configuration/draft']['post']>;
 export type DraftCosts = Answer<paths['/admin/v1/configuration/draft/costs']['post']>;
+export type DraftTry = Answer<paths['/admin/v1/configuration/draft/try']['post']>;
 export type ConfigurationEdit = NonNullable<
   Body<paths['/admin/v1/configuration/draft']['post']>['edits']
 >[number];

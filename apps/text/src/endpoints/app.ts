@@ -18,7 +18,9 @@ import {
 import { addItems, deleteItem, listItems, readItem } from './conversations/item-handlers.ts';
 import { createCountHandler } from './counting/count.ts';
 import { GEMINI_COUNT, MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
-import { createGenerateHandler } from './generate.ts';
+import type { OpenDraft } from './drafts/open-draft.ts';
+import { takesDrafts } from './drafts/takes-drafts.ts';
+import { createGenerateHandler, type GenerateHandler } from './generate.ts';
 import { createContentHandler } from './generate-content.ts';
 import { createListGoogleModels, createReadGoogleModel } from './models/google-models.ts';
 import { createListModels, createReadModel } from './models/models.ts';
@@ -27,6 +29,7 @@ import { createStoredHandler } from './stored/stored-response.ts';
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;
   readonly counting: Counting;
+  readonly openDraft: OpenDraft;
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
 };
 
@@ -36,14 +39,17 @@ const CONTENT_VERBS = [
 ] as const;
 
 /** The text service: conversations under four protocols, counting them, and the list of models. */
-export function createTextService({ service, acceptance, counting, ...services }: TextAppOptions): Service {
+export function createTextService({
+  service,
+  acceptance,
+  counting,
+  openDraft,
+  ...services
+}: TextAppOptions): Service {
   const background = { ...acceptance, services };
-  const generate = (endpoint: TextEndpoint, accept?: Acceptance) =>
-    countsWhereItReserves(
-      { scope: endpoint.protocol },
-      counting,
-      createGenerateHandler(endpoint, services, accept),
-    );
+  const counted = (endpoint: TextEndpoint, handle: GenerateHandler) =>
+    countsWhereItReserves({ scope: endpoint.protocol }, counting, handle);
+  const generate = (endpoint: TextEndpoint) => counted(endpoint, createGenerateHandler(endpoint, services));
   const content = (base: string) => ({
     ...Object.fromEntries(
       CONTENT_VERBS.map(({ verb, streams }) => [
@@ -61,7 +67,10 @@ export function createTextService({ service, acceptance, counting, ...services }
     ...service,
     service: 'text',
     handlers: {
-      'POST /v1/responses': generate(RESPONSES, acceptance),
+      'POST /v1/responses': counted(
+        RESPONSES,
+        takesDrafts(createGenerateHandler(RESPONSES, services, acceptance), { services, openDraft }),
+      ),
       'GET /v1/responses/{id}': createReadHandler(
         background,
         createStoredHandler({ method: 'GET', subpath: '' }, services),

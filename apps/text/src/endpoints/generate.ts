@@ -20,7 +20,7 @@ import {
   isDoneByProvider,
 } from './background/accept-response.ts';
 
-type GenerateHandler = (
+export type GenerateHandler = (
   incoming: IncomingMessage,
   caller: Caller,
   entry: PendingEntry | undefined,

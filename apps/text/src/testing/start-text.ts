@@ -36,6 +36,7 @@ import pino from 'pino';
 import { createBackgroundUsage } from '../background/background-usage.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import { createTextService } from '../endpoints/app.ts';
+import { createOpenDraft } from '../endpoints/drafts/open-draft.ts';
 import { storeEnding } from '../endpoints/stored/read-stored.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
 import { openSockets } from '../open-sockets.ts';
@@ -224,6 +225,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     ...services,
     acceptance,
     counting: { entry, refusals },
+    openDraft: createOpenDraft({ redis: options.redis, env: {}, path: 'gateway.yaml', gatewaySecret: secret }),
     service: { readiness, metrics, requestLog, verifyIdentity, deadline: deadline.signal, load },
   });
   const life = new AsyncDisposableStack();

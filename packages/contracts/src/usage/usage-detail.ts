@@ -34,6 +34,8 @@ const MAX_OBJECT_LENGTH = 128;
  */
 export const UsageDetail = z.object({
   isStreamed: z.literal(true).optional(),
+  /** It was sent by a draft of the configuration, to try that. */
+  isDraft: z.literal(true).optional(),
   /** In a queue, until its work was begun for the last time. */
   queuedMs: milliseconds.optional(),
   /** For a free slot of a channel. */
@@ -60,8 +62,8 @@ export type UsageDetail = z.infer<typeof UsageDetail>;
 export const ATTEMPTS_HEADER = 'x-gateway-attempts';
 
 /**
- * Why the last attempt failed, in words for operators, percent-encoded: on answers to requests that an operator sends to one channel
- * to test it, and on no others.
+ * Why the last attempt failed, in words for operators, percent-encoded: on answers to requests by which an operator tests a channel
+ * or tries a draft of the configuration, and on no others.
  */
 export const ATTEMPT_DETAIL_HEADER = 'x-gateway-attempt-detail';
 

@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'channel.rested',
   'channel.woken',
   'configuration.changed',
+  'configuration.tried',
   'session.opened',
   'session.ended',
   'person.invited',

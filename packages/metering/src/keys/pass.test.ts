@@ -5,7 +5,11 @@ const PASS: Pass = { keyId: 'key_one', channel: null };
 const at = (nowMs: number, gatewaySecret = 'a gateway secret of more than 32 characters') =>
   createPasses({ gatewaySecret, now: () => nowMs });
 
-test.for<Pass>([PASS, { keyId: 'key_two', channel: 'openai' }])('a pass is read as it was issued', (pass) => {
+test.for<Pass>([
+  PASS,
+  { keyId: 'key_two', channel: 'openai' },
+  { keyId: 'key_two', channel: null, draft: 'a draft' },
+])('a pass is read as it was issued', (pass) => {
   expect(at(0).read(at(0).issue(pass))).toEqual(pass);
 });
 

@@ -12,6 +12,8 @@ const Pass = z.strictObject({
   keyId: z.string().min(1),
   /** The only channel that these requests may go to; null: any. */
   channel: z.string().min(1).nullable(),
+  /** The draft of the configuration by which its request is sent; absent: the configuration in use. */
+  draft: z.string().min(1).optional(),
 });
 export type Pass = z.infer<typeof Pass>;
 

@@ -14,6 +14,7 @@ import { ChannelPage, RestedChannelReply } from '../../api/schemas/operations.ts
 import { configurationOf, type ReadConfiguration } from '../../configuration/read-configuration.ts';
 import { entryOf } from '../../findings/routes.ts';
 import type { ChannelRests } from '../../operations/channel-rests.ts';
+import { chargedKey } from '../../playground/charged-key.ts';
 import { ChannelTest, type TestChannel } from '../../playground/test-channel.ts';
 
 interface ChannelRoutesOptions {
@@ -174,31 +175,6 @@ export const channelRoutes = ({
     }),
   ];
 };
-
-/** The key that a test is charged to. @throws {GatewayError} where there is none, or several to choose from */
-async function chargedKey(
-  id: string | undefined,
-  { keys, now }: Pick<ChannelRoutesOptions, 'keys' | 'now'>,
-): Promise<string> {
-  if (id === undefined) {
-    const { keys: found } = await keys.listKeys({
-      limit: 2,
-      only: { states: { of: ['active'], nowMs: now() } },
-    });
-    const [only] = found;
-    if (only !== undefined && found.length === 1) return only.id;
-    throw new GatewayError('missing_required_parameter', {
-      path: ['keyId'],
-      message:
-        only === undefined
-          ? 'A test is charged to a key, and there is none. Create one first.'
-          : "Say which key the test is charged to: 'keyId', or --key ID on the command line, whose command 'keys list' shows the ids.",
-    });
-  }
-  if ((await keys.getKey(id)) === undefined)
-    throw new GatewayError('object_not_found', { path: ['keyId'], message: `There is no key '${id}'.` });
-  return id;
-}
 
 const shownState = (state: CredentialState | null) => {
   if (state === null) return null;

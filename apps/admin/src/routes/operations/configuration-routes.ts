@@ -1,3 +1,4 @@
+import type { KeyStore } from '@gateway/metering/keys/key-store';
 import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/configuration-edit';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
@@ -8,6 +9,9 @@ import type { ReadState } from '../../configuration/configuration-state.ts';
 import { type CompareCosts, DraftCosts } from '../../configuration/costs/draft-costs.ts';
 import { type Draft, DraftedConfiguration } from '../../configuration/draft.ts';
 import { ShownProvider, shownProviders } from '../../configuration/providers.ts';
+import { DraftTry, type TryDraft } from '../../configuration/try-draft.ts';
+import { chargedKey } from '../../playground/charged-key.ts';
+import { VariableValues } from './variable-values.ts';
 
 export const CheckedConfigurationReply = CheckedText;
 export const ConfigurationReply = z.strictObject({
@@ -39,11 +43,26 @@ const DraftBody = z.strictObject({
   edits: z.array(ConfigurationEdit).max(100).optional(),
 });
 
+const TryBody = z.strictObject({
+  text,
+  /** Values of variables that the text names, for this request only. */
+  secrets: VariableValues.optional(),
+  /** A text model, as callers name it. */
+  model: z.string().min(1).max(200),
+  input: z.string().min(1).max(10_000),
+  maxOutputTokens: z.int().min(1).max(4000).default(1000),
+  /** The key that is charged; absent: the only one. */
+  keyId: z.string().max(100).optional(),
+});
+
 interface ConfigurationRoutesOptions {
   readonly readState: ReadState;
   readonly checkText: CheckText;
   readonly draft: Draft;
   readonly compareCosts: CompareCosts;
+  readonly tryDraft: TryDraft;
+  readonly keys: Pick<KeyStore, 'getKey' | 'listKeys'>;
+  readonly now: () => number;
 }
 
 /** The configuration as the services follow it, and a check of another one. */
@@ -52,6 +71,9 @@ export const configurationRoutes = ({
   checkText,
   draft,
   compareCosts,
+  tryDraft,
+  keys,
+  now,
 }: ConfigurationRoutesOptions): AdminRoute[] => [
   adminRoute({
     method: 'GET',
@@ -109,6 +131,18 @@ export const configurationRoutes = ({
     takesLines: true,
     reply: DraftCosts,
     handle: async ({ body }) => compareCosts(body),
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/admin/v1/configuration/draft/try',
+    summary:
+      'Send one text request by a draft, charged to a key: what answered, and what was tried; nothing is applied',
+    query: NO_QUERY,
+    body: TryBody,
+    takesLines: true,
+    reply: DraftTry,
+    handle: async ({ body: { keyId, ...tried }, by }) =>
+      tryDraft({ ...tried, keyId: await chargedKey(keyId, { keys, now }) }, by),
   }),
 ];
 

@@ -5,6 +5,7 @@ import { type AdminRoute, adminRoute, NO_BODY } from '../../api/admin-route.ts';
 import { instant, page } from '../../api/schemas/page.ts';
 import { DraftedConfiguration, type DraftRequest } from '../../configuration/draft.ts';
 import type { Revisions } from '../../configuration/revisions.ts';
+import { VariableValues } from './variable-values.ts';
 
 const revision = {
   number: z.int(),
@@ -33,7 +34,7 @@ const SaveBody = z.strictObject({
   text: z.string().max(250_000),
   reason,
   /** New values of variables that the text names. They are sealed, and never shown again. */
-  secrets: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().min(1).max(10_000)).optional(),
+  secrets: VariableValues.optional(),
 });
 const RestoreBody = z.strictObject({ base, reason });
 const ListQuery = z.strictObject({

@@ -24,6 +24,7 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
   'channel.rested': { label: 'Channel rested', color: 'orange' },
   'channel.woken': { label: 'Channel woken', color: 'teal' },
   'configuration.changed': { label: 'Configuration changed', color: 'indigo' },
+  'configuration.tried': { label: 'Draft tried', color: 'gray' },
   'session.opened': { label: 'Signed in', color: 'gray' },
   'session.ended': { label: 'Session ended', color: 'gray' },
   'person.invited': { label: 'Person invited', color: 'teal' },

@@ -24,7 +24,11 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Every attempt with its reason, in the order in which they ended. */
-export function Attempts({ of: { attempts, attemptList } }: { of: ShownRequest }) {
+export function Attempts({
+  of: { attempts, attemptList },
+}: {
+  of: Pick<ShownRequest, 'attempts' | 'attemptList'>;
+}) {
   if (attemptList.length === 0)
     return (
       <Text size="sm">

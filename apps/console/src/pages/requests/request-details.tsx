@@ -92,6 +92,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
             </Fragment>,
           ],
           ['Endpoint', `${request.endpoint}${request.isStreamed ? ', streamed' : ''}`],
+          ...(request.isDraft ? ([['Configuration', 'a draft, to try it']] as const) : []),
           ...CALLER_FACTS.flatMap(([label, name]) => {
             const value = request[name];
             if (value === null) return [];

@@ -238,6 +238,7 @@ export function resultOf(
     attempts,
     dropped: typeof dropped === 'string' ? dropped : null,
     isStreamed: call.request.streamed,
+    isDraft: call.identity.draft !== undefined,
     unitPrices: hasBegun ? pricesOf(price, answer) : null,
   });
   const detail = call.content === undefined ? went : { ...went, ...call.content.note };

@@ -14,8 +14,17 @@ export interface Mistake {
 const describe = (mistake: Mistake): string => {
   const where = mistake.line === null ? '' : `line ${mistake.line}, `;
   const what = `found ${mistake.found}, expected ${mistake.expected}`;
-  return `  ${where}${mistake.path === '' ? '' : `${mistake.path}: `}${what}`;
+  return `${where}${mistake.path === '' ? '' : `${mistake.path}: `}${what}`;
 };
+
+const MAX_TOLD = 5;
+
+/** The first mistakes in one line, such as `2 mistakes. line 3, models.a.kind: found 1, expected …; …`. */
+export function tellMistakes(mistakes: readonly Mistake[]): string {
+  const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
+  const more = mistakes.length > MAX_TOLD ? `; and ${mistakes.length - MAX_TOLD} more` : '';
+  return `${count}. ${mistakes.slice(0, MAX_TOLD).map(describe).join('; ')}${more}.`;
+}
 
 /** All mistakes of one configuration at once. The message is for the person who corrects them. */
 export class ConfigurationError extends ConfigError {
@@ -24,7 +33,7 @@ export class ConfigurationError extends ConfigError {
 
   constructor(file: string, mistakes: readonly Mistake[]) {
     const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
-    super([`${file} has ${count}:`, ...mistakes.map(describe)].join('\n'));
+    super([`${file} has ${count}:`, ...mistakes.map((mistake) => `  ${describe(mistake)}`)].join('\n'));
     this.mistakes = mistakes;
   }
 }

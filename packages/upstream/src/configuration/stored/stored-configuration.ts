@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Environment } from '@gateway/contracts/environment';
 import type { Redis } from 'ioredis';
-import { expandVariables } from '../expand-variables.ts';
+import { openedEnvironment } from './opened-environment.ts';
 import {
   createConfigurationPublisher,
   type PublishedConfiguration,
@@ -50,19 +50,12 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
   let last: StoredText | null = null;
 
   const opened = (content: PublishedConfiguration): StoredText => {
-    const secrets = Object.entries(content.secrets).flatMap(([name, sealed]) => {
-      const value = values?.open(name, sealed) ?? null;
-      if (value === null) return [];
-      // What is sealed may name variables itself, as in "Bearer ${TOKEN}".
-      const expanded = expandVariables(value, { env, placeholder });
-      return expanded.mistakes.length > 0 ? [] : [[name, expanded.text] as const];
-    });
     return {
       text: content.text,
       number: content.number,
       atMs: content.atMs,
       revision: versionOf(content),
-      env: { ...env, ...Object.fromEntries(secrets) },
+      env: openedEnvironment({ secrets: content.secrets, values, env, placeholder }),
     };
   };
 

@@ -10,6 +10,7 @@ import { DraftChanges } from './draft-changes.tsx';
 import { DraftCosts } from './draft-costs.tsx';
 import { EntryList } from './entry-list.tsx';
 import { SaveDraft } from './save-draft.tsx';
+import { TryDraft } from './try-draft.tsx';
 import type { OpenDraft } from './use-draft.ts';
 
 type View = 'forms' | 'text' | 'changes';
@@ -23,7 +24,9 @@ interface EditConfigurationProps {
 export function EditConfiguration({ draft, path }: EditConfigurationProps) {
   const [view, setView] = useState<View>('forms');
   const editor = useRef<YamlEditorHandle>(null);
-  const mayCompare = useMay()('POST /admin/v1/configuration/draft/costs');
+  const may = useMay();
+  const mayCompare = may('POST /admin/v1/configuration/draft/costs');
+  const mayTry = may('POST /admin/v1/configuration/draft/try');
   const { result, error } = draft;
   if (error && result === undefined) return <PageFailed error={error} reset={draft.retry} />;
   if (result === undefined) return null;
@@ -81,6 +84,9 @@ export function EditConfiguration({ draft, path }: EditConfigurationProps) {
         <Stack>
           {result.isValid && count > 0 && mayCompare && <DraftCosts of={result.text} />}
           <DraftChanges of={result} />
+          {result.isValid && result.diff !== '' && mayTry && (
+            <TryDraft of={result} isChecked={draft.isChecked} />
+          )}
         </Stack>
       )}
     </Stack>

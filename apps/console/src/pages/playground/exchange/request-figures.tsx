@@ -23,7 +23,11 @@ const recordQuery = (id: string, maxReads: number) => ({
 });
 
 /** How long a request took, what it used and what it cost. */
-export function RequestFigures({ of }: { of: Exchange<unknown> }) {
+export function RequestFigures({
+  of,
+}: {
+  of: Pick<Exchange<unknown>, 'state' | 'requestId' | 'firstOutputMs' | 'totalMs'>;
+}) {
   const { state, requestId, firstOutputMs, totalMs } = of;
   const record = useQuery({
     ...recordQuery(requestId ?? '', state === 'failed' ? MAX_READS.failed : MAX_READS.other),

@@ -1,0 +1,34 @@
+import type { Environment } from '@gateway/contracts/environment';
+import { loadConfiguration } from './configuration/load-configuration.ts';
+import type { ShelvedDraft } from './configuration/stored/draft-shelf.ts';
+import { openedEnvironment } from './configuration/stored/opened-environment.ts';
+import type { SealedValues } from './configuration/stored/sealed-values.ts';
+import { createUpstream, type Upstream } from './upstream.ts';
+
+interface DraftUpstreamOptions {
+  readonly draft: ShelvedDraft;
+  readonly values: SealedValues;
+  /** What mistakes name, and where certificates are looked for from. */
+  readonly path: string;
+  readonly env: Environment;
+}
+
+/**
+ * The providers of a draft, for one request: with connections of their own, and apart from what the process knows of the channels in
+ * use. So nothing of them rests, none of their attempts count, and no replica hears of them. Destroy it after the request.
+ *
+ * @throws {ConfigurationError} naming every mistake of the draft, such as a variable that is not set here
+ */
+export async function openDraftUpstream({
+  draft: { text, secrets },
+  values,
+  path,
+  env,
+}: DraftUpstreamOptions): Promise<Upstream> {
+  const stored = {
+    ...{ text, revision: 'draft', number: 0, atMs: 0 },
+    env: openedEnvironment({ secrets, values, env }),
+  };
+  const configuration = await loadConfiguration({ path, env, stored: { read: async () => stored } });
+  return createUpstream({ configuration });
+}
