@@ -304,7 +304,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         }),
         tryDraft: createTryDraft({
           ...{ redis, passes, now, gatewaySecret: config.GATEWAY_SECRET, edgeUrl: edgeUrlOf(config) },
-          ...{ draft: configuration.draft, readSealed: configuration.readSealed },
+          ...{ draft: configuration.draft, readBase: configuration.readBase },
+          readSealed: configuration.readSealed,
           uptime: () => performance.now(),
         }),
         keys,

@@ -151,3 +151,58 @@ test('a draft says what the requests of the last week would have cost', async ()
   await page.setViewportSize({ width: 360, height: 740 });
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
 });
+
+test('a draft is tried on one request before it is applied: what answered and what it cost, or why nothing did', async () => {
+  const { page } = person;
+  await page.goto('/console/configuration?view=edit');
+  await page.getByText('Text', { exact: true }).click();
+  const editor = page.getByLabel('Draft of the configuration');
+  await editor.waitFor();
+  const { text } = JSON.parse(JSON.stringify(await running.call('POST', '/configuration/draft', {})));
+  const draft = (key: string) =>
+    text
+      .replace(
+        'channels:\n',
+        `channels:\n  tried: { provider: simulator, baseUrl: "${running.simulator.url}", apiKey: ${key} }\n`,
+      )
+      .replace(
+        'models:\n',
+        'models:\n  only-drafted: { kind: text, price: { inputPerMTok: 1000000 }, routes: [{ channel: tried, model: gpt-5.2 }] }\n',
+      );
+  await editor.fill(draft('sk-of-the-draft-0123456789'));
+  await page.getByText(/^Changes \(2\)/).click();
+  const panel = page.getByRole('region', { name: 'Try it' });
+  const send = panel.getByRole('button', { name: 'Try the draft' });
+  // The model that the draft changes is proposed.
+  expect(await panel.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('only-drafted');
+  expect(await send.isDisabled()).toBe(true);
+  await panel.getByRole('combobox', { name: 'Key' }).click();
+  await page.getByRole('option').first().click();
+  await panel.getByLabel('Message').fill('Is anybody there?');
+  await send.click();
+  await panel.getByText('Answered by tried as gpt-5.2').waitFor();
+  await panel.getByText('Is anybody there?', { exact: false }).nth(1).waitFor();
+  await panel
+    .getByRole('group', { name: 'Figures' })
+    .getByText(/^cost \$\d/)
+    .waitFor();
+  for (const [scheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
+    await showIn(page, scheme);
+    expect(await seriousViolations(page, rules)).toEqual([]);
+  }
+  expect(running.simulator.requests.at(-1)?.headers.authorization).toBe('Bearer sk-of-the-draft-0123456789');
+  expect(JSON.stringify(running.lines)).not.toContain('sk-of-the-draft');
+
+  running.simulator.script({ status: 401 });
+  await send.click();
+  await panel.getByText(/^No answer: status \d+/).waitFor();
+  await panel.getByText(/^Detail: answered 401/).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  expect(await seriousViolations(page)).toEqual([]);
+  await panel.getByRole('link', { name: 'Request' }).click();
+  await page.getByText('a draft, to try it').waitFor();
+});

@@ -5,13 +5,14 @@ import { ATTEMPTS_HEADER } from '@gateway/contracts/usage/usage-detail';
 import { type Actor, addAuditEntry } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Passes } from '@gateway/metering/keys/pass';
+import { unmasked } from '@gateway/upstream/configuration/draft/take-secrets';
 import { createDraftShelf } from '@gateway/upstream/configuration/stored/draft-shelf';
 import { createSealedValues } from '@gateway/upstream/configuration/stored/sealed-values';
 import { commit } from '@gateway/upstream/health/rests/rest-store';
 import { readAttempts } from '@gateway/upstream/replies/attempts-header';
 import type { Redis } from 'ioredis';
 import { sendOnce } from '../playground/send-once.ts';
-import type { Draft } from './draft.ts';
+import { type BaseText, type Draft, EMPTY_CONFIGURATION } from './draft.ts';
 import { refuseMistakes, sealText } from './seal-text.ts';
 import type { DraftTry, TriedDraft } from './try-draft.ts';
 
@@ -21,6 +22,7 @@ export interface SendByDraftOptions {
   readonly redis: Redis;
   readonly gatewaySecret: string;
   readonly draft: Draft;
+  readonly readBase: () => Promise<BaseText>;
   /** The values that are sealed beside the configuration in use. */
   readonly readSealed: () => Promise<Readonly<Record<string, string>>>;
   /** Where this service reaches the edge. */
@@ -42,7 +44,7 @@ const OLD_SERVICE =
  * limits, the budget and the usage of its key.
  */
 export function createSendByDraft(options: SendByDraftOptions): SendByDraft {
-  const { redis, gatewaySecret, draft, readSealed, edgeUrl, passes, now, uptime } = options;
+  const { redis, gatewaySecret, draft, readBase, readSealed, edgeUrl, passes, now, uptime } = options;
   const values = createSealedValues(gatewaySecret);
   const shelf = createDraftShelf(redis, values);
 
@@ -63,7 +65,9 @@ export function createSendByDraft(options: SendByDraftOptions): SendByDraft {
   return async ({ text, secrets = {}, model, input, maxOutputTokens, keyId }, by) => {
     const { mistakes, changes } = await draft({ text });
     refuseMistakes(mistakes, 'Nothing was sent');
-    const { replaced: _, ...sealed } = sealText({ text, secrets, before: await readSealed() }, values);
+    const base = (await readBase()).text ?? EMPTY_CONFIGURATION;
+    const whole = unmasked(text, base);
+    const { replaced: _, ...sealed } = sealText({ text: whole, secrets, before: await readSealed() }, values);
     const id = createHash('sha256').update(by.who).digest('hex').slice(0, 32);
     if (!(await awaitRedis(shelf.put(id, sealed))))
       throw new GatewayError(

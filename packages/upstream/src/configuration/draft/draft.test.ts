@@ -3,6 +3,7 @@ import type { ConfigurationEdit } from './configuration-edit.ts';
 import { describeChanges } from './describe-changes.ts';
 import { editText, ImpossibleEdit } from './edit-text.ts';
 import { shownText, writtenSecrets } from './shown-text.ts';
+import { unmasked } from './take-secrets.ts';
 
 const TEXT = `# Who calls whom
 channels:
@@ -107,4 +108,20 @@ test('a text is shown as it was written, without its secrets and without keys in
   expect(writtenSecrets(TEXT)).toMatchObject([
     { path: ['channels', 'one', 'apiKey'], value: 'sk-written-out-0123456789' },
   ]);
+});
+
+test('what a draft shows masked is the secret at the same place again, and at no other', () => {
+  const base = `channels:
+  one: { provider: openai, apiKey: sk-of-one-0123456789, headers: { x-token: "t-1" } }
+  two: { provider: openai, apiKey: "\${TWO_KEY}" }
+`;
+  const draft = shownText(base)
+    .replace('two:', 'three:')
+    .concat('  four: { provider: openai, apiKey: "[masked]" }\n');
+  expect(draft).not.toContain('sk-of-one');
+  expect(unmasked(draft, base)).toBe(
+    draft
+      .replace('apiKey: "[masked]", headers', 'apiKey: "sk-of-one-0123456789", headers')
+      .replace('x-token: "[masked]"', 'x-token: "t-1"'),
+  );
 });

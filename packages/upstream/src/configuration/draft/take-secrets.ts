@@ -1,6 +1,7 @@
-import { parseDocument } from 'yaml';
+import { isScalar, parseDocument, visit } from 'yaml';
 import { variablesIn } from '../expand-variables.ts';
 import { MASKS } from '../masked-configuration.ts';
+import { pathOf } from '../yaml-document.ts';
 import { withoutKeysInComments, writtenSecrets } from './shown-text.ts';
 
 /** A text whose secrets became variables. */
@@ -31,6 +32,24 @@ export function takeSecrets(text: string): SealableText {
 export function hasMasked(text: string): boolean {
   const value: unknown = parseDocument(text, { uniqueKeys: false, logLevel: 'error' }).toJS();
   return MASKS.some((mask) => JSON.stringify(value).includes(mask));
+}
+
+/** A draft with the secrets of a text without mistakes, where it shows them masked at the same place. */
+export function unmasked(draft: string, base: string): string {
+  const secrets = new Map(writtenSecrets(base).map((secret) => [JSON.stringify(secret.path), secret]));
+  const found: { start: number; end: number; value: string }[] = [];
+  visit(parseDocument(draft, { merge: false, uniqueKeys: false, logLevel: 'error' }), {
+    Scalar: (key, node, parents) => {
+      if (key === 'key' || !isScalar(node) || node.range == null) return;
+      const secret = secrets.get(JSON.stringify(pathOf(parents, node)));
+      const [start, end] = node.range;
+      if (secret !== undefined && secret.masked === node.value) found.push({ start, end, value: secret.value });
+    },
+  });
+  let text = draft;
+  for (const { start, end, value } of found.toReversed())
+    text = `${text.slice(0, start)}${JSON.stringify(value)}${text.slice(end)}`;
+  return text;
 }
 
 function freeName(path: readonly string[], taken: ReadonlySet<string>): string {
