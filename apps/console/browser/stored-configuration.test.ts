@@ -180,7 +180,7 @@ test('a draft is tried on one request before it is applied: what answered and wh
   await page.getByRole('option').first().click();
   await panel.getByLabel('Message').fill('Is anybody there?');
   await send.click();
-  await panel.getByText('Answered by tried as gpt-5.2').waitFor();
+  await panel.getByText('only-drafted at tried as gpt-5.2').waitFor();
   await panel.getByText('Is anybody there?', { exact: false }).nth(1).waitFor();
   await panel
     .getByRole('group', { name: 'Figures' })

@@ -1,13 +1,14 @@
 import { NOTHING_CONSUMED, type UsageResult, type UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
+import { openDatabase } from '@gateway/records/database/open-database';
+import { createUsageStore } from '@gateway/records/usage/usage-store';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import { expect, test } from 'vitest';
 import { TOKEN } from '../../testing/run-admin.ts';
 import { useAdmin } from '../../testing/use-admin.ts';
-import { DraftCosts } from './draft-costs.ts';
+import { createCompareCosts, DraftCosts } from './draft-costs.ts';
 
-const admin = useAdmin({
-  configuration: `channels:
+const CONFIGURATION = `channels:
   one: { provider: openai-compatible, baseUrl: "https://one.example.com/v1", apiKey: "\${ONE_KEY}" }
   two: { provider: openai-compatible, baseUrl: "https://two.example.com/v1", apiKey: "\${TWO_KEY}" }
 models:
@@ -20,8 +21,8 @@ models:
     price: { inputPerMTok: 10, serviceTiers: { flex: { inputPerMTok: 5 } } }
     routes: [{ channel: one }]
   free: { kind: text, routes: [{ channel: two }] }
-`,
-});
+`;
+const admin = useAdmin({ configuration: CONFIGURATION });
 
 async function settle(subject: Partial<UsageSubject>, result: Partial<UsageResult>): Promise<void> {
   const ledger = createLedger({ redis: admin.redis, now: Date.now, keepRecordsDays: 30 });
@@ -117,4 +118,45 @@ test('a draft that changes no price and no route compares nothing; one with mist
     status: 400,
     body: { error: { message: expect.stringContaining('mistakes') } },
   });
+});
+
+test('no more requests are read than the bounds allow: the rarest models and the newest requests first, and the figures say that they are cut', async () => {
+  await settle({ model: 'tiered' }, {});
+  for (const millions of [1, 1, 1, 2, 3])
+    await settle(
+      {},
+      {
+        consumption: { ...NOTHING_CONSUMED, inputTokens: millions * 1_000_000 },
+        costMicroUsd: millions * 10_000_000,
+      },
+    );
+  const { database } = await openDatabase({ GATEWAY_DATA_DIR: admin.dataFolder });
+  await using _ = database;
+  const usage = createUsageStore({ database, redis: admin.redis, now: Date.now, onBroken: () => undefined });
+  const compare = (bounds: { maxRecords: number; maxMs: number }, uptime: () => number) =>
+    createCompareCosts({
+      ...{ path: 'gateway.yaml', usage, now: Date.now, uptime, bounds },
+      readBase: async () => ({ text: CONFIGURATION, number: null }),
+    })({
+      edits: ['summaries', 'tiered'].map((model) => ({
+        ...{ op: 'set' as const, path: ['models', model, 'price', 'inputPerMTok'], value: 5 },
+      })),
+    });
+
+  const byCount = await compare({ maxRecords: 3, maxMs: 1000 }, () => 0);
+  expect(byCount).toMatchObject({
+    ...{ requests: 6, compared: 3, isCut: true, beforeMicroUsd: 60_000_000, afterMicroUsd: 30_000_000 },
+    byModel: [
+      { model: 'summaries', requests: 2, beforeMicroUsd: 50_000_000 },
+      { model: 'tiered', requests: 1, beforeMicroUsd: 10_000_000 },
+    ],
+  });
+  expect(byCount.notes[0]).toMatch(/^3 requests of 6 were compared: the newest ones/);
+
+  let clockMs = 0;
+  const late = await compare({ maxRecords: 100, maxMs: 1000 }, () => (clockMs += 600));
+  expect(late).toMatchObject({ requests: 6, compared: 1, isCut: true, byModel: [{ model: 'tiered' }] });
+
+  const whole = await compare({ maxRecords: 7, maxMs: 1000 }, () => 0);
+  expect(whole).toMatchObject({ requests: 6, compared: 6, isCut: false, notes: [] });
 });

@@ -1,4 +1,16 @@
-import { Alert, Autocomplete, Button, Group, SimpleGrid, Stack, Text, Textarea, Title } from '@mantine/core';
+import {
+  Alert,
+  Autocomplete,
+  Badge,
+  Button,
+  Group,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  Title,
+} from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../../api/client.ts';
@@ -113,12 +125,16 @@ function firstTried(models: readonly string[], changes: Draft['changes']): strin
 function Tried({ of, models }: { of: DraftTry; models: Models }) {
   const { isOk, status, error, detail, attempts, output, isOutputCut, firstOutputMs, totalMs } = of;
   return (
-    <Alert
-      color={isOk ? 'teal' : 'red'}
-      variant="light"
-      title={isOk ? answeredBy(of, models) : `No answer${status === null ? '' : `: status ${status}`}`}
-    >
-      <Stack gap="xs" c="var(--mantine-color-text)">
+    <Paper withBorder p="sm">
+      <Stack gap="xs">
+        <Group gap="xs">
+          <Badge variant="dot" color={isOk ? 'teal' : 'red'}>
+            {isOk ? 'Answered' : 'Failed'}
+          </Badge>
+          <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {isOk ? answeredBy(of, models) : `No answer${status === null ? '' : `: status ${status}`}`}
+          </Text>
+        </Group>
         {error !== null && <Text size="sm">{error}</Text>}
         {detail !== null && <Text size="sm">Detail: {detail}</Text>}
         {output !== '' && (
@@ -132,14 +148,14 @@ function Tried({ of, models }: { of: DraftTry; models: Models }) {
           of={{ state: isOk ? 'done' : 'failed', requestId: of.requestId, firstOutputMs, totalMs }}
         />
       </Stack>
-    </Alert>
+    </Paper>
   );
 }
 
 /** The channel that answered, and its own name of the model where that is another one. */
 function answeredBy({ model, attempts }: DraftTry, models: Models): string {
   const channel = attempts.findLast(({ outcome }) => outcome === 'ok')?.channel;
-  if (channel === undefined) return 'Answered';
+  if (channel === undefined) return model;
   const route = routesOf(models[model]).find((one) => one.channel === channel);
-  return `Answered by ${channel}${typeof route?.model === 'string' ? ` as ${route.model}` : ''}`;
+  return `${model} at ${channel}${typeof route?.model === 'string' ? ` as ${route.model}` : ''}`;
 }
