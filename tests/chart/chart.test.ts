@@ -183,6 +183,19 @@ describe.for(shapes)('the shape %s', (shape) => {
   });
 });
 
+test('a configuration in the database is there for every process that reads it, with what opens its secrets', () => {
+  const { processes } = objectsOf('scaled');
+  const reading = [...processes.values()].filter(({ container }) => {
+    const settings = SETTINGS[container.name];
+    return settings !== undefined && 'CONFIGURATION_SOURCE' in settings.shape;
+  });
+  expect(reading.map(({ name }) => name)).toEqual(expect.arrayContaining(['admin', 'text', 'image-worker']));
+  for (const { name, container } of reading) {
+    expect([name, variable(container, 'CONFIGURATION_SOURCE')?.value]).toEqual([name, 'database']);
+    expect([name, variable(container, 'GATEWAY_SECRET')?.valueFrom]).toEqual([name, expect.anything()]);
+  }
+});
+
 const FILLED_IN: Readonly<Record<string, string>> = {
   REDIS_URL: 'redis://redis:6379',
   DATABASE_URL: 'postgres://gateway:password@postgres:5432/gateway',
@@ -229,6 +242,7 @@ test('rules and queries are about metrics that there are', async () => {
 test.for([
   ['processes.edge.replicas=two', /processes[./]edge[./]replicas.*integer/],
   ['mode=single', /mode.*services/],
+  ['configurationSource=redis', /configurationSource.*'file', 'database'/],
   ['files.url=/data', /files[./]url.*s3:/i],
   ['env.MAX_REQUESTS_IN_FLIGHT=8000', /env[./]MAX_REQUESTS_IN_FLIGHT.*string/],
   ['databse.url.secretName=postgres', /databse/],

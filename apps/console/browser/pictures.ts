@@ -1,6 +1,7 @@
 /** `npm run console:pictures -- [FOLDER [PAGE…]]`: a picture of each page, light and dark, on a phone and on a wide screen. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DRAFT_SCENES, seedRevisions } from './draft-scenes.ts';
 import { PLAYGROUND_SCENES, playgroundPath } from './play.ts';
 import { runConsole } from './run-console.ts';
 import { seed } from './seed.ts';
@@ -47,10 +48,20 @@ const PICTURES: Readonly<Record<string, string>> = {
 };
 
 await mkdir(folder, { recursive: true });
-const running = await runConsole(process.env.CHROMIUM_PATH);
+const running = await runConsole(process.env.CHROMIUM_PATH, () => ({ CONFIGURATION_SOURCE: 'database' }));
 try {
   const { keyId, requestId, jobId, batchId, personId } = await seed(running);
   await seedPast(running.stack.redisUrl, keyId);
+  await seedRevisions(running);
+  const scenes = {
+    ...Object.fromEntries(
+      Object.entries(PLAYGROUND_SCENES).map(([name, { view, play }]) => [
+        name,
+        { path: playgroundPath({ key: keyId, ...view }), play },
+      ]),
+    ),
+    ...DRAFT_SCENES,
+  };
   const pictures = {
     ...PICTURES,
     key: `/console/keys?key=${keyId}`,
@@ -78,8 +89,8 @@ try {
         await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
         await page.screenshot({ path: join(folder, `${name}-${screen}-${colorScheme}.png`) });
       }
-      for (const [name, { view, play }] of Object.entries(PLAYGROUND_SCENES)) {
-        await page.goto(playgroundPath({ key: keyId, ...view }));
+      for (const [name, { path, play }] of Object.entries(scenes).filter(([name]) => isWanted(name))) {
+        await page.goto(path);
         await play(page);
         await page.screenshot({ path: join(folder, `${name}-${screen}-${colorScheme}.png`) });
       }

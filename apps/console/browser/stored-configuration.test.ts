@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { tryDraft } from './draft-scenes.ts';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
 import { seriousViolations, showIn } from './serious-violations.ts';
 
@@ -176,10 +177,7 @@ test('a draft is tried on one request before it is applied: what answered and wh
   // The model that the draft changes is proposed.
   expect(await panel.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('only-drafted');
   expect(await send.isDisabled()).toBe(true);
-  await panel.getByRole('combobox', { name: 'Key' }).click();
-  await page.getByRole('option').first().click();
-  await panel.getByLabel('Message').fill('Is anybody there?');
-  await send.click();
+  await tryDraft(page, 'Is anybody there?');
   await panel.getByText('only-drafted at tried as gpt-5.2').waitFor();
   await panel.getByText('Is anybody there?', { exact: false }).nth(1).waitFor();
   await panel

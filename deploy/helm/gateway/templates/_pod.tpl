@@ -43,6 +43,7 @@ capabilities: { drop: [ALL] }
 {{- $_ := set $variables "EDGE_URL" (printf "http://%s-edge:%d" $fullname (int $values.service.port)) -}}
 {{- end -}}
 {{- if eq $name "gateway" }}{{ $_ := set $variables "ADMIN_HOST" "0.0.0.0" }}{{ end -}}
+{{- if and (ne $values.configurationSource "file") (has "config" $process.reads) }}{{ $_ := set $variables "CONFIGURATION_SOURCE" $values.configurationSource }}{{ end -}}
 {{- if has "publicUrl" $process.reads }}{{ $_ := set $variables "PUBLIC_URL" $values.publicUrl }}{{ end -}}
 {{- if and $values.demo.enabled (has "config" $process.reads) -}}
 {{- $_ := set $variables "SIMULATOR_URL" (printf "http://%s-simulator:8089" $fullname) -}}
