@@ -1,10 +1,10 @@
 import { List, Stack, Text, Textarea } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../../api/client.ts';
-import type { Draft } from '../../../api/types.ts';
+import type { Configuration, Draft } from '../../../api/types.ts';
 import { ConfirmDialog } from '../../../parts/confirm-dialog.tsx';
-import { configurationChanged } from '../configuration-query.ts';
+import { configurationChanged, configurationQuery } from '../configuration-query.ts';
 import { tellInUse } from '../tell-in-use.ts';
 
 interface SaveDraftProps {
@@ -50,6 +50,7 @@ export function SaveDraft({ of: { text, changes }, base, onSaved, onClose }: Sav
           All services follow within two seconds. Requests in flight finish as they began. Secrets that the
           draft contains are sealed and never shown again.
         </Text>
+        {base === 0 && <Replaced />}
         {changes.length > 0 && (
           <List size="sm" spacing={2}>
             {changes.slice(0, MAX_LISTED).map((change) => (
@@ -72,5 +73,23 @@ export function SaveDraft({ of: { text, changes }, base, onSaved, onClose }: Sav
         />
       </Stack>
     </ConfirmDialog>
+  );
+}
+
+const SOURCES: Readonly<Partial<Record<Configuration['source'], string>>> = {
+  simulator: 'the built-in simulator',
+  environment: 'the provider keys of its environment',
+};
+
+/** What a first configuration takes the place of. */
+function Replaced() {
+  const { data } = useQuery(configurationQuery);
+  const source = data && SOURCES[data.source];
+  if (source === undefined) return null;
+  return (
+    <Text size="sm" fw={600}>
+      The gateway currently uses {source} with {data?.models === 1 ? '1 model' : `${data?.models} models`}.
+      This draft replaces all of that: models that are not in it are no longer served.
+    </Text>
   );
 }
