@@ -225,7 +225,12 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     ...services,
     acceptance,
     counting: { entry, refusals },
-    openDraft: createOpenDraft({ redis: options.redis, env: {}, path: 'gateway.yaml', gatewaySecret: secret }),
+    openDraft: createOpenDraft({
+      redis: options.redis,
+      env: {},
+      path: 'gateway.yaml',
+      gatewaySecret: secret,
+    }),
     service: { readiness, metrics, requestLog, verifyIdentity, deadline: deadline.signal, load },
   });
   const life = new AsyncDisposableStack();

@@ -43,7 +43,8 @@ export function unmasked(draft: string, base: string): string {
       if (key === 'key' || !isScalar(node) || node.range == null) return;
       const secret = secrets.get(JSON.stringify(pathOf(parents, node)));
       const [start, end] = node.range;
-      if (secret !== undefined && secret.masked === node.value) found.push({ start, end, value: secret.value });
+      if (secret !== undefined && secret.masked === node.value)
+        found.push({ start, end, value: secret.value });
     },
   });
   let text = draft;
