@@ -1,11 +1,31 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { TOKEN } from '../testing/run-admin.ts';
 import { useAdmin } from '../testing/use-admin.ts';
 import { runCommand } from './run-command.ts';
 
 const SECRET = 'sk-written-out-0123456789';
+/** What an edge answers to a request by a draft. */
+const edge = createServer((_request, response) => {
+  const events = [
+    'event: response.output_text.delta\ndata: {"delta":"two\\u001b[31m\\nlines"}\n\n',
+    'event: response.completed\ndata: {"response":{}}\n\n',
+  ];
+  response
+    .writeHead(200, {
+      ...{ 'content-type': 'text/event-stream', 'x-gateway-draft': 'true' },
+      'x-gateway-attempts': '"one";outcome=ok;status=200;ms=5',
+    })
+    .end(events.join(''));
+});
+edge.listen(0, '127.0.0.1');
+await once(edge, 'listening');
+afterAll(() => void edge.close());
+const address = edge.address();
+const edgePort = typeof address === 'object' ? address?.port : undefined;
 const admin = useAdmin({
   configuration: `# of the whole house
 channels:
@@ -13,7 +33,7 @@ channels:
 models:
   gpt-5: { kind: text, routes: [{ channel: one, weight: 10 }] }
 `,
-  env: { CONFIGURATION_SOURCE: 'database' },
+  env: { CONFIGURATION_SOURCE: 'database', EDGE_URL: `http://127.0.0.1:${edgePort}` },
   keepsData: true,
 });
 
@@ -60,6 +80,21 @@ test('the configuration is exported without secrets, imported with a reason, lis
 
   expect((await gateway('configuration', 'restore', '1')).out).toContain('Back to revision 1');
   expect((await gateway('configuration', 'export')).out).toBe(exported.out);
+});
+
+test('a file is tried on one request and stays a draft: what it says, and what answered', async () => {
+  expect((await gateway('keys', 'create', '--name', 'the only one')).code).toBe(0);
+  const file = join(admin.dataFolder, 'tried.yaml');
+  const exported = await gateway('configuration', 'export');
+  await writeFile(file, exported.out.replace('weight: 10', 'weight: 70'));
+  const tried = await gateway('configuration', 'try', file, '--model', 'gpt-5');
+  expect(tried).toMatchObject({ code: 0, error: '' });
+  expect(tried.out).toMatch(/^Answered in \d+ ms, first output after \d+ ms\.\nModel gpt-5, request draft-/);
+  expect(tried.out).toContain('Channels: one (default) ok\n\ntwo');
+  expect(tried.out).not.toContain('\u001b');
+  expect((await gateway('configuration', 'export')).out).toBe(exported.out);
+  const without = await gateway('configuration', 'try', file);
+  expect([without.code, without.error]).toEqual([expect.any(Number), expect.stringContaining('model')]);
 });
 
 test('a file with mistakes is not imported, and each is named by its line; nor is a revision restored that never was', async () => {

@@ -104,6 +104,10 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   configuration import FILE
                          make a file the configuration, where that is in the database; its secrets are sealed
       --reason TEXT
+  configuration try FILE send one text request by a file, which stays a draft
+      --model MODEL      a text model, by the name callers use
+      --input TEXT       what it is asked (default: to answer with OK)
+      --key ID           the key it is charged to (default: the only key there is)
   configuration history  list its latest revisions
       --count NUMBER     how many, at most 200 (default: 50)
   configuration restore NUMBER

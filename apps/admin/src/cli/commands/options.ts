@@ -39,6 +39,7 @@ const options = {
   'group-by': text,
   key: text,
   model: text,
+  input: text,
   channel: text,
   endpoint: text,
   outcome: text,

@@ -72,3 +72,18 @@ export const testedText: Text = (answer) => {
   if (detail) why.push(`Detail: ${cellText(detail)}`);
   return [outcome, ...why, `Model ${model}, request ${requestId}`].join('\n');
 };
+
+const Tried = z.object({
+  attempts: z.array(z.object({ channel: z.string(), account: z.string(), outcome: z.string() })),
+  output: z.string(),
+});
+
+export const triedText: Text = (answer, nowMs) => {
+  const { attempts, output } = Tried.parse(answer);
+  const tried = attempts.map(({ channel, account, outcome }) => `${channel} (${account}) ${outcome}`);
+  return [
+    testedText(answer, nowMs),
+    ...(tried.length === 0 ? [] : [`Channels: ${tried.join(', ')}`]),
+    ...(output === '' ? [] : ['', ...output.split('\n').map(cellText)]),
+  ].join('\n');
+};
