@@ -141,6 +141,16 @@ test.for(['constructor', '__proto__'])('a variable %s that is not set is missing
   expect(mistakesIn(text).message).toContain(`the environment variable ${name} to be set`);
 });
 
+test.for(['"KEY"', '{ apiKey: "KEY", weight: 2 }'])(
+  'what a missing variable leaves empty is no second mistake: %s',
+  (account) => {
+    const keys = account.replace('KEY', () => `\${MISSING}`);
+    const text = `channels:\n  a: { provider: openai, apiKeys: { one: ${keys} } }\nmodels:\n  m: { kind: text, routes: [{ channel: a }] }\n`;
+    const { mistakes } = mistakesIn(text);
+    expect(mistakes.map(({ found }) => found)).toEqual([`\${MISSING}, which is not set`]);
+  },
+);
+
 test('rules of conversations have defaults, each by itself', () => {
   const rulesOf = (section: string) =>
     parseConfiguration(`${GOOD}\n${section}`, 'gateway.yaml', env).conversations;

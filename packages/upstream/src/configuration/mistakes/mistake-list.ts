@@ -41,11 +41,16 @@ export class MistakeList {
   readonly #document: YamlDocument;
   readonly #mistakes: Mistake[];
   readonly #paths: Set<string>;
+  /** The parts that lack something of theirs because the document has a mistake within them. */
+  readonly #incomplete: ReadonlySet<string>;
 
   constructor(document: YamlDocument) {
     this.#document = document;
     this.#mistakes = [...document.mistakes];
     this.#paths = new Set(document.mistakePaths.map(keyOf));
+    this.#incomplete = new Set(
+      document.mistakePaths.flatMap((path) => path.map((_, depth) => keyOf(path.slice(0, depth)))),
+    );
   }
 
   /** In the order of the file. */
@@ -59,7 +64,7 @@ export class MistakeList {
     const path = [...entry, ...complaint.path];
     const key = keyOf(path);
     if (this.#paths.has(key) || this.#mistakes.length >= MAX_MISTAKES) return;
-    if (complaint.at === undefined && this.#document.isUnknown(path)) return;
+    if (complaint.at === undefined && (this.#document.isUnknown(path) || this.#incomplete.has(key))) return;
     this.#paths.add(key);
     this.#mistakes.push(
       complaint.at === undefined ? this.#ofValue(path, complaint) : this.#ofName(path, complaint),
