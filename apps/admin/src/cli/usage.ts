@@ -117,7 +117,9 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
   init                   connect providers and model servers, and write a configuration; asks at a terminal; asks no service
       --provider NAME    with its key from the environment, such as openai; --provider NAME=URL for another address; repeatable
+      --deployment NAME  of azure-openai or foundry, which list none; repeatable
       --server URL       a server with OpenAI's protocol, such as Ollama or vLLM; repeatable
+      --server-key NAME  the variable with its key, where it takes one (default: such as VLLM_API_KEY)
       --local            those on the usual ports of this machine
       --output FILE      where to (default: gateway.yaml); --replace overwrites it
   check [FILE]           check a configuration (default: gateway.yaml) and ask each of its providers; asks no service

@@ -30,7 +30,7 @@ export async function checkAccounts({ channels }: Pick<Configuration, 'channels'
 }
 
 export const isTrouble = ({ found }: AccountCheck): boolean =>
-  found.outcome !== 'listed' && found.outcome !== 'unlisted';
+  !['listed', 'accepted', 'unlisted'].includes(found.outcome);
 
 /** A line for each account: what its provider said, and what to do. */
 export const checksTable = (checks: readonly AccountCheck[]): string =>
@@ -43,6 +43,7 @@ export const checksTable = (checks: readonly AccountCheck[]): string =>
 function stateOf({ channel, found }: AccountCheck): string {
   if (found.outcome === 'listed')
     return `ready, ${found.names.length} ${found.names.length === 1 ? 'model' : 'models'}`;
+  if (found.outcome === 'accepted') return 'ready; its deployments are not listed';
   if (found.outcome === 'unlisted')
     return `not asked, because it lists no models. Once the gateway runs: npm run gateway -- channels test ${channel}`;
   return found.outcome === 'refused' ? `refused: ${found.reason}` : found.reason;

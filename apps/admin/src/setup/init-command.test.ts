@@ -198,3 +198,33 @@ test('at a terminal that is left nothing is written', async () => {
   await expect(stat(join(folder, 'gateway.yaml'))).rejects.toThrow('ENOENT');
   expect(terminal.shown()).toMatch(/\nNothing was written\.\s*$/);
 });
+
+test('a server that refuses to answer without a key is asked again with that of its variable', async () => {
+  const { url } = await startProvider(['llama-4']);
+  const { configuration, text, said } = await initialized(['--server', url, '--server-key', 'HOUSE_KEY'], {
+    HOUSE_KEY: VALID_KEY,
+  });
+  expect(text).toMatch(/apiKey: \$\{HOUSE_KEY\}/);
+  expect(said).toContain('openai-compatible: the key is valid; 1 model.');
+  expect(configuration.models.map(({ pattern }) => pattern)).toEqual(['llama-4']);
+  await expect(initialized(['--server', url], {})).rejects.toThrow(
+    /There is no key for openai-compatible: set OPENAI_COMPATIBLE_API_KEY/,
+  );
+  await expect(initialized(['--server', url, '--server-key', VALID_KEY])).rejects.toThrow(
+    /names the environment variable that has the key/,
+  );
+});
+
+test('a resource of Azure has its key tried, and its deployments by the names that are given', async () => {
+  const { asked, url } = await startProvider([], {
+    needsKey: false,
+    answers: { '/openai/v1/models': { data: [{ id: 'gpt-4o-2024-08-06' }] } },
+  });
+  const origin = new URL(url).origin;
+  const env = { AZURE_OPENAI_API_KEY: VALID_KEY };
+  const azure = ['--provider', `azure-openai=${origin}`];
+  const { configuration } = await initialized([...azure, '--deployment', 'house-gpt'], env);
+  expect(configuration.models.map(({ pattern }) => pattern)).toEqual(['house-gpt']);
+  expect(asked[0]?.headers['api-key']).toBe(VALID_KEY);
+  await expect(initialized(azure, env)).rejects.toThrow(/name each with --deployment NAME/);
+});

@@ -11,8 +11,9 @@ import { UsageError } from '../cli/commands/options.ts';
 import type { CommandLine } from '../cli/run-command.ts';
 import { printable } from '../cli/texts/printable.ts';
 import { writeConfigurationFile } from '../cli/write-configuration-file.ts';
+import { describedChannel } from './described-channel.ts';
 import { findLocalServers, type ModelServer, serverAt } from './model-servers.ts';
-import { isOffered, KEY_VARIABLES, OFFERED, type Offered } from './offers.ts';
+import { isOffered, KEY_VARIABLES, OFFERED, type Offered, usualVariable } from './offers.ts';
 import type { Terminal } from './terminal.ts';
 import { writtenModels } from './written-models.ts';
 
@@ -40,6 +41,7 @@ interface Chosen {
 const SAFE_MODE = 0o600;
 const KEYS_FILE = '.env';
 const MAX_TRIES = 3;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** What stands between quotes in a file of variables. */
 const KEY = /^[\x21-\x26\x28-\x7e]{1,4096}$/;
 
@@ -54,13 +56,25 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
   const chosen = await choose(options, line);
   const typed = new Map<string, string>();
   const connected: Connected[] = [];
-  for (const { provider, baseUrl } of chosen.providers)
-    connected.push(...(await connectProvider({ provider, baseUrl, typed }, line)));
-  for (const server of chosen.servers) connected.push(await connectServer(server, connected, line));
+  const given = { typed, deployments: options.deployment };
+  for (const { provider, baseUrl } of chosen.providers) {
+    const entry = { provider, ...(baseUrl && { baseUrl }) };
+    const wanted = { name: provider, entry, variable: KEY_VARIABLES[provider], needsKey: true };
+    const found = await connect(wanted, given, line);
+    if (found !== null) connected.push(found);
+  }
+  for (const { provider, baseUrl } of chosen.servers) {
+    const name = serverName(provider, connected);
+    const variable = options['server-key'] ?? usualVariable(name);
+    const wanted = { name, entry: { provider, baseUrl }, variable, needsKey: false };
+    const found = await connect(wanted, given, line);
+    if (found !== null) connected.push(found);
+  }
   if (connected.length === 0) throw new CommandError('Nothing is connected, so nothing was written.');
   const text = configurationText(connected);
   // What is written is what the gateway takes, before anybody starts it.
-  parse(text, { ...line.env, ...Object.fromEntries(typed) });
+  const env = { ...line.env, ...Object.fromEntries(typed) };
+  orCommandError(() => parseConfiguration(text, 'gateway.yaml', env));
   await writeConfigurationFile(options.output, text, options.replace);
   await keepKeys(typed);
   return [
@@ -82,14 +96,21 @@ function readArguments(argv: readonly string[]) {
       options: {
         provider: { type: 'string', multiple: true, default: [] },
         server: { type: 'string', multiple: true, default: [] },
+        'server-key': { type: 'string' },
+        deployment: { type: 'string', multiple: true, default: [] },
         local: { type: 'boolean', default: false },
         output: { type: 'string', default: 'gateway.yaml' },
         replace: { type: 'boolean', default: false },
       },
     });
+    const variable = values['server-key'];
+    if (variable !== undefined && !VARIABLE.test(variable))
+      throw new UsageError(
+        '--server-key names the environment variable that has the key, not the key itself.',
+      );
     return values;
   } catch (error) {
-    throw new UsageError(errorMessage(error));
+    throw error instanceof UsageError ? error : new UsageError(errorMessage(error));
   }
 }
 
@@ -112,7 +133,7 @@ async function choose(
   const known = Object.entries(KEY_VARIABLES).flatMap(([name, variable]) => (env[variable] ? [name] : []));
   const preset = known.length === 0 ? 'none' : known.join(', ');
   const answer = await terminal.ask(`Which providers, of ${OFFERED}? [${preset}]`, preset);
-  const names = answer === 'none' ? [] : answer.split(/[\s,]+/).filter((name) => name !== '');
+  const names = answer === 'none' ? [] : wordsIn(answer);
   const providers = names.map(providerIn);
   const isLooking = /^y/i.test(await terminal.ask('Look for model servers on this machine? [yes]', 'yes'));
   return { providers, servers: isLooking ? await localServers(print) : [] };
@@ -146,67 +167,94 @@ function addressIn(text: string): URL {
   return url;
 }
 
-interface ProviderChoice {
-  readonly provider: Offered;
-  readonly baseUrl: string | undefined;
-  /** The keys that were typed, by their variables. */
-  readonly typed: Map<string, string>;
+interface Wanted {
+  /** Of the channel. */
+  readonly name: string;
+  readonly entry: Omit<WrittenChannel, 'apiKey'>;
+  /** The variable that has the key. */
+  readonly variable: string;
+  /** Otherwise it is asked without one, and with one if it refuses that. */
+  readonly needsKey: boolean;
 }
 
-/** Nothing, where the person at the terminal leaves it out. */
-async function connectProvider(
-  { provider, baseUrl, typed }: ProviderChoice,
+interface Given {
+  /** The keys that were typed, by their variables. */
+  readonly typed: Map<string, string>;
+  /** Names of deployments, for a provider that lists none. */
+  readonly deployments: readonly string[];
+}
+
+/** Null: the person at the terminal leaves it out. */
+async function connect(
+  { name, entry, variable, needsKey }: Wanted,
+  { typed, deployments }: Given,
   { env, terminal, print }: InitLine,
-): Promise<readonly Connected[]> {
-  const variable = KEY_VARIABLES[provider];
-  const entry = { provider, ...(baseUrl && { baseUrl }), apiKey: `\${${variable}}` };
+): Promise<Connected | null> {
+  let hasKey = needsKey;
   let key = env[variable] ?? '';
   for (let tries = 1; ; tries += 1) {
-    if (key === '') key = await askKey(provider, variable, terminal);
-    if (key === '') return [];
-    const channel = channelOf(provider, entry, { ...env, [variable]: key });
+    if (hasKey && key === '') key = await askKey(name, variable, terminal);
+    if (hasKey && key === '') return null;
+    const written = hasKey ? { ...entry, apiKey: `\${${variable}}` } : entry;
+    const channel = channelOf(name, written, { ...env, [variable]: key });
     const found = await ask(channel);
-    if (found.outcome === 'listed') {
-      if (key !== env[variable]) typed.set(variable, key);
-      print(printable(`${provider}: the key is valid; ${countOf(found.names.length)}.`));
-      return [{ name: provider, entry, channel, names: found.names }];
+    if (found.outcome === 'listed' || found.outcome === 'accepted') {
+      if (hasKey && key !== env[variable]) typed.set(variable, key);
+      const isValid = hasKey ? 'the key is valid; ' : '';
+      const names =
+        found.outcome === 'listed' ? found.names : await deploymentNames(name, deployments, terminal);
+      if (names.length === 0)
+        throw new CommandError(
+          `${entry.baseUrl ?? name} has no model yet: load one there first. Nothing was written.`,
+        );
+      print(printable(`${name}: ${isValid}${countOf(names.length)}.`));
+      return { name, entry: written, channel, names };
     }
-    const trouble = `${provider}: ${reasonOf(found)}`;
-    if (terminal === undefined || tries === MAX_TRIES || found.outcome !== 'refused')
+    const trouble = `${name}: ${reasonOf(found)}`;
+    const isRefused = found.outcome === 'refused';
+    if (isRefused && !hasKey) {
+      hasKey = true;
+      continue;
+    }
+    if (terminal === undefined || tries >= MAX_TRIES || !isRefused)
       throw new CommandError(`${trouble}\nNothing was written.`);
     print(printable(trouble));
     key = '';
   }
 }
 
-async function askKey(provider: Offered, variable: string, terminal: Terminal | undefined): Promise<string> {
+async function askKey(name: string, variable: string, terminal: Terminal | undefined): Promise<string> {
   if (terminal === undefined)
     throw new CommandError(
-      `There is no key for ${provider}: set ${variable} in the environment or in .env. Nothing was written.`,
+      `There is no key for ${name}: set ${variable} in the environment or in .env. Nothing was written.`,
     );
-  const key = await terminal.askSecret(
-    `Key of ${provider}, which is not shown (empty: leave ${provider} out)`,
-  );
+  const key = await terminal.askSecret(`Key of ${name}, which is not shown (empty: leave ${name} out)`);
   if (key !== '' && !KEY.test(key))
     throw new CommandError('That is no key: it has blanks, quotes or other signs. Nothing was written.');
   return key;
 }
 
-async function connectServer(
-  { provider, baseUrl }: ModelServer,
-  before: readonly Connected[],
-  { env, print }: InitLine,
-): Promise<Connected> {
+/** A resource of Azure does not list them. */
+async function deploymentNames(
+  name: string,
+  given: readonly string[],
+  terminal: Terminal | undefined,
+): Promise<readonly string[]> {
+  if (given.length > 0) return given;
+  const answer = await terminal?.ask(`Deployments of ${name} that callers may use, such as gpt-5.2`, '');
+  const names = wordsIn(answer ?? '');
+  if (names.length > 0) return names;
+  throw new CommandError(
+    `${name}: the key is valid, and deployments are not listed: name each with --deployment NAME. Nothing was written.`,
+  );
+}
+
+const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
+
+/** A name that no channel before has. */
+function serverName(provider: string, before: readonly Connected[]): string {
   const used = before.filter(({ entry }) => entry.provider === provider).length;
-  const name = used === 0 ? provider : `${provider}-${used + 1}`;
-  const entry = { provider, baseUrl };
-  const channel = channelOf(name, entry, env);
-  const found = await ask(channel);
-  if (found.outcome !== 'listed') throw new CommandError(`${reasonOf(found)}\nNothing was written.`);
-  if (found.names.length === 0)
-    throw new CommandError(`${baseUrl} has no model yet: load one there first. Nothing was written.`);
-  print(printable(`${name}: ${countOf(found.names.length)}.`));
-  return { name, entry, channel, names: found.names };
+  return used === 0 ? provider : `${provider}-${used + 1}`;
 }
 
 const countOf = (count: number): string => `${count} ${count === 1 ? 'model' : 'models'}`;
@@ -217,16 +265,12 @@ const ask = (channel: Channel): Promise<ListedModels> => listModels(channel, cha
 
 /** The channel as the gateway will have it. */
 function channelOf(name: string, entry: WrittenChannel, env: InitLine['env']): Channel {
-  const routes = [{ channel: name }];
-  const document = { channels: { [name]: entry }, models: { '*': { kind: 'text', routes } } };
-  const channel = parse(new Document(document).toString(), env).channels.get(name);
-  if (channel === undefined) throw new Error(`no channel ${name}`);
-  return channel;
+  return orCommandError(() => describedChannel(name, entry, env));
 }
 
-function parse(text: string, env: InitLine['env']) {
+function orCommandError<Result>(read: () => Result): Result {
   try {
-    return parseConfiguration(text, 'gateway.yaml', env);
+    return read();
   } catch (error) {
     throw error instanceof ConfigurationError ? new CommandError(error.message) : error;
   }

@@ -44,7 +44,7 @@ export function writtenModels(
       note: `${listed}; the patterns also take in those that come later.`,
     };
   const kinds = names.map((name) => [name, kindOf(channel, name)] as const);
-  const usable = kinds.filter(([, kind]) => KINDS.includes(kind) && speaksOf(channel, kind));
+  const usable = kinds.filter(([, kind]) => KINDS.includes(kind) && speaksKind(channel, kind));
   const left = kinds.length - usable.length;
   const besides =
     left === 0 ? '' : ` ${left} of other kinds left out: docs/configuration.md says what those need.`;
@@ -61,10 +61,12 @@ export function writtenModels(
   return { models: Object.fromEntries(entries), note: `${listed}.${besides}` };
 }
 
-const speaksOf = ({ speaks }: Pick<Channel, 'speaks'>, kind: ModelKind): boolean =>
+/** Whether a channel can serve models of this kind. */
+export const speaksKind = ({ speaks }: Pick<Channel, 'speaks'>, kind: ModelKind): boolean =>
   PROTOCOLS_OF_KIND[kind].some((protocol) => speaks.includes(protocol));
 
-const kindOf = ({ provider }: Pick<Channel, 'provider'>, name: string): ModelKind =>
+/** What a model does, by its provider's name of it. */
+export const kindOf = ({ provider }: Pick<Channel, 'provider'>, name: string): ModelKind =>
   KNOWN_MODELS.find(provider, name)?.kind ?? KINDS_BY_WORD.find(([words]) => words.test(name))?.[1] ?? 'text';
 
 const fits = (pattern: string, name: string): boolean =>

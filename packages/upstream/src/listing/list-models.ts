@@ -14,6 +14,8 @@ export type ListedModels =
   | { readonly outcome: 'listed'; readonly names: readonly string[] }
   /** Its provider has no list for keys of this kind, so nothing was asked. */
   | { readonly outcome: 'unlisted' }
+  /** The key is valid, and the list has no names that requests can use. */
+  | { readonly outcome: 'accepted' }
   /** Reasons are on one line, and without the account's secrets. */
   | { readonly outcome: 'refused' | 'failed' | 'unreachable'; readonly reason: string };
 
@@ -62,8 +64,11 @@ export async function listModels(channel: Channel, account: Account): Promise<Li
   try {
     const reply = await fetchBy(network)(origin + path, { method: 'GET', headers: pairsOf(headers), signal });
     const body = await reply.text();
+    // An address in between may lead to deployments alone.
+    if (modelList.isCatalogue && reply.status === 404) return { outcome: 'unlisted' };
     if (!reply.ok) return failed(...refusalOf(reply.status, body));
     const { data: names } = FORMS[modelList.form].safeParse(jsonIn(body));
+    if (names !== undefined && modelList.isCatalogue) return { outcome: 'accepted' };
     return names === undefined
       ? failed('failed', 'It answered with something else than a list of models: check baseUrl and provider.')
       : { outcome: 'listed', names };

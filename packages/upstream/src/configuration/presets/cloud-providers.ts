@@ -96,6 +96,7 @@ export const CLOUD_PROVIDERS = {
         headers: {},
         speaks: ['messages', 'responses', 'chat'],
         speaksOf: NATIVE_MODELS,
+        modelList: { path: '/v1/models', form: 'data' },
         paths: { ...anthropicPaths, ...openaiTextBelow('/openai/v1') },
       },
       // Claude where the runtime's own Messages path is not: for ARNs of profiles, which say no vendor, and in some regions.
@@ -165,6 +166,7 @@ export const CLOUD_PROVIDERS = {
     settings: { resource: 'unless-base-url', project: 'optional' },
     words: foundryPath,
     speaks: openaiProtocols,
+    modelList: { path: '/openai/v1/models', form: 'data', isCatalogue: true },
     paths: {
       ...anthropicPaths,
       ...openaiTextBelow('{openai}'),

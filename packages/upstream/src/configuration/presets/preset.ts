@@ -12,6 +12,8 @@ export interface ModelList {
   readonly path: string;
   /** `data`: objects with `id`, as OpenAI and Anthropic have it; `models`: with `name`, as Google and Cohere. */
   readonly form: 'data' | 'models';
+  /** It lists what could be deployed, and requests name deployments: that it answers proves the key, and no more. */
+  readonly isCatalogue?: true;
 }
 
 /** The defaults of a kind of provider, which the configuration may replace. */

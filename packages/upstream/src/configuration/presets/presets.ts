@@ -65,6 +65,7 @@ export const PRESETS = {
     speaks: openaiProtocols,
     paths: openaiPaths,
     rootPaths: anthropicPaths,
+    modelList: { ...openaiModelList, isCatalogue: true },
     key: { header: 'api-key', prefix: '', required: true },
     auth: { entraScope: 'https://cognitiveservices.azure.com/.default', types: ['entra'] },
     builtInTools: 'any',
