@@ -63,6 +63,7 @@ import { channelRoutes } from './routes/operations/channel-routes.ts';
 import { configurationRoutes, gatewayRoutes } from './routes/operations/configuration-routes.ts';
 import { jobRoutes } from './routes/operations/job-routes.ts';
 import { modelRoutes } from './routes/operations/model-routes.ts';
+import { providerRoutes } from './routes/operations/provider-routes.ts';
 import { revisionRoutes } from './routes/operations/revision-routes.ts';
 import { webhookRoutes } from './routes/operations/webhook-routes.ts';
 import { contentRoutes } from './routes/traffic/content-routes.ts';
@@ -311,6 +312,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         keys,
         now,
       }),
+      ...providerRoutes({ env }),
       ...revisionRoutes({ revisions: configuration.revisions, compare: configuration.draft }),
       ...attentionRoutes({ readFindings }),
       ...alertRoutes({ readConfiguration, alerts, timeZone, now }),

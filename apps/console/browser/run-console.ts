@@ -43,6 +43,8 @@ alerts:
 export interface RunningConsole {
   readonly stack: Stack;
   readonly simulator: Simulator;
+  /** Of the configuration file. */
+  readonly configurationPath: string;
   /** The admin service's base URL. */
   readonly url: string;
   /** What its processes have written, line by line. */
@@ -72,12 +74,13 @@ const EXPECTED = /Failed to load resource: the server responded with a status of
 export async function runConsole(
   chromiumPath: string | undefined,
   envFor: (adminUrl: string) => Readonly<Record<string, string>> = () => ({}),
+  { configuration }: { readonly configuration?: string } = {},
 ): Promise<RunningConsole> {
   await using resources = new AsyncDisposableStack();
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
   const configurationPath = join(folder.path, 'gateway.yaml');
-  await writeFile(configurationPath, configurationOf(simulator.url));
+  await writeFile(configurationPath, configuration ?? configurationOf(simulator.url));
   const ports = { PORT: `${await freePort()}`, ADMIN_PORT: `${await freePort()}`, EDGE_METRICS_PORT: '0' };
   const lines: string[] = [];
   const stack = resources.adopt(
@@ -106,6 +109,7 @@ export async function runConsole(
   return {
     stack,
     simulator,
+    configurationPath,
     url: adminUrl,
     lines,
     call: async (method, path, body) => {

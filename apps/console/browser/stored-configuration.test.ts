@@ -65,37 +65,6 @@ test('a draft is applied with a reason, is in the history and the log of changes
   await page.getByRole('dialog').getByText('the local one is idle').waitFor();
 });
 
-test('a provider is added with its key and a model, and answers', async () => {
-  const { page } = person;
-  await page.goto('/console/configuration?view=edit');
-  await page.getByRole('button', { name: 'Add a provider' }).click();
-  const form = page.getByRole('dialog');
-  await form.getByRole('combobox', { name: 'Provider' }).fill('openai-comp');
-  await page.getByRole('option', { name: 'openai-compatible' }).click();
-  await form.getByLabel('Name of the channel').fill('another');
-  await form.getByLabel('Base URL').fill(`${running.simulator.url}/v1`);
-  await form.getByLabel('API key').fill('sk-typed-in-the-console-0123456789');
-  await form.getByRole('combobox', { name: 'Models', exact: true }).fill('brand-new');
-  await page.keyboard.press('Enter');
-  await form.getByRole('button', { name: 'Add to the draft' }).click();
-  await page.getByText('Model brand-new added (text, at another)').waitFor();
-  expect(await page.content()).not.toContain('sk-typed-in-the-console');
-  await page.getByRole('button', { name: 'Apply…' }).click();
-  await page.getByRole('dialog').getByLabel('Reason').fill('a provider of our own');
-  await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText(/Revision \d+ is in use/).waitFor();
-  const ask = () =>
-    fetch(`${running.stack.edgeUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${running.stack.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'brand-new', messages: [{ role: 'user', content: 'hello' }] }),
-    });
-  await expect.poll(async () => (await ask()).status, { timeout: PATIENCE_MS }).toBe(200);
-  const sent = running.simulator.requests.at(-1);
-  expect(sent?.headers.authorization).toBe('Bearer sk-typed-in-the-console-0123456789');
-  expect(JSON.stringify(running.lines)).not.toContain('sk-typed-in-the-console');
-});
-
 test('a draft of a revision that is no longer the last one is not applied, and says who was faster', async () => {
   const { page } = person;
   await page.goto('/console/configuration?view=edit');

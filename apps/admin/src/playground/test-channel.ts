@@ -20,6 +20,8 @@ export const ChannelTest = z.strictObject({
   error: z.string().nullable(),
   /** Why, for the operator: what the provider said, and what to check; null: the error says it all. */
   detail: z.string().nullable(),
+  /** What the model said, or its beginning; null: nothing. */
+  answer: z.string().nullable(),
   firstOutputMs: z.number().nullable(),
   totalMs: z.number(),
 });
@@ -50,12 +52,12 @@ export const createTestChannel =
   ({ edgeUrl, passes, uptime }: TestChannelOptions): TestChannel =>
   async ({ channel, model, keyId }) => {
     const requestId = `test-${randomUUID()}`;
-    const { isOk, status, error, detail, firstOutputMs, totalMs } = await sendOnce(
+    const { isOk, status, error, detail, output, firstOutputMs, totalMs } = await sendOnce(
       { edgeUrl, uptime, timeoutMs: TIMEOUT_MS },
       {
         ...{ requestId, pass: passes.issue({ keyId, channel }) },
         ...{ model, input: QUESTION, maxOutputTokens: MAX_OUTPUT_TOKENS },
       },
     );
-    return { isOk, model, requestId, status, error, detail, firstOutputMs, totalMs };
+    return { isOk, model, requestId, status, error, detail, answer: output || null, firstOutputMs, totalMs };
   };

@@ -269,6 +269,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': { body: () => ({ text: '' }), ...OVERSEERS },
   'GET /admin/v1/configuration/providers': OVERSEERS,
+  'POST /admin/v1/configuration/providers/try': {
+    body: () => ({ name: 'one', provider: 'ollama' }),
+    ...FORBIDDEN,
+  },
+  'GET /admin/v1/configuration/model-servers': FORBIDDEN,
   'POST /admin/v1/configuration/draft': { body: () => ({}), ...FORBIDDEN },
   'POST /admin/v1/configuration/draft/costs': { body: () => ({}), ...FORBIDDEN },
   'POST /admin/v1/configuration/draft/try': {

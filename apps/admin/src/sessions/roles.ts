@@ -102,6 +102,9 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/configuration': OVERSEERS,
   'POST /admin/v1/configuration/check': OVERSEERS,
   'GET /admin/v1/configuration/providers': OVERSEERS,
+  // They send requests from the gateway's machine.
+  'POST /admin/v1/configuration/providers/try': ADMIN,
+  'GET /admin/v1/configuration/model-servers': ADMIN,
   // It shows comments, too.
   'POST /admin/v1/configuration/draft': ADMIN,
   'POST /admin/v1/configuration/draft/costs': ADMIN,

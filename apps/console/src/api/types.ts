@@ -56,3 +56,6 @@ export type ConfigurationEdit = NonNullable<
 >[number];
 export type Revision = Item<Answer<paths['/admin/v1/configuration/revisions']['get']>>;
 export type Provider = Item<Answer<paths['/admin/v1/configuration/providers']['get']>>;
+export type ProviderTrialBody = Body<paths['/admin/v1/configuration/providers/try']['post']>;
+export type TriedProvider = Answer<paths['/admin/v1/configuration/providers/try']['post']>;
+export type FoundServer = Item<Answer<paths['/admin/v1/configuration/model-servers']['get']>>;

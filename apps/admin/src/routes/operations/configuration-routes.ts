@@ -3,12 +3,11 @@ import { ConfigurationEdit } from '@gateway/upstream/configuration/draft/configu
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { GatewayReply } from '../../api/schemas/operations.ts';
-import { instant, page } from '../../api/schemas/page.ts';
+import { instant } from '../../api/schemas/page.ts';
 import { CheckedText, type CheckText, shownCheck } from '../../configuration/check-text.ts';
 import type { ReadState } from '../../configuration/configuration-state.ts';
 import { type CompareCosts, DraftCosts } from '../../configuration/costs/draft-costs.ts';
 import { type Draft, DraftedConfiguration } from '../../configuration/draft.ts';
-import { ShownProvider, shownProviders } from '../../configuration/providers.ts';
 import { DraftTry, type TryDraft } from '../../configuration/try-draft.ts';
 import { chargedKey } from '../../playground/charged-key.ts';
 import { VariableValues } from './variable-values.ts';
@@ -31,8 +30,6 @@ export const ConfigurationReply = z.strictObject({
     .nullable(),
   ...CheckedText.shape,
 });
-
-const ProviderPage = page(ShownProvider);
 
 const text = z.string().max(250_000);
 const CheckBody = z.strictObject({ text });
@@ -100,15 +97,6 @@ export const configurationRoutes = ({
     takesLines: true,
     reply: CheckedConfigurationReply,
     handle: async ({ body }) => checkText(body.text),
-  }),
-  adminRoute({
-    method: 'GET',
-    path: '/admin/v1/configuration/providers',
-    summary: 'The providers that channels can lead to, and what such a channel has to say',
-    query: NO_QUERY,
-    body: NO_BODY,
-    reply: ProviderPage,
-    handle: async () => ({ data: shownProviders(), next: null }),
   }),
   adminRoute({
     method: 'POST',

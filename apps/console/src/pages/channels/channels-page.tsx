@@ -1,9 +1,12 @@
 import { SimpleGrid, Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useMay } from '../../api/permissions.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
+import { PageLink } from '../../parts/page/page-link.tsx';
+import { ADD_PROVIDER } from '../configuration/configuration-query.ts';
 import { modelsQuery } from '../models/models-query.ts';
 import { usageQuery } from '../traffic/usage-query.ts';
 import { ChannelCard } from './channel-card.tsx';
@@ -25,11 +28,15 @@ export default function ChannelsPage() {
       : `${restingCount} of ${sorted.length} channels have something resting.`;
   return (
     <Stack gap={0}>
-      <PageHeader title="Channels" about="The providers that requests go to, and what is resting." />
+      <PageHeader title="Channels" about="The providers that requests go to, and what is resting.">
+        {useMay()('POST /admin/v1/configuration/draft') && (
+          <PageLink {...ADD_PROVIDER}>Add a provider</PageLink>
+        )}
+      </PageHeader>
       {error && <PageFailed error={error} reset={() => void refetch()} />}
       {!error && channels?.length === 0 && (
         <EmptyState icon={IconActivity} title="No channels">
-          Add one to gateway.yaml. No restart is needed.
+          Add a provider, here or in gateway.yaml. No restart is needed.
         </EmptyState>
       )}
       {sorted.length > 0 && !waitsForModels && (

@@ -8,6 +8,7 @@ import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageFailed } from '../../parts/page/page-failed.tsx';
 import { PageHeader } from '../../parts/page/page-header.tsx';
 import { usePageSearch } from '../../parts/page/page-search.ts';
+import { AddProvider } from './add/add-provider.tsx';
 import { CheckConfiguration } from './check-configuration.tsx';
 import { configurationQuery } from './configuration-query.ts';
 import { EditConfiguration } from './edit/edit-configuration.tsx';
@@ -18,14 +19,19 @@ import { YamlEditor } from './yaml-editor.tsx';
 
 const VIEWS = ['loaded', 'edit', 'history', 'check'] as const;
 
-const Search = z.object({ view: z.catch(z.optional(z.enum(VIEWS)), undefined) });
+const Search = z.object({
+  view: z.catch(z.optional(z.enum(VIEWS)), undefined),
+  /** Whether a provider is being added to the draft. */
+  add: z.catch(z.optional(z.boolean()), undefined),
+});
 
 /** What the gateway is configured to do, whether its last change took effect, and a check of the next one. */
 export default function ConfigurationPage() {
-  const { search, change } = usePageSearch(Search);
-  const { view = 'loaded' } = search;
+  const { search, change, open, close } = usePageSearch(Search);
+  const { view = 'loaded', add = false } = search;
   const may = useMay();
   const mayEdit = may('POST /admin/v1/configuration/draft');
+  const isAdding = view === 'edit' && add && mayEdit;
   const { data: configuration, error, isPending, refetch } = useQuery(configurationQuery);
   const isStored = configuration?.source === 'database';
   const path = configuration?.path ?? 'gateway.yaml';
@@ -33,17 +39,19 @@ export default function ConfigurationPage() {
     <Stack gap={0}>
       <PageHeader title="Configuration" about="The loaded configuration, and a check of your next change." />
       {error && <PageFailed error={error} reset={() => void refetch()} />}
-      {configuration && <ReloadState of={configuration} />}
+      {configuration && !isAdding && <ReloadState of={configuration} />}
       {/* What is said above the tabs has as many lines as there is to say, and which tabs there are depends on it too. */}
       {isPending ? (
         <Skeleton h={360} animate={false} />
       ) : (
         <Tabs
           value={view}
-          onChange={(chosen) => change({ view: VIEWS.find((one) => one === chosen && one !== 'loaded') })}
+          onChange={(chosen) =>
+            change({ view: VIEWS.find((one) => one === chosen && one !== 'loaded'), add: undefined })
+          }
           keepMounted={false}
         >
-          <Tabs.List mb="md">
+          <Tabs.List mb="md" display={isAdding ? 'none' : undefined}>
             <Tabs.Tab value="loaded">Loaded</Tabs.Tab>
             {mayEdit && <Tabs.Tab value="edit">Edit</Tabs.Tab>}
             {isStored && <Tabs.Tab value="history">History</Tabs.Tab>}
@@ -54,7 +62,14 @@ export default function ConfigurationPage() {
           </Tabs.Panel>
           {mayEdit && (
             <Tabs.Panel value="edit">
-              <EditTab path={path} />
+              {configuration && (
+                <EditTab
+                  of={configuration}
+                  isAdding={isAdding}
+                  onAdd={() => open({ add: true })}
+                  onAdded={() => close('add')}
+                />
+              )}
             </Tabs.Panel>
           )}
           {isStored && (
@@ -71,8 +86,22 @@ export default function ConfigurationPage() {
   );
 }
 
+interface EditTabProps {
+  readonly of: Configuration;
+  readonly isAdding: boolean;
+  readonly onAdd: () => void;
+  readonly onAdded: () => void;
+}
+
 /** The draft is there as long as the tab is open. */
-const EditTab = ({ path }: { path: string }) => <EditConfiguration draft={useDraft()} path={path} />;
+function EditTab({ of: configuration, isAdding, onAdd, onAdded }: EditTabProps) {
+  const draft = useDraft();
+  return isAdding ? (
+    <AddProvider draft={draft} configuration={configuration} onClose={onAdded} />
+  ) : (
+    <EditConfiguration draft={draft} path={configuration.path} onAddProvider={onAdd} />
+  );
+}
 
 /** The configuration's text, without its secrets. */
 function LoadedConfiguration({ of: { text, source, path, isValid } }: { of: Configuration }) {

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import { PAGED_LIST } from '../../api/paged-list.ts';
+import type { Configuration } from '../../api/types.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -10,6 +11,13 @@ export const configurationQuery = queryOptions({
   queryFn: () => bodyOf(api.GET('/admin/v1/configuration')),
   refetchInterval: REFRESH_MS,
 });
+
+/** Whether nothing answers callers yet but the simulator. */
+export const isUnconfigured = ({ source, isValid, channels }: Configuration): boolean =>
+  source === 'simulator' || (isValid && channels === 0);
+
+/** The way from nothing to a first answer, as a view of the page. */
+export const ADD_PROVIDER = { to: '/configuration', search: { view: 'edit', add: true } } as const;
 
 /** Who changed it when, and why. */
 export const revisionsQuery = infiniteQueryOptions({

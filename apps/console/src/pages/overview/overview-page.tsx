@@ -22,6 +22,7 @@ import {
 import { Attention } from './attention.tsx';
 import { attentionQuery } from './attention-query.ts';
 import { Figures } from './figures.tsx';
+import { FirstStart } from './first-start.tsx';
 
 const BY = ['model', 'team', 'keyId', 'channel', 'endpoint'] as const satisfies readonly GroupName[];
 const ALL = 'all';
@@ -93,6 +94,7 @@ export default function OverviewPage() {
           </PageLink>
         </Group>
       </PageHeader>
+      <FirstStart />
       <Attention />
       {/* It is loaded meanwhile, and shown once it is known how much stands above it: it would move while it is read. */}
       <Stack gap="md" style={{ visibility: isPending ? 'hidden' : 'visible' }}>

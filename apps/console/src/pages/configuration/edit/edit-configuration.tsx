@@ -1,5 +1,5 @@
-import { Alert, Button, CopyButton, Group, SegmentedControl, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle, IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
+import { Alert, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useMay } from '../../../api/permissions.ts';
 import type { Draft, Mistake } from '../../../api/types.ts';
@@ -10,6 +10,7 @@ import { DraftChanges } from './draft-changes.tsx';
 import { DraftCosts } from './draft-costs.tsx';
 import { EntryList } from './entry-list.tsx';
 import { SaveDraft } from './save-draft.tsx';
+import { TakeText } from './take-text.tsx';
 import { TryDraft } from './try-draft.tsx';
 import type { OpenDraft } from './use-draft.ts';
 
@@ -18,10 +19,12 @@ type View = 'forms' | 'text' | 'changes';
 interface EditConfigurationProps {
   readonly draft: OpenDraft;
   readonly path: string;
+  /** Opens the way to another provider, which goes on with this draft. */
+  readonly onAddProvider: () => void;
 }
 
 /** A draft of the configuration: edited by forms or as text, checked, and compared with the one in use. */
-export function EditConfiguration({ draft, path }: EditConfigurationProps) {
+export function EditConfiguration({ draft, path, onAddProvider }: EditConfigurationProps) {
   const [view, setView] = useState<View>('forms');
   const editor = useRef<YamlEditorHandle>(null);
   const may = useMay();
@@ -70,7 +73,7 @@ export function EditConfiguration({ draft, path }: EditConfigurationProps) {
           />
         )}
       </div>
-      {view === 'forms' && <EntryList draft={draft} onAdded={() => setView('changes')} />}
+      {view === 'forms' && <EntryList draft={draft} onAddProvider={onAddProvider} />}
       {view === 'text' && (
         <YamlEditor
           label="Draft of the configuration"
@@ -153,33 +156,7 @@ function Deploying({ of: { diff, isValid }, path, onDiscard }: DeployingProps) {
       <Button size="xs" variant="subtle" color="gray" onClick={onDiscard}>
         Discard
       </Button>
-      {isValid && diff !== null && (
-        <>
-          <Button
-            size="xs"
-            variant="default"
-            component="a"
-            href={`data:text/x-diff;charset=utf-8,${encodeURIComponent(diff)}`}
-            download="gateway.diff"
-            leftSection={<IconDownload size={14} aria-hidden />}
-          >
-            Download
-          </Button>
-          <CopyButton value={diff}>
-            {({ copied, copy }) => (
-              <Button
-                size="xs"
-                onClick={copy}
-                leftSection={
-                  copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />
-                }
-              >
-                {copied ? 'Copied' : 'Copy the diff'}
-              </Button>
-            )}
-          </CopyButton>
-        </>
-      )}
+      {isValid && diff !== null && <TakeText of={diff} what="the diff" fileName="gateway.diff" />}
       <Text size="xs" c="dimmed" w="100%" ta="end">
         Apply it to <code>{path}</code>, as with <code>git apply</code>. The services reload the file.
       </Text>

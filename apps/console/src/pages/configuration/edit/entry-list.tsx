@@ -5,7 +5,6 @@ import { SearchInput } from '../../../parts/search-input.tsx';
 import classes from './edit.module.css';
 import { membersOf, routesOf } from './edit-fields.ts';
 import { type EditedEntry, EntryForm } from './entry-form.tsx';
-import { NewChannel } from './new-channel.tsx';
 import { NewModel } from './new-model.tsx';
 import type { OpenDraft } from './use-draft.ts';
 
@@ -14,13 +13,12 @@ const MAX_SHOWN = 100;
 
 interface EntryListProps {
   readonly draft: OpenDraft;
-  /** A provider was added: its changes are looked at next. */
-  readonly onAdded: () => void;
+  readonly onAddProvider: () => void;
 }
 
 /** The models and channels of the draft; each opens its form. */
-export function EntryList({ draft, onAdded }: EntryListProps) {
-  const [opened, setOpened] = useState<EditedEntry | 'new model' | 'new channel' | null>(null);
+export function EntryList({ draft, onAddProvider }: EntryListProps) {
+  const [opened, setOpened] = useState<EditedEntry | 'new model' | null>(null);
   const [search, setSearch] = useState('');
   const entries = draft.result?.entries;
   if (entries == null)
@@ -44,7 +42,7 @@ export function EntryList({ draft, onAdded }: EntryListProps) {
             size="xs"
             variant="default"
             leftSection={<IconPlus size={14} aria-hidden />}
-            onClick={() => setOpened(section === 'models' ? 'new model' : 'new channel')}
+            onClick={section === 'models' ? () => setOpened('new model') : onAddProvider}
           >
             {section === 'models' ? 'New model' : 'Add a provider'}
           </Button>
@@ -92,16 +90,6 @@ export function EntryList({ draft, onAdded }: EntryListProps) {
       {sectionOf('models', 'Models')}
       {sectionOf('channels', 'Channels')}
       {opened === 'new model' && <NewModel draft={draft} onClose={() => setOpened(null)} />}
-      {opened === 'new channel' && (
-        <NewChannel
-          draft={draft}
-          onAdded={() => {
-            setOpened(null);
-            onAdded();
-          }}
-          onClose={() => setOpened(null)}
-        />
-      )}
       {opened !== null && typeof opened !== 'string' && (
         <EntryForm draft={draft} of={opened} onClose={() => setOpened(null)} />
       )}

@@ -11,6 +11,8 @@ interface SaveDraftProps {
   readonly of: Draft;
   /** The revision that the draft began with. */
   readonly base: number;
+  /** What the field says at first. */
+  readonly proposedReason?: string;
   readonly onSaved: () => void;
   readonly onClose: () => void;
 }
@@ -18,9 +20,15 @@ interface SaveDraftProps {
 const MAX_LISTED = 10;
 
 /** Asks why, and makes the draft the configuration of all services. */
-export function SaveDraft({ of: { text, changes }, base, onSaved, onClose }: SaveDraftProps) {
+export function SaveDraft({
+  of: { text, changes },
+  base,
+  proposedReason = '',
+  onSaved,
+  onClose,
+}: SaveDraftProps) {
   const queries = useQueryClient();
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useState(proposedReason);
   const save = useMutation({
     mutationFn: () =>
       bodyOf(

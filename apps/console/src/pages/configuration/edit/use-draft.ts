@@ -24,8 +24,8 @@ export interface OpenDraft {
   readonly isChecked: boolean;
   /** Replaces the text. */
   write(text: string): void;
-  /** Rejects where an edit leads nowhere. */
-  edit(edits: ConfigurationEdit[]): Promise<Draft>;
+  /** Edits it, or the text before, where that is given. Rejects where an edit leads nowhere. */
+  edit(edits: ConfigurationEdit[], before?: { readonly text: string | undefined }): Promise<Draft>;
   discard(): void;
   retry(): void;
 }
@@ -45,7 +45,8 @@ export function useDraft(): OpenDraft {
     gcTime: 0,
   });
   const edit = useMutation({
-    mutationFn: (edits: ConfigurationEdit[]) => ask({ edits, ...(text !== undefined && { text }) }),
+    mutationFn: ({ edits, from }: { edits: ConfigurationEdit[]; from: string | undefined }) =>
+      ask({ edits, ...(from !== undefined && { text: from }) }),
     onSuccess: (edited) => {
       queries.setQueryData(keyOf(edited.text), edited);
       if (text === undefined) setBase(edited.base);
@@ -65,7 +66,7 @@ export function useDraft(): OpenDraft {
       setText(next);
       checkLater(next);
     },
-    edit: edit.mutateAsync,
+    edit: (edits, before = { text }) => edit.mutateAsync({ edits, from: before.text }),
     discard: () => {
       setBase(null);
       setText(undefined);

@@ -12,10 +12,10 @@ import type { Exchange } from './exchange.ts';
 const READ_AGAIN_MS = 500;
 const MAX_READ_AGAIN_MS = 3_000;
 /** A request that was refused at once has no record; that of any other comes, however busy the machine is. */
-const MAX_READS = { failed: 8, other: 40 };
+export const MAX_READS = { failed: 8, other: 40 };
 
 /** The record is written when the request has ended, a moment after its answer has. */
-const recordQuery = (id: string, maxReads: number) => ({
+export const recordQuery = (id: string, maxReads: number) => ({
   ...requestQuery(id),
   retry: (failures: number, error: Error) =>
     failures < maxReads && error instanceof ApiError && error.status === 404,
@@ -52,7 +52,8 @@ export function RequestFigures({
   );
 }
 
-const Recorded = ({ of: request }: { of: ShownRequest }) => (
+/** What it used and cost. */
+export const Recorded = ({ of: request }: { of: ShownRequest }) => (
   <>
     {usedOf(request).map(([name, count]) => (
       <Figure key={name} name={name.toLowerCase()}>
@@ -67,7 +68,7 @@ const Recorded = ({ of: request }: { of: ShownRequest }) => (
   </>
 );
 
-const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
+export const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
   <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
     <Text span size="xs" c="dimmed">
       {name}
