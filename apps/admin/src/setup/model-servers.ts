@@ -37,10 +37,10 @@ const KNOWN_SERVERS: readonly KnownServer[] = [
   { provider: 'openai-compatible', port: 30000, path: '/v1/models', answer: ownedBy('sglang') },
 ];
 
-const LOCAL_MS = 300;
+const LOCAL_MS = 2_000;
 const NAMED_MS = 5_000;
 
-/** The servers that answer on the usual ports of this machine. Each is asked for 300 ms at most. */
+/** The servers that answer on the usual ports of this machine. A busy one takes a second; a port where nobody listens answers at once. */
 export async function findLocalServers(): Promise<readonly ModelServer[]> {
   const found = await Promise.all(
     KNOWN_SERVERS.map((known) => recognize(known, `http://127.0.0.1:${known.port}`, LOCAL_MS)),
