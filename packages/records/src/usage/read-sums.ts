@@ -39,10 +39,11 @@ export async function readSums(queries: Queries, wanted: UsageQuery, rows: Usage
   const filter = ids === null ? '' : ` and s.group_id in (${ids.join(', ') || 'null'})`;
   const isByGroup = !groupBy.every(isTime);
   const join = isByGroup ? ' join usage_groups g on g.id = t.group_id' : '';
-  for (const { unit, starts, values, isByStart, sharesOf } of sectionsOf(
-    wanted,
-    grains.week?.since ?? null,
-  )) {
+  const sections = sectionsOf(wanted, {
+    weeksSince: grains.week?.since ?? null,
+    groupCount: ids?.length ?? null,
+  });
+  for (const { unit, starts, values, isByStart, sharesOf } of sections) {
     const where = `where s.grain = ${grainOf(grains, unit)} and ${starts}${filter}`;
     /** Rows are added up by the ids of their groups first, which are short; some groups have the same names. */
     const ownColumns = [...(isByStart ? ['start'] : []), ...(isByGroup ? ['group_id'] : [])];

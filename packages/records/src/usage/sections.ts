@@ -3,6 +3,11 @@ import { HOURS_IN, type Unit } from './rollups.ts';
 
 /** Hours that one query names. */
 const HOURS_AT_ONCE = 500;
+/**
+ * Rows that are looked up one by one. Of all groups, an hour of five million records in 90 days has some 1,900 rows and as many as five
+ * latencies of each: a week of a key with 100 groups is found in half the time, and one with ten groups in a twentieth.
+ */
+const MAX_LOOKED_UP = 50_000;
 
 /** A row's share in a day: it is added to it, or taken away from it. */
 interface Share {
@@ -22,6 +27,9 @@ interface Section {
   readonly sharesOf: (start: number) => readonly Share[];
 }
 
+const range = (first: number, end: number): number[] =>
+  Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
+
 const DAYS_PER_WEEK = HOURS_IN.week / HOURS_IN.day;
 
 /**
@@ -29,18 +37,27 @@ const DAYS_PER_WEEK = HOURS_IN.week / HOURS_IN.day;
  * by the hours before and after them. By days of another time zone, the hours that belong to another day there are moved to it.
  *
  * @param weeksSince the first week that has sums; null where the query's groups have none
+ * @param groupCount of how many groups sums are read; null: of all
  */
-export function sectionsOf(query: UsageQuery, weeksSince: number | null): Section[] {
+export function sectionsOf(
+  query: UsageQuery,
+  { weeksSince, groupCount }: { readonly weeksSince: number | null; readonly groupCount: number | null },
+): Section[] {
   const dayOf = daysIn(query);
   const utcDay = (day: number): string => daysIn({})(day * HOURS_IN.day);
   const isByHour = query.groupBy.includes('hour');
   const isByDay = query.groupBy.includes('day');
+  /** Each start of few groups has its place in the index; of a time alone, all groups would be read. */
+  const startsOf = (first: number, end: number): Pick<Section, 'starts' | 'values'> =>
+    groupCount !== null && end - first <= HOURS_AT_ONCE && groupCount * (end - first) <= MAX_LOOKED_UP
+      ? { starts: `s.start in (${range(first, end).join(', ')})`, values: [] }
+      : { starts: 's.start >= $1 and s.start < $2', values: [first, end] };
   const section = (unit: Unit, first: number, end: number, day?: string): Section[] =>
     first >= end
       ? []
       : [
           {
-            ...{ unit, starts: 's.start >= $1 and s.start < $2', values: [first, end] },
+            ...{ unit, ...startsOf(first, end) },
             isByStart: day === undefined && (isByHour || isByDay),
             sharesOf: (start) => [{ day: day ?? (unit === 'hour' ? dayOf : utcDay)(start), factor: 1 }],
           },
@@ -48,8 +65,7 @@ export function sectionsOf(query: UsageQuery, weeksSince: number | null): Sectio
   /** Hours of the same day are not told apart. */
   const hours = (first: number, end: number): Section[] => {
     if (!isByDay || isByHour) return section('hour', first, end);
-    const all = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
-    return [...Map.groupBy(all, dayOf)].flatMap(([day, [start = first, ...others]]) =>
+    return [...Map.groupBy(range(first, end), dayOf)].flatMap(([day, [start = first, ...others]]) =>
       section('hour', start, start + others.length + 1, day),
     );
   };
@@ -71,9 +87,7 @@ export function sectionsOf(query: UsageQuery, weeksSince: number | null): Sectio
       : [...edges, ...section('day', firstDay, endDay)];
   }
   const utcDayOf = (hour: number): string => utcDay(Math.floor(hour / HOURS_IN.day));
-  const moved = Array.from({ length: end - first }, (_, at) => first + at).filter(
-    (hour) => dayOf(hour) !== utcDayOf(hour),
-  );
+  const moved = range(first, end).filter((hour) => dayOf(hour) !== utcDayOf(hour));
   return [
     ...edges,
     ...section('day', firstDay, endDay),
