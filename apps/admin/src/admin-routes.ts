@@ -226,6 +226,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
           isPrivateAllowed: config.WEBHOOK_PRIVATE_NETWORKS,
           network: environmentNetwork(env),
           logger,
+          metrics,
         }),
         consoleUrl: config.CONSOLE_URL ?? null,
         basePath,

@@ -1,4 +1,6 @@
+import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
+import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { createIdentityProvider, type TestIdentityProvider } from './identity-provider.ts';
@@ -9,6 +11,19 @@ import { seriousViolations, showIn } from './serious-violations.ts';
 const PATIENCE_MS = 30_000;
 const PASSWORD = 'rivers under seven lamps';
 
+/** What the mail server got. */
+const mails: { readonly to: readonly string[]; readonly text: string }[] = [];
+const mailServer = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS', 'AUTH'],
+  onData: (stream, { envelope }, callback) => {
+    text(stream).then((sent) => {
+      mails.push({ to: envelope.rcptTo.map(({ address }) => address), text: sent });
+      callback();
+    }, callback);
+  },
+});
+
 let identity: TestIdentityProvider;
 let running: RunningConsole;
 let admin: OpenPage;
@@ -17,12 +32,20 @@ let other: OpenPage;
 beforeAll(async () => {
   identity = await createIdentityProvider();
   await identity.listen();
-  running = await runConsole(inject('chromiumPath'), identity.settingsFor);
+  await new Promise<void>((resolve) => mailServer.listen(0, '127.0.0.1', resolve));
+  const address = mailServer.server.address();
+  const mailPort = typeof address === 'object' ? address?.port : undefined;
+  running = await runConsole(inject('chromiumPath'), (adminUrl) => ({
+    ...identity.settingsFor(adminUrl),
+    SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
+    WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8',
+  }));
   for (const name of ['search', 'vision']) await running.call('POST', '/teams', { name });
 }, 300_000);
 afterAll(async () => {
   await running?.close();
   await identity?.close();
+  await new Promise<void>((resolve) => mailServer.close(resolve));
 });
 beforeEach(async () => {
   [admin, other] = [await running.open(), await running.open()];
@@ -98,6 +121,30 @@ test('an admin invites a person, whose link sets a password and opens the pages 
   await panel.getByText('disabled').waitFor();
   await other.page.getByRole('link', { name: 'Teams' }).click();
   await other.page.getByText('Your session has ended').waitFor();
+});
+
+test('an invitation is sent by e-mail where an admin wants it, and its link works', async () => {
+  const { page } = admin;
+  await page.goto('/console/people?new=true');
+  const form = page.getByRole('dialog', { name: 'Invite a person' });
+  await form.getByLabel('E-mail address').fill('mia@example.com');
+  await form.getByLabel('Name').fill('Mia Sand');
+  await form.getByRole('combobox', { name: 'Role' }).click();
+  await page.getByRole('option', { name: /^viewer/ }).click();
+  await form.getByLabel('Send the link by e-mail').check();
+  expect(await axeFinds(page)).toEqual([]);
+  await form.getByRole('button', { name: 'Create invitation' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Invitation for Mia Sand' });
+  await dialog.getByText('The link was sent to mia@example.com.').waitFor();
+  const link = (await dialog.getByLabel('Link', { exact: true }).textContent()) ?? '';
+  expect(await axeFinds(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+
+  expect(mails.map(({ to }) => to)).toEqual([['mia@example.com']]);
+  // Lines of mails are folded.
+  expect(mails.at(0)?.text.replaceAll(/=\r\n/g, '').replaceAll('=3D', '=')).toContain(link);
+  await other.page.goto(link);
+  await other.page.getByText('Hello Mia Sand').waitFor();
 });
 
 test('a person signs in with the password, changes it, and the link works no more', async () => {

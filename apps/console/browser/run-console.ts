@@ -31,13 +31,16 @@ alerts:
   receivers:
     ops: { type: slack, url: "http://127.0.0.1:9/services/T000/B000/secret" }
     support: { type: teams, url: "\${TEAMS_WORKFLOW_URL}" }
-    people: { type: email, smtpUrl: "smtp://127.0.0.1:9", from: gateway@example.com, to: [ops@example.com, ann@example.com] }
+    people: { type: email, smtpUrl: "\${SMTP_URL}", from: gateway@example.com, to: [ops@example.com, ann@example.com] }
   rules:
     - { receivers: [ops], severity: urgent, repeatHours: 4 }
     - { receivers: [people], kinds: [budget_near, budget_spent, key_expiring], teams: [platform], afterSeconds: 0, maxRepeats: 0 }
   quietHours: { from: "00:00", to: "00:00", days: [saturday, sunday] }
   weeklyReport: { receivers: [people] }
 `;
+
+/** Nobody answers there. */
+const NO_MAIL = { SMTP_URL: 'smtp://127.0.0.1:9' };
 
 /** A gateway with its console, and a browser of the test's own. */
 export interface RunningConsole {
@@ -88,7 +91,12 @@ export async function runConsole(
       dataDir: join(folder.path, 'data'),
       configurationPath,
       // Jobs that a test has left at work need not end.
-      env: { ...ports, DRAIN_TIMEOUT_MS: '200', ...envFor(`http://127.0.0.1:${ports.ADMIN_PORT}`) },
+      env: {
+        ...ports,
+        DRAIN_TIMEOUT_MS: '200',
+        ...NO_MAIL,
+        ...envFor(`http://127.0.0.1:${ports.ADMIN_PORT}`),
+      },
       ports: 'fixed',
       onLines: (_process, written) => lines.push(...written),
       mode: 'one',

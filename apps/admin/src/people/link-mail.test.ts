@@ -44,17 +44,25 @@ const configure = (smtpUrl: string) =>
     people: { type: email, smtpUrl: "${smtpUrl}", from: Gateway <gateway@example.com>, to: [ops@example.com] }
 `,
   );
+/** Links that were to be sent, by what came of it. */
+async function countOf(outcome: 'sent' | 'failed'): Promise<number> {
+  const page = await (await fetch(`${admin.url}/metrics`)).text();
+  const counted = new RegExp(`^gateway_console_link_emails_total\\{.*outcome="${outcome}".*\\} (\\d+)$`, 'm');
+  return Number(counted.exec(page)?.[1] ?? 0);
+}
 const readable = (text: string): string => text.replaceAll(/=\r\n/g, '').replaceAll('=3D', '=');
 
 test('an invitation and a reset are sent by e-mail to the person alone, and the link is in no log', async () => {
   await using mail = await startMail(PLAIN);
   await configure(`smtp://127.0.0.1:${mail.port}`);
+  const sentBefore = await countOf('sent');
   const invited = await post('', ann({ sendEmail: true }));
   expect(invited).toMatchObject({ status: 201, body: { delivery: { isSent: true, message: null } } });
   expect(invited.body.link).toMatch(/^https:\/\/gateway\.example\.com\/console\/set-password#/);
   const again = await post(`/${invited.body.id}/link`, { sendEmail: true });
   expect(again.body.delivery).toEqual({ isSent: true, message: null });
   expect(mail.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ann@example.com']]);
+  expect(await countOf('sent')).toBe(sentBefore + 2);
   const [first, second] = mail.received.map(({ text }) => readable(text));
   expect(first).toMatch(/^Subject: \[gateway\] Your invitation to the console/m);
   expect(first).toContain(invited.body.link);
@@ -89,8 +97,10 @@ test('where the e-mail cannot be sent, the answer says why and has the link', as
   });
   await using mail = await startMail(PLAIN, 554);
   await configure(`smtp://127.0.0.1:${mail.port}`);
+  const failedBefore = await countOf('failed');
   const refused = await post(`/${invited.body.id}/link`, { sendEmail: true });
   expect(refused.body.delivery?.message).toContain('the mail server answered 554');
+  expect(await countOf('failed')).toBe(failedBefore + 1);
   // biome-ignore lint/suspicious/noTemplateCurlyInString: as the configuration has it
   await configure('${SMTP_URL_OF_NOBODY}');
   const missing = await post(`/${invited.body.id}/link`, { sendEmail: true });

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@gateway/service-kit/logger';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import type { Network } from '@gateway/upstream/connecting/network';
 import type { InNetworks } from '@gateway/upstream/fetching/public-address';
+import { Counter } from 'prom-client';
 import { mailOf } from '../alerts/forms.ts';
 import type { ReadConfiguration } from '../configuration/read-configuration.ts';
 
@@ -31,6 +33,7 @@ interface LinkMailOptions {
   readonly isPrivateAllowed: InNetworks | undefined;
   readonly network: Network;
   readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
 }
 
 /** The request that makes the link waits for it. */
@@ -38,7 +41,13 @@ const TIME_LIMIT_MS = 10_000;
 
 /** Sends by the server and the sender of the first receiver of alerts that gets mails. Its recipients get none of these. */
 export function createLinkMail(options: LinkMailOptions): SendLink {
-  const { readConfiguration, isPrivateAllowed, network, logger } = options;
+  const { readConfiguration, isPrivateAllowed, network, logger, metrics } = options;
+  const attempts = new Counter({
+    name: 'gateway_console_link_emails_total',
+    help: 'Links to set a password that were to be sent by e-mail: sent, failed',
+    labelNames: ['outcome'],
+    registers: [metrics.registry],
+  });
 
   const attempt = async (sent: SentLink): Promise<string | null> => {
     if (!URL.canParse(sent.link))
@@ -67,6 +76,7 @@ export function createLinkMail(options: LinkMailOptions): SendLink {
 
   return async (sent) => {
     const reason = await attempt(sent);
+    attempts.inc({ outcome: reason === null ? 'sent' : 'failed' });
     return reason === null
       ? { isSent: true, message: null }
       : { isSent: false, message: `The e-mail was not sent. ${reason} Copy the link and send it yourself.` };
