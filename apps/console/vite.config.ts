@@ -6,6 +6,9 @@ import { defineConfig, type Plugin } from 'vite';
 
 const COMPRESSED = /\.(?:js|css|svg)$/;
 
+/** Modules of forms, which many pages share and none begins with. */
+const LATER = /\/(?:@mantine\/form|klona|fast-deep-equal)\//;
+
 /** Writes each file's compressed forms beside it, so that serving them costs nothing. */
 const compressFiles = (): Plugin => ({
   name: 'compress-files',
@@ -44,8 +47,8 @@ export default defineConfig({
           // A page is few files: on a line with long round trips fifty small ones take longer than their bytes do.
           groups: [
             { name: 'initial', tags: ['$initial'], priority: 2 },
-            // What so many pages share is one file, which all of them load.
-            { name: 'shared', minShareCount: 8, priority: 1 },
+            // What so many pages share is one file, which all of them load; but for what they open later.
+            { name: 'shared', minShareCount: 8, test: (id) => !LATER.test(id), priority: 1 },
           ],
         },
       },

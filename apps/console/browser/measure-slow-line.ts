@@ -40,6 +40,9 @@ const SLOW_LINE = {
   uploadThroughput: 750_000 / 8,
 };
 
+/** On a busy machine a browser stands still for longer than a page takes to load. */
+const PATIENCE_MS = 90_000;
+
 interface Measured {
   /** From the beginning of the navigation until the content is there. */
   readonly contentMs: number;
@@ -78,10 +81,11 @@ export async function measureOnSlowLine(
   path: MeasuredPage,
 ): Promise<Measured> {
   const { shown, call } = PAGES_WITH_CONTENT[path];
-  const { page, signIn } = await running.open();
+  const { page, problems, signIn } = await running.open();
   try {
     await signIn();
     await page.addInitScript(OBSERVE_SHIFTS);
+    page.setDefaultTimeout(PATIENCE_MS);
     const session = await page.context().newCDPSession(page);
     const loads = new Map<string, Load>();
     session.on('Network.requestWillBeSent', (event) => {
@@ -98,7 +102,19 @@ export async function measureOnSlowLine(
     await session.send('Network.enable');
     await session.send('Network.emulateNetworkConditions', SLOW_LINE);
     await page.goto(`/console${path}`, { waitUntil: 'commit' });
-    await page.locator(shown).first().waitFor();
+    await page
+      .locator(shown)
+      .first()
+      .waitFor()
+      .catch(async (cause: unknown) => {
+        const loaded = [...loads.values()].map(
+          ({ url, endedAt }) => `${endedAt < Infinity ? 'ended' : 'open'} ${url}`,
+        );
+        const text = await page.locator('body').ariaSnapshot();
+        throw new Error([`${path} does not show ${shown}, but:`, text, ...loaded, ...problems].join('\n'), {
+          cause,
+        });
+      });
     const contentMs = z.number().parse(await page.evaluate('performance.now()'));
     const ended = [...loads.values()].filter(({ endedAt }) => endedAt < Infinity);
     await page.waitForLoadState('networkidle');

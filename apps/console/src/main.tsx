@@ -2,18 +2,28 @@ import './mantine.css';
 import '@mantine/notifications/styles.css';
 import './theme.css';
 
-import { Badge, createTheme, Drawer, MantineProvider, Modal } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
+import {
+  type BadgeProps,
+  createTheme,
+  type DrawerProps,
+  MantineProvider,
+  type ModalProps,
+} from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueries } from './api/queries.ts';
+import { Notices } from './parts/notify.tsx';
 import { createConsoleRouter } from './router.tsx';
 
 /** Fonts of the person's own machine: the page loads none. */
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif';
 const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace';
+
+const CLOSE = { closeButtonProps: { 'aria-label': 'Close' } } as const satisfies Partial<
+  ModalProps & DrawerProps
+>;
 
 const theme = createTheme({
   primaryColor: 'indigo',
@@ -26,10 +36,11 @@ const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  // Not by the components themselves: pages that show none of them load none.
   components: {
-    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
-    Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
-    Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 600 } }),
+    Drawer: { defaultProps: CLOSE },
+    Modal: { defaultProps: CLOSE },
+    Badge: { defaultProps: { tt: 'none', fw: 600 } satisfies BadgeProps },
   },
 });
 
@@ -47,7 +58,7 @@ createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <QueryClientProvider client={queries}>
-        <Notifications position="bottom-right" />
+        <Notices />
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>

@@ -20,10 +20,13 @@ const loaded = (path: string, basePath = ''): string[] =>
   ].map(([, href]) => href ?? '');
 
 const SESSION = '/admin/v1/session';
+const KEYS = ['/console/assets/keys.js', '/console/assets/keys.css', '/console/assets/table.js'];
 test.for<[string, string[]]>([
-  ['/', [SESSION, '/console/assets/overview.js']],
-  ['/keys', [SESSION, '/console/assets/keys.js', '/console/assets/keys.css', '/console/assets/table.js']],
-  ['/keys/', [SESSION, '/console/assets/keys.js', '/console/assets/keys.css', '/console/assets/table.js']],
+  ['/', [SESSION, '/admin/v1/attention', '/console/assets/overview.js']],
+  ['/keys', [SESSION, '/admin/v1/keys?limit=100', ...KEYS]],
+  ['/keys/', [SESSION, '/admin/v1/keys?limit=100', ...KEYS]],
+  // A page with a filter has another first call.
+  ['/keys?team=search', [SESSION, ...KEYS]],
   ['/keys/key_1', [SESSION, '/console/assets/key.js']],
   ['/sign-in', ['/console/assets/sign-in.js']],
   ['/no-such-page', [SESSION]],

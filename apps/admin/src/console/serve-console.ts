@@ -72,7 +72,7 @@ export function serveConsole(folder: string, basePath: string): RequestHandler {
     for (const [name, value] of Object.entries(SAFETY)) response.setHeader(name, value);
     if (!request.originalUrl.startsWith(CONSOLE_PATH)) return response.redirect(basePath + CONSOLE_PATH);
     if (!request.path.startsWith('/assets/'))
-      return sendPage(response, await readPage(folder, request.path, basePath), basePath);
+      return sendPage(response, await readPage(folder, request.url, basePath), basePath);
     request.url = request.url.slice('/assets'.length);
     files(request, response, () => {
       next(new GatewayError('path_not_found', `There is no file ${request.originalUrl}.`));
@@ -83,13 +83,13 @@ export function serveConsole(folder: string, basePath: string): RequestHandler {
 const keep = (response: { setHeader(name: string, value: string): unknown }): void =>
   void response.setHeader('cache-control', A_YEAR);
 
-async function readPage(folder: string, path: string, basePath: string): Promise<string | undefined> {
+async function readPage(folder: string, address: string, basePath: string): Promise<string | undefined> {
   try {
     const names = ['index.html', join('.vite', 'manifest.json')];
     const [page = '', manifest = ''] = await Promise.all(
       names.map((name) => readFile(join(folder, name), 'utf8')),
     );
-    return page.replace('</head>', () => `${preloadsOf(manifest, path, basePath)}</head>`);
+    return page.replace('</head>', () => `${preloadsOf(manifest, address, basePath)}</head>`);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;

@@ -1,8 +1,11 @@
-import { Modal, type ModalProps } from '@mantine/core';
-import { useReturnedFocus } from './use-returned-focus.ts';
+import type { ModalProps } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+
+const OpenModal = lazy(() => import('./overlays.tsx').then((all) => ({ default: all.OpenModal })));
 
 /** Something in front of the page. It exists only while it is open. */
-export function Dialog(props: Omit<ModalProps, 'opened'>) {
-  useReturnedFocus();
-  return <Modal opened centered {...props} />;
-}
+export const Dialog = (props: Omit<ModalProps, 'opened'>) => (
+  <Suspense>
+    <OpenModal {...props} />
+  </Suspense>
+);

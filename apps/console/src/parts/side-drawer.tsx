@@ -1,8 +1,11 @@
-import { Drawer, type DrawerProps } from '@mantine/core';
-import { useReturnedFocus } from './use-returned-focus.ts';
+import type { DrawerProps } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+
+const OpenDrawer = lazy(() => import('./overlays.tsx').then((all) => ({ default: all.OpenDrawer })));
 
 /** Something beside the page. It exists only while it is open. */
-export function SideDrawer(props: Omit<DrawerProps, 'opened'>) {
-  useReturnedFocus();
-  return <Drawer opened position="right" size="lg" {...props} />;
-}
+export const SideDrawer = (props: Omit<DrawerProps, 'opened'>) => (
+  <Suspense>
+    <OpenDrawer {...props} />
+  </Suspense>
+);

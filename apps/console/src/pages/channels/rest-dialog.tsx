@@ -1,10 +1,10 @@
 import { Select, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import type { Channel } from '../../api/types.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { notify } from '../../parts/notify.tsx';
 import { channelsQuery } from './channels-query.ts';
 
 const TIMES = [
@@ -44,7 +44,7 @@ export function RestDialog({ of: channel, model: proposed = null, onClose }: Res
       ),
     onSuccess: async ({ warnings }) => {
       await queries.invalidateQueries({ queryKey: channelsQuery.queryKey });
-      for (const message of warnings) notifications.show({ color: 'orange', title: 'Still in use', message });
+      for (const message of warnings) notify({ color: 'orange', title: 'Still in use', message });
       onClose();
     },
   });

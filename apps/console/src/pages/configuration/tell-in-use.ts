@@ -1,8 +1,8 @@
-import { notifications } from '@mantine/notifications';
+import { notify } from '../../parts/notify.tsx';
 
 /** Says that a change has taken place. */
 export const tellInUse = (revision: number): void => {
-  notifications.show({
+  notify({
     color: 'teal',
     message: `Revision ${revision} is in use.`,
     closeButtonProps: { 'aria-label': 'Dismiss' },

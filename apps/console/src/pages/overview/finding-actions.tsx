@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { type Call, useMay } from '../../api/permissions.ts';
 import type { Finding } from '../../api/types.ts';
+import { notify } from '../../parts/notify.tsx';
 import { channelsQuery } from '../channels/channels-query.ts';
 import { RestDialog } from '../channels/rest-dialog.tsx';
 import { TestDialog } from '../channels/test-dialog.tsx';
@@ -46,7 +46,7 @@ function ChannelActions({ channel: name, model, actions }: ChannelActionsProps) 
   const wake = useMutation({
     mutationFn: () => api.POST('/admin/v1/channels/{name}/wake', { params: { path: { name } }, body: {} }),
     onSuccess: renew,
-    onError: ({ message }) => notifications.show({ color: 'red', title: `Cannot wake ${name}`, message }),
+    onError: ({ message }) => notify({ color: 'red', title: `Cannot wake ${name}`, message }),
   });
   const close = () => {
     setOpened(undefined);

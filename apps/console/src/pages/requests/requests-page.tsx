@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { IconHistory, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import * as z from 'zod/mini';
 import type { ShownRequest } from '../../api/types.ts';
 import { ListPage } from '../../parts/page/list-page.tsx';
@@ -13,9 +13,13 @@ import { RangePicker } from '../traffic/range-picker.tsx';
 import { FILTER_MEMBERS, REQUEST_MEMBERS } from '../traffic/request-filter.ts';
 import { isCustom, RANGE_MEMBERS } from '../traffic/time-range.ts';
 import { COLUMNS } from './columns.tsx';
-import { RequestDetails } from './request-details.tsx';
 import { requestFilterOf, requestIdIn, requestsQuery } from './requests-query.ts';
 import { type RequestTail, useRequestTail } from './use-request-tail.ts';
+
+/** What is opened beside the list comes when it is. */
+const RequestDetails = lazy(() =>
+  import('./request-details.tsx').then((all) => ({ default: all.RequestDetails })),
+);
 
 const Search = z.object({
   ...RANGE_MEMBERS,
@@ -113,11 +117,13 @@ export default function RequestsPage() {
         </Group>
       )}
       {request !== undefined && (
-        <RequestDetails
-          id={request}
-          known={rows.find(({ id }) => id === request)}
-          onClose={() => close('request')}
-        />
+        <Suspense>
+          <RequestDetails
+            id={request}
+            known={rows.find(({ id }) => id === request)}
+            onClose={() => close('request')}
+          />
+        </Suspense>
       )}
     </ListPage>
   );

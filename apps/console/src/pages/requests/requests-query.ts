@@ -37,9 +37,11 @@ export function requestsQuery(filter: ListFilter) {
     queryKey: ['requests', { range, from, to, zone, only }],
     queryFn: ({ pageParam }) => {
       const span = spanOf({ range, from, to }, '30d', Date.now(), zone);
+      // Without a range the admin service takes the last 30 days, and has sent them beside the page.
+      const hasRange = range !== undefined || isCustom(filter);
       const query = {
         limit: REQUESTS_AT_ONCE,
-        from: instant(span.fromMs),
+        ...(hasRange && { from: instant(span.fromMs) }),
         ...(isCustom(filter) && { to: instant(span.toMs) }),
         ...(pageParam !== '' && { cursor: pageParam }),
         ...only,

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import type { LoadedList } from '../../api/paged-list.ts';
+import { notify } from '../notify.tsx';
 import { wholeNumber } from '../numbers.ts';
 import { download } from './csv.ts';
 
@@ -40,7 +40,7 @@ export function ExportTable<Row>({ of: csv, rows, list, hasMore }: ExportTablePr
     if (error !== null) return;
     void Promise.resolve(csv.textOf(rows)).then((text) => download(csv.file, text));
     if (hasMore)
-      notifications.show({
+      notify({
         title: `Only the first ${wholeNumber(rows.length)} rows were exported`,
         message: 'Add a filter, or read the others from the admin API.',
       });
