@@ -118,6 +118,8 @@ const REQUESTS: Readonly<Record<string, Request | Promise<Request>>> = {
   'the own key': get('/v1/key', { key: 'limited' }),
   embeddings: post('/v1/embeddings', { model: 'text-embedding-3-small', input: ['one', 'two'] }),
   'sorted documents': post('/v1/rerank', { model: 'rerank-v4.0', query: 'one', documents: ['one', 'two'] }),
+  'a completion': post('/v1/completions', { model: 'gpt-5.2', prompt: 'once' }),
+  'a stream of a completion': post('/v1/completions', { model: 'gpt-5.2', prompt: 'once', stream: true }),
   moderations: post('/v1/moderations', { input: ['hello', 'I hate it'] }),
   'embeddings of nothing': post('/v1/embeddings', { model: 'text-embedding-3-small', input: [] }),
   'an image': post('/v1/images/generations', { ...dallE, response_format: 'b64_json' }),
@@ -189,7 +191,7 @@ const VOLATILE =
   /^(date|content-length|x-ratelimit-(remaining|reset)-|anthropic-ratelimit-.*-(remaining|reset)$)/;
 const volatileParts = (text: string): string =>
   text
-    .replaceAll(/\b(resp|msg|rs|fc|chatcmpl|modr|job|key|asset|call|item)[_-][\w-]{6,}/g, '$1_…')
+    .replaceAll(/\b(resp|msg|rs|fc|chatcmpl|cmpl|modr|job|key|asset|call|item)[_-][\w-]{6,}/g, '$1_…')
     .replaceAll(/"(created|created_at|completed_at|remaining|resets_at)": ?\d+/g, '"$1":0')
     .replaceAll(/"obfuscation":"\w*"/g, '"obfuscation":""')
     .replaceAll(/;ms=\d+/g, ';ms=0');

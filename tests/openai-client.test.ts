@@ -126,6 +126,17 @@ test('embeddings.create gives vectors, as numbers and as base64', async () => {
   expect(numbers.data).toEqual(vectors.data);
 });
 
+test('completions.create goes on with a prompt, whole and streamed', async () => {
+  const order = { model: 'gpt-5.2', prompt: 'once upon a time', max_tokens: 20 };
+  const { choices, usage } = await gateway.openai.completions.create(order);
+  expect(choices[0]?.text).toBe('You said: once upon a time');
+  expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 7 });
+  const texts: string[] = [];
+  for await (const chunk of await gateway.openai.completions.create({ ...order, stream: true }))
+    texts.push(chunk.choices[0]?.text ?? '');
+  expect(texts.join('')).toBe('You said: once upon a time');
+});
+
 test('moderations.create judges texts, and a text with an image', async () => {
   const texts = await gateway.openai.moderations.create({
     input: ['Good morning', 'I will kill the process'],

@@ -13,6 +13,7 @@ export const EndpointScope = z.enum([
   'embeddings',
   'rerank',
   'moderations',
+  'completions',
 ]);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 

@@ -13,6 +13,7 @@ export const PROTOCOLS = [
   'embeddings',
   'rerank',
   'moderations',
+  'completions',
 ] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -47,7 +48,7 @@ export const MODEL_KINDS = [
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>> = {
-  text: CONVERSATION_PROTOCOLS,
+  text: [...CONVERSATION_PROTOCOLS, 'completions'],
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
@@ -76,6 +77,7 @@ export const OPERATIONS = {
   embeddings: 'embeddings',
   rerank: 'rerank',
   moderations: 'moderations',
+  completions: 'completions',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(

@@ -27,6 +27,7 @@ const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeo
   embeddings: { model: 'text-embedding-3-small', body: { input: 'Hello' }, status: 200 },
   rerank: { model: 'rerank-v4.0', body: { query: 'Hello', documents: ['Hi'] }, status: 200 },
   moderations: { model: 'omni-moderation-latest', body: { input: 'Hello' }, status: 200 },
+  completions: { model: 'gpt-5.2', body: { prompt: 'Hello' }, status: 200 },
 };
 const operations = Object.keys(PRESETS.simulator.paths).filter(
   (name): name is Operation => name in PRESETS.simulator.paths,

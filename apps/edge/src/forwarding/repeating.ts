@@ -14,6 +14,7 @@ const REPEATED_PATHS = new Set([
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/chat/completions',
+  '/v1/completions',
   '/v1/embeddings',
   '/v1/rerank',
   '/v2/rerank',

@@ -50,7 +50,7 @@ export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
   const { endpoint, services, identity, context, request } = read;
   context.line.model = request.model;
   context.line.stream = request.streamed;
-  const protocols = [endpoint.protocol, ...endpoint.translatedTo];
+  const protocols = [endpoint.passedTo, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
   if (request.ownValue !== null && !model.routes.some((route) => takesOwnValues(route, endpoint.protocol)))
     throw request.ownValue;

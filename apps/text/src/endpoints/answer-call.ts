@@ -6,6 +6,7 @@ import { namesStored } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { compactFirst } from '../compaction/compact-first.ts';
 import { prepareContinued } from '../compaction/prepare-continued.ts';
+import { prepareCompletion } from '../passthrough/pass-completion.ts';
 import { preparePassthrough } from '../passthrough/passthrough.ts';
 import { prepareTranslation } from '../translation/translation.ts';
 
@@ -29,6 +30,7 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
 
 /** How a call is prepared for its candidates: for one of its own protocol its bytes pass, for others it is translated. */
 export function prepareFor(call: TextCall): PrepareAttempt {
+  if (call.endpoint.operation === 'completions') return (candidate) => prepareCompletion(call, candidate);
   // What is left of a compacted conversation is all in the call.
   if (call.compacted) return (candidate) => prepareTranslation(call, candidate);
   if (namesStored(call) || call.request.compaction !== null)

@@ -2,7 +2,14 @@ import { GOOGLE_BASES } from '@gateway/contracts/endpoints/endpoints';
 import { type Counting, countsWhereItReserves } from '@gateway/model-service/counted-request';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { TextServices } from '../call/request/text-call.ts';
-import { CHAT, COMPACT, MESSAGES, RESPONSES, type TextEndpoint } from '../call/request/text-endpoint.ts';
+import {
+  CHAT,
+  COMPACT,
+  COMPLETIONS,
+  MESSAGES,
+  RESPONSES,
+  type TextEndpoint,
+} from '../call/request/text-endpoint.ts';
 import type { Acceptance } from './background/accept-response.ts';
 import {
   createCancelHandler,
@@ -48,7 +55,7 @@ export function createTextService({
 }: TextAppOptions): Service {
   const background = { ...acceptance, services };
   const counted = (endpoint: TextEndpoint, handle: GenerateHandler) =>
-    countsWhereItReserves({ scope: endpoint.protocol }, counting, handle);
+    countsWhereItReserves({ scope: endpoint.scope }, counting, handle);
   const generate = (endpoint: TextEndpoint) => counted(endpoint, createGenerateHandler(endpoint, services));
   const content = (base: string) => ({
     ...Object.fromEntries(
@@ -100,6 +107,7 @@ export function createTextService({
       'POST /v1/responses/compact': generate(COMPACT),
       'POST /v1/responses/input_tokens': createCountHandler(RESPONSES_COUNT, services),
       'POST /v1/chat/completions': generate(CHAT),
+      'POST /v1/completions': generate(COMPLETIONS),
       ...content(GOOGLE_BASES[0]),
       ...content(GOOGLE_BASES[1]),
       'GET /v1beta/models': createListGoogleModels(services.upstream),

@@ -27,7 +27,7 @@ export type GenerateHandler = (
   address?: Address,
 ) => Promise<void>;
 
-/** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`. */
+/** Handles an endpoint that has a model generate: `POST /v1/responses`, `/v1/responses/compact`, `/v1/messages`, `/v1/chat/completions`, `/v1/completions`. */
 export function createGenerateHandler(
   endpoint: TextEndpoint,
   services: TextServices,

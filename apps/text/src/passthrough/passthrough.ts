@@ -14,7 +14,6 @@ import { MAX_REPLY_BYTES } from '../call/attempts/whole-body.ts';
 import { turnIn } from '../call/request/history.ts';
 import { isStrict, queryOf } from '../call/request/request-head.ts';
 import type { TextCall } from '../call/request/text-call.ts';
-import type { TextRequest } from '../call/request/text-request.ts';
 import { storeLastFrame } from '../call/storing/store-last-frame.ts';
 import { missed, storeResponse } from '../call/storing/store-response.ts';
 import { storesTurn } from '../call/storing/store-turn.ts';
@@ -42,6 +41,7 @@ import { explainFor, passedStream } from './passed-stream.ts';
 import { betasRefusedIn } from './refused-betas.ts';
 import { relayJson } from './relay-json.ts';
 import { isForThread, relayLarge } from './relay-large.ts';
+import { refusesUsageOption, requestsUsage, showsUsage, usageOption } from './usage-option.ts';
 
 /** How a request is sent that its channel has refused in another form. */
 interface Form {
@@ -260,30 +260,3 @@ function refusesThread(refusal: unknown): boolean {
   const details = error && objectAt(error, 'details');
   return details !== null && NOT_STORED.has(textAt(details, 'error_code'));
 }
-
-const MEMBER = 'stream_options';
-const REFUSES_IT = /stream_options|include_usage/;
-
-/** Whether a caller of Chat Completions requests the chunk of a stream that reports usage. */
-const showsUsage = ({ streamOptions }: TextRequest): boolean => streamOptions?.include_usage === true;
-
-/**
- * Whether the gateway requests the usage of a chat stream although the caller did not. Providers report it only on request,
- * and without it the gateway can only charge an estimate.
- */
-function requestsUsage({ endpoint, request }: TextCall, { route: { quirks } }: Candidate): boolean {
-  const mayRequest = endpoint.protocol === 'chat' && request.streamed && !showsUsage(request);
-  return mayRequest && quirks.streamOptions && !quirks.refusedMembers.includes(MEMBER);
-}
-
-/** The `stream_options` that a channel gets instead of the caller's. */
-const usageOption = ({ streamOptions }: TextRequest): JsonObject => ({
-  ...streamOptions,
-  include_usage: true,
-});
-
-/** Whether an upstream refused the option. Then the request is sent again without it. */
-const refusesUsageOption = (refusal: unknown): boolean =>
-  refusal instanceof GatewayError &&
-  refusal.code === 'upstream_rejected' &&
-  REFUSES_IT.test(`${refusal.message} ${refusal.options.relay?.body ?? ''}`);

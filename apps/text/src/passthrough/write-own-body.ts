@@ -41,7 +41,10 @@ export const changesNothing = ({ model, streamOptions, setsUnstored, rewriting }
   model === null && streamOptions === null && !setsUnstored && rewriting === null;
 
 /** A body with other members, each of the others as its bytes are. */
-export function replaceOwnMembers(bytes: Buffer, { model, streamOptions, setsUnstored }: OwnChanges): Buffer {
+export function replaceOwnMembers(
+  bytes: Buffer,
+  { model, streamOptions, setsUnstored }: Omit<OwnChanges, 'rewriting'>,
+): Buffer {
   const named = model === null ? bytes : replaceModel(bytes, model);
   const optioned = streamOptions === null ? named : setMember(named, 'stream_options', streamOptions);
   return setsUnstored ? setMember(optioned, 'store', false) : optioned;

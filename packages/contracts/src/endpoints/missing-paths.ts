@@ -15,8 +15,8 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'There is no Assistants API. Use POST /v1/responses, with /v1/conversations for what has to be remembered.',
   },
   {
-    paths: ['/v1/completions', '/v1/complete', '/v1/fim'],
-    says: 'Completions of a bare prompt are not offered. Use POST /v1/chat/completions, /v1/messages or /v1/responses.',
+    paths: ['/v1/complete', '/v1/fim'],
+    says: 'Bare prompts, with a suffix too, go to POST /v1/completions. Conversations go to POST /v1/messages or /v1/chat/completions.',
   },
   {
     paths: ['/v1/chat/completions/{id}'],

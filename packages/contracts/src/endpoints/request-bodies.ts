@@ -3,6 +3,7 @@ import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
 import { BatchLine } from '../batch.ts';
 import { CountTokensBody, GenerateContentBody } from '../google/gemini-request.ts';
 import { ChatCompletionsRequest } from '../openai/chat.ts';
+import { CompletionsRequest } from '../openai/completions.ts';
 import {
   ConversationItemsRequest,
   ConversationRequest,
@@ -47,6 +48,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/messages': { schema: MessagesRequest },
   'POST /v1/messages/count_tokens': { schema: CountTokensRequest },
   'POST /v1/chat/completions': { schema: ChatCompletionsRequest },
+  'POST /v1/completions': { schema: CompletionsRequest },
   ...contentBodies(GOOGLE_BASES[0]),
   ...contentBodies(GOOGLE_BASES[1]),
   'POST /v1/images/generations': { schema: ImageGenerationRequest },

@@ -3,6 +3,7 @@ import { createTranscription } from '../audio/create-transcription.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
 import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
+import { createTextCompletion } from '../chat/create-text-completion.ts';
 import { createContent } from '../gemini/create-content.ts';
 import { createImage, createImageEdit, getFile } from '../images/image-handlers.ts';
 import { countMessageTokens, createMessage } from '../messages/create-message.ts';
@@ -46,6 +47,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/messages', handler: createMessage },
   { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
+  { method: 'POST', path: '/v1/completions', handler: createTextCompletion },
   { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },
   { method: 'POST', path: '/v1beta/models/{id}', handler: createContent },
   { method: 'POST', path: '/v1/models/{id}', handler: createContent },

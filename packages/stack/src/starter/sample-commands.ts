@@ -1,6 +1,6 @@
 import { type Catalog, createCatalog, NO_LOADS } from '@gateway/upstream/catalog';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import { type ModelKind, PROTOCOLS_OF_KIND, type Protocol } from '@gateway/upstream/protocol';
+import { CONVERSATION_PROTOCOLS, type ModelKind, type Protocol } from '@gateway/upstream/protocol';
 
 interface Sample {
   readonly title: string;
@@ -135,7 +135,7 @@ const modelFor = (
   names.find((name) => {
     const model = catalog.resolveModel(name);
     // A text model answers over every text protocol, its own or not.
-    const orElse = kind === 'text' ? PROTOCOLS_OF_KIND.text : [];
+    const orElse = kind === 'text' ? CONVERSATION_PROTOCOLS : [];
     return model?.kind === kind && catalog.candidates({ model, protocol, orElse }).length > 0;
   });
 

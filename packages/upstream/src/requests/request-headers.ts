@@ -39,6 +39,7 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   embeddings: OPENAI,
   rerank: OPENAI,
   moderations: OPENAI,
+  completions: OPENAI,
 };
 
 /** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
@@ -61,6 +62,7 @@ const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
   embeddings: new Map(),
   rerank: new Map(),
   moderations: new Map(),
+  completions: new Map(),
 };
 const MAX_DECISIONS = 1_000;
 

@@ -66,6 +66,7 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   embeddings: 'embedding',
   rerank: 'rerank',
   moderations: 'moderation',
+  completions: 'text',
 };
 
 /** What a request of this protocol is for. */

@@ -32,6 +32,7 @@ const ENDPOINTS = [
   { value: 'messages', label: 'Messages' },
   { value: 'chat', label: 'Chat Completions' },
   { value: 'gemini', label: 'Gemini' },
+  { value: 'completions', label: 'Completions' },
   { value: 'images', label: 'Images' },
   { value: 'speech', label: 'Speech' },
   { value: 'transcriptions', label: 'Transcriptions' },

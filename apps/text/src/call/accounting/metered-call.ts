@@ -174,7 +174,7 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
   };
   const mostOfAll = unsized === null ? null : most([unsized, ...requests.slice(1)]);
   return {
-    endpoint: endpoint.protocol,
+    endpoint: endpoint.scope,
     model: request.model,
     caller,
     names: namesIn(endpoint.protocol, request, caller.headers, call.history),

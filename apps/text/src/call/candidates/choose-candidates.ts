@@ -22,14 +22,14 @@ export function chooseCandidates(
   const offering = (required: readonly RequestedTool[]) =>
     upstream.candidates({
       model,
-      protocol: endpoint.protocol,
+      protocol: endpoint.passedTo,
       orElse: endpoint.translatedTo,
       affinity,
       ...(required.length === 0
         ? {}
         : {
             requires: ({ builtInTools }, protocol) =>
-              protocol !== endpoint.protocol ||
+              protocol !== endpoint.passedTo ||
               required.every(({ family }) => offersTool(builtInTools, family)),
           }),
     });

@@ -21,6 +21,8 @@ const DEFAULT_MAX_OUTPUT_TOKENS = 32_000;
 /** The protocol of a candidate for a conversation. */
 export function conversationProtocolOf({ protocol, channel }: Candidate): ConversationProtocol {
   if (isConversationProtocol(protocol)) return protocol;
+  // What is read of a completion is where a chat has it.
+  if (protocol === 'completions') return 'chat';
   throw new Error(`channel ${channel.name} was chosen for a conversation under the protocol ${protocol}`);
 }
 

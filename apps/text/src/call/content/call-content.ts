@@ -1,5 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
+import { createTextCollector } from '../../protocols/chat/stream/collect-texts.ts';
+import { PROTOCOLS } from '../../protocols/protocols.ts';
 import { namesOf } from '../request/conversation-key.ts';
 import type { CallContent, OpenedCall } from '../request/text-call.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
@@ -23,7 +25,7 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
   if (logged === null) return call;
   if (!logged.isLogged)
     return { ...call, content: { note: logged.note, end: () => undefined, cancel: () => undefined } };
-  const answer = new GatheredAnswer(endpoint.protocol);
+  const answer = new GatheredAnswer(collectorFor(endpoint));
   const names = namesOf(call);
   const content: CallContent = {
     get note() {
@@ -38,7 +40,7 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
           requestId: context.requestId,
           keyId: identity.keyId,
           team: identity.team,
-          endpoint: endpoint.protocol,
+          endpoint: endpoint.scope,
           model: request.model,
           channel: candidate?.channel.name ?? null,
           ...names,
@@ -54,6 +56,10 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
   };
   return { ...call, caller: new WatchedCaller(call.caller, answer), content };
 }
+
+/** What puts a stream together for the log. */
+const collectorFor = ({ operation, protocol }: OpenedCall['endpoint']) =>
+  operation === 'completions' ? createTextCollector : PROTOCOLS[protocol].createEventCollector;
 
 /** Why it is no whole answer; null where it is one. */
 function errorOf({ context }: OpenedCall, thrown: unknown): { code: string; message: string } | null {

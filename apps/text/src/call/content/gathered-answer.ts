@@ -3,10 +3,8 @@ import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import type { Sent } from '@gateway/model-service/caller';
 import type { EndedContent } from '@gateway/model-service/content-log/content-log';
 import { isLarge } from '../../large/shared-bytes.ts';
-import { PROTOCOLS } from '../../protocols/protocols.ts';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import type { EventCollector } from '../../wire/stream/event-collector.ts';
-import type { TextProtocol } from '../../wire/text-protocol.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** What is held of an answer that is no stream, for the log: a longer one is not in it. */
@@ -18,7 +16,7 @@ type Answer = Pick<EndedContent, 'answer'> & { readonly isOverlong: boolean };
 
 /** Gathers what a caller is sent, in its own protocol: a stream is put together as it passes. Never throws. */
 export class GatheredAnswer {
-  readonly #protocol: TextProtocol;
+  readonly #createCollector: () => EventCollector;
   #collector: EventCollector | null = null;
   #bytes: Buffer[] = [];
   /** An event that is too large to be read here: it has a whole response in it. */
@@ -26,8 +24,9 @@ export class GatheredAnswer {
   #heldLength = 0;
   #isOverlong = false;
 
-  constructor(protocol: TextProtocol) {
-    this.#protocol = protocol;
+  /** @param createCollector puts a stream of the caller's protocol together */
+  constructor(createCollector: () => EventCollector) {
+    this.#createCollector = createCollector;
   }
 
   take(sent: Sent): void {
@@ -54,7 +53,7 @@ export class GatheredAnswer {
       this.#large = Buffer.from(data);
       return;
     }
-    this.#collector ??= PROTOCOLS[this.#protocol].createEventCollector();
+    this.#collector ??= this.#createCollector();
     try {
       const event = parseBody(data);
       if (isJsonObject(event)) this.#collector.take(event, data);

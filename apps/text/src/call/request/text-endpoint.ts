@@ -6,13 +6,15 @@ import {
 } from '@gateway/contracts/anthropic/messages';
 import type { Dialect } from '@gateway/contracts/gateway-error';
 import { CountTokensBody, GenerateContentRequest } from '@gateway/contracts/google/gemini-request';
+import type { EndpointScope } from '@gateway/contracts/identity';
 import { ChatCompletionsRequest, CompatibleChatRequest } from '@gateway/contracts/openai/chat';
+import { CompletionsRequest } from '@gateway/contracts/openai/completions';
 import {
   CompactRequest,
   CompatibleResponsesRequest,
   ResponsesRequest,
 } from '@gateway/contracts/openai/responses';
-import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol';
+import type { ConversationProtocol, Operation, Protocol } from '@gateway/upstream/protocol';
 import { z } from 'zod';
 import type { TextProtocol } from '../../wire/text-protocol.ts';
 
@@ -34,6 +36,10 @@ export interface TextEndpoint {
   /** Its operation at a channel of the caller's own protocol. */
   readonly operation: Operation;
   readonly protocol: TextProtocol;
+  /** What a channel speaks that gets the caller's own bytes. */
+  readonly passedTo: Protocol;
+  /** What a key must be allowed for it, and its name in records. */
+  readonly scope: EndpointScope;
   /** The other protocols that it can be translated to, best first. */
   readonly translatedTo: readonly ConversationProtocol[];
   readonly dialect: Dialect;
@@ -45,6 +51,8 @@ export interface TextEndpoint {
 export const RESPONSES: TextEndpoint = {
   operation: 'responses',
   protocol: 'responses',
+  passedTo: 'responses',
+  scope: 'responses',
   translatedTo: ['messages', 'gemini', 'chat', 'converse'],
   dialect: 'openai',
   schema: ResponsesRequest,
@@ -54,6 +62,8 @@ export const RESPONSES: TextEndpoint = {
 export const MESSAGES: TextEndpoint = {
   operation: 'messages',
   protocol: 'messages',
+  passedTo: 'messages',
+  scope: 'messages',
   translatedTo: ['responses', 'gemini', 'chat', 'converse'],
   dialect: 'anthropic',
   schema: MessagesRequest,
@@ -63,10 +73,23 @@ export const MESSAGES: TextEndpoint = {
 export const CHAT: TextEndpoint = {
   operation: 'chat',
   protocol: 'chat',
+  passedTo: 'chat',
+  scope: 'chat',
   translatedTo: ['responses', 'messages', 'gemini', 'converse'],
   dialect: 'openai',
   schema: ChatCompletionsRequest,
   compatible: CompatibleChatRequest,
+};
+
+/** Bare prompts are not translated: a model that answers in turns would answer them in prose. All else is as in Chat. */
+export const COMPLETIONS: TextEndpoint = {
+  ...CHAT,
+  operation: 'completions',
+  passedTo: 'completions',
+  scope: 'completions',
+  translatedTo: [],
+  schema: CompletionsRequest,
+  compatible: null,
 };
 
 /** Counting generates nothing, so there is no usage to read. */
@@ -81,6 +104,8 @@ export const COUNT_TOKENS: TextEndpoint = {
 export const GEMINI: TextEndpoint = {
   operation: 'gemini',
   protocol: 'gemini',
+  passedTo: 'gemini',
+  scope: 'gemini',
   translatedTo: ['responses', 'messages', 'chat', 'converse'],
   dialect: 'google',
   schema: GenerateContentRequest,
@@ -110,6 +135,7 @@ const ENDPOINTS = [
   RESPONSES,
   MESSAGES,
   CHAT,
+  COMPLETIONS,
   GEMINI,
   COUNT_TOKENS,
   COMPACT,

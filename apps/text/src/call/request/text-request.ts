@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readSchema } from '@gateway/contracts/json/read-schema';
+import { promptsIn } from '@gateway/contracts/openai/completions';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Dropped } from '../../neutral/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
@@ -100,7 +101,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     storesMessage: protocol === 'messages' && Boolean(thread ?? diagnostics),
     conversationKey: isObject(value) ? conversationKeyIn(protocol, value) : null,
     endUser: isObject(value) ? endUserIn(protocol, value) : null,
-    output: outputBound(protocol, members),
+    output: boundOf(endpoint, members),
     unsized: unsizedInput(protocol, members),
     tiers: requestedTiers(members),
     compaction: isObject(value) ? requestedCompaction(operation, value) : null,
@@ -108,6 +109,12 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
     choosesTool: isObject(body.tool_choice),
     hasOutputFormat: protocol === 'messages' && hasFormat(members),
   };
+}
+
+/** A completion has answers to each of its prompts. */
+function boundOf({ operation, protocol }: TextEndpoint, members: JsonObject): OutputBound {
+  const bound = outputBound(protocol, members);
+  return operation === 'completions' ? { ...bound, answers: bound.answers * promptsIn(members) } : bound;
 }
 
 const hasFormat = ({ output_config: config, output_format: format }: JsonObject): boolean =>

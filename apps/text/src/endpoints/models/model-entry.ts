@@ -1,11 +1,11 @@
 import { ENDPOINTS, namesObject } from '@gateway/contracts/endpoints/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import type { ModelKind } from '@gateway/upstream/protocol';
+import { isConversationProtocol, type ModelKind } from '@gateway/upstream/protocol';
 
-/** What callers can do with a model of each kind. Every text endpoint reaches every text model, translated if need be. */
+/** What callers can do with a model of each kind. Every endpoint of conversations reaches every model that has them, translated if need be. */
 const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
-  text: ['responses', 'messages', 'chat', 'gemini'],
+  text: ['responses', 'messages', 'chat', 'gemini', 'completions'],
   image: ['images'],
   speech: ['speech'],
   transcription: ['transcriptions'],
@@ -13,6 +13,13 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
   rerank: ['rerank'],
   moderation: ['moderations'],
 };
+
+/** Bare prompts are not translated, and a route may take nothing else. */
+const isReached = (scope: EndpointScope, { kind, routes }: Pick<ResolvedModel, 'kind' | 'routes'>): boolean =>
+  kind !== 'text' ||
+  routes.some(({ speaks }) =>
+    scope === 'completions' ? speaks.includes(scope) : speaks.some(isConversationProtocol),
+  );
 
 const WITHOUT_MODEL: ReadonlySet<string> = new Set([
   '/v1/conversations',
@@ -44,7 +51,9 @@ const ofMessages = (contextWindow: number | null, maxOutputTokens: number | null
 export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Identity, 'endpoints'>) {
   const { name: id, kind, routes, price, maxOutputTokens } = model;
   const contextWindow = model.contextWindow ?? model.knownContextWindow;
-  const scopes = SCOPES_OF_KIND[kind].filter((scope) => allowed === null || allowed.includes(scope));
+  const scopes = SCOPES_OF_KIND[kind].filter(
+    (scope) => isReached(scope, model) && (allowed === null || allowed.includes(scope)),
+  );
   return {
     id,
     object: 'model',

@@ -92,6 +92,7 @@ export const openaiPaths = {
   speech: '/audio/speech',
   transcriptions: '/audio/transcriptions',
   embeddings: '/embeddings',
+  completions: '/completions',
 } as const satisfies Partial<Record<Operation, string>>;
 
 export const openaiModelList = { path: '/models', form: 'data' } as const satisfies ModelList;

@@ -98,7 +98,7 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations'],
+    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations', 'completions'],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -111,6 +111,7 @@ export const PRESETS = {
       embeddings: '/v1/embeddings',
       rerank: '/v1/rerank',
       moderations: '/v1/moderations',
+      completions: '/v1/completions',
       ...messagesPaths,
     },
     modelList: { path: '/v1/models', form: 'data' },

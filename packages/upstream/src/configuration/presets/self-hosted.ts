@@ -2,10 +2,11 @@ import { bearer, openaiModelList, openaiPaths, type Preset, rerankPath } from '.
 
 /** Servers that a team runs. They need no key, and often have the other text protocols too. */
 const selfHosted = {
-  speaks: ['chat', 'embeddings'],
+  speaks: ['chat', 'embeddings', 'completions'],
   paths: {
     chat: openaiPaths.chat,
     embeddings: openaiPaths.embeddings,
+    completions: openaiPaths.completions,
     responses: openaiPaths.responses,
     messages: '/messages',
     'messages.count_tokens': '/messages/count_tokens',
@@ -31,7 +32,7 @@ export const SELF_HOSTED = {
   },
   vllm: {
     ...selfHosted,
-    speaks: ['chat', 'embeddings', 'rerank'],
+    speaks: ['chat', 'embeddings', 'rerank', 'completions'],
     paths: { ...selfHosted.paths, rerank: rerankPath },
     baseUrl: 'http://127.0.0.1:8000/v1',
     quirks: {
@@ -43,7 +44,7 @@ export const SELF_HOSTED = {
   // tool_use without input, and a named tool choice is ignored under all three.
   'llama-cpp': {
     ...selfHosted,
-    speaks: ['chat', 'embeddings', 'rerank'],
+    speaks: ['chat', 'embeddings', 'rerank', 'completions'],
     baseUrl: 'http://127.0.0.1:8080/v1',
     paths: {
       ...selfHosted.paths,
