@@ -133,6 +133,7 @@ const REQUESTS: Readonly<Record<string, Request | Promise<Request>>> = {
     stream_format: 'sse',
   }),
   'a transcript': form('/v1/audio/transcriptions', { model: 'whisper-1', file: wavFile(1) }),
+  'a translation': form('/v1/audio/translations', { model: 'whisper-1', file: wavFile(1) }),
   'a transcript of an upload in chunks': form(
     '/v1/audio/transcriptions',
     { model: 'whisper-1', file: wavFile(1) },

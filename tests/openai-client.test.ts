@@ -137,6 +137,11 @@ test('completions.create goes on with a prompt, whole and streamed', async () =>
   expect(texts.join('')).toBe('You said: once upon a time');
 });
 
+test('audio.translations.create gives English text', async () => {
+  const { text } = await gateway.openai.audio.translations.create({ model: 'whisper-1', file: wavFile(1) });
+  expect(text).not.toBe('');
+});
+
 test('moderations.create judges texts, and a text with an image', async () => {
   const texts = await gateway.openai.moderations.create({
     input: ['Good morning', 'I will kill the process'],

@@ -85,6 +85,10 @@ export const countTokens = caseOf('/v1/messages/count_tokens', {
 });
 export const images = caseOf('/v1/images/generations', { model: 'dall-e-3', prompt: 'a house' });
 export const speech = caseOf('/v1/audio/speech', { model: 'tts-1', voice: 'alloy', input: 'hello' });
+export const completions = caseOf('/v1/completions', { model: 'gpt-5.2', prompt: 'hello' });
+export const embeddings = caseOf('/v1/embeddings', { model: 'text-embedding-3-small', input: 'hello' });
+export const rerank = caseOf('/v1/rerank', { model: 'rerank-v4.0', query: 'hello', documents: ['one'] });
+export const moderations = caseOf('/v1/moderations', { model: 'omni-moderation-latest', input: 'hello' });
 
 const formCaseOf = (path: string) => (parts: Record<string, string | File>, error: ExpectedError) => {
   const body = new FormData();
@@ -95,14 +99,18 @@ const formCaseOf = (path: string) => (parts: Record<string, string | File>, erro
   return { path, request: { body }, error };
 };
 export const transcriptions = formCaseOf('/v1/audio/transcriptions');
+export const translations = formCaseOf('/v1/audio/translations');
 export const edits = formCaseOf('/v1/images/edits');
 
-/** The same on the four endpoints that take JSON, with what each of the two body shapes says. */
+/** The same on the endpoints that take JSON, with what each of the two body shapes says. */
 export const everywhere = (
   change: Change | GatewayRequest,
   o: OpenaiError,
   a: AnthropicError,
-): ErrorCase[] => [responses(change, o), messages(change, a), images(change, o), speech(change, o)];
+): ErrorCase[] => [
+  messages(change, a),
+  ...[responses, images, speech, completions, embeddings, rerank, moderations].map((one) => one(change, o)),
+];
 
 /** Statuses whose errors, where they are worth a retry, say when. */
 const WITH_RETRY_AFTER = new Set([429, 503, 529]);

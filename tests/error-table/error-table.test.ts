@@ -9,12 +9,16 @@ import { type Gateway, startGateway } from '../support/start-gateway.ts';
 import { BODY_ROWS, MAX_BODY_BYTES, MAX_FILE_BYTES } from './body-rows.ts';
 import {
   anthropic,
+  completions,
+  embeddings,
   everywhere,
   expectError,
   images,
   invalidMessage,
   messages,
+  moderations,
   openai,
+  rerank,
   responses,
   speech,
 } from './error-row.ts';
@@ -36,11 +40,15 @@ const modelsAt = (channel: string) => `
   ${channel}: { kind: text, routes: [{ channel: ${channel} }] }
   ${channel}-image: { kind: image, family: dall-e-3, routes: [{ channel: ${channel} }] }
   ${channel}-speech: { kind: speech, routes: [{ channel: ${channel} }] }
+  ${channel}-embedding: { kind: embedding, routes: [{ channel: ${channel} }] }
+  ${channel}-rerank: { kind: rerank, routes: [{ channel: ${channel} }] }
+  ${channel}-moderation: { kind: moderation, routes: [{ channel: ${channel} }] }
   ${channel}-transcription: { kind: transcription, family: whisper-1, routes: [{ channel: ${channel} }] }`;
 
 const configuration = (origin: string, nobodysPort: number) =>
   `
 ${ONE_PROVIDER(origin).replace(PROVIDER_KEY, `${PROVIDER_KEY}, cooldown: off`)}
+  conversations-only: { kind: text, routes: [{ channel: provider, speaks: [chat] }] }
   plain: { kind: text, builtInTools: [], routes: [{ channel: provider }] }
   reserve:
     kind: text
@@ -61,7 +69,7 @@ beforeAll(async () => {
   const nobodysPort = await freePort();
   gateway = await startGateway({
     configuration: (origin) => configuration(origin, nobodysPort),
-    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'admin'],
+    services: ['edge', 'text', 'image', 'image-worker', 'audio', 'audio-worker', 'retrieval', 'admin'],
     env: {
       TEXT_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
       IMAGE_JSON_MAX_BYTES: String(MAX_BODY_BYTES),
@@ -114,6 +122,8 @@ test('refused by the gateway: a key that may not use an endpoint, or a model', a
     refused,
     messages(bearer(key), anthropic(403, 'permission_error', /'messages'/)),
   );
+  for (const [scope, one] of Object.entries({ completions, embeddings, rerank, moderations }))
+    await expectError(gateway, refused, one(bearer(key), openai(403, permissions, new RegExp(`'${scope}'`))));
   const hidden = openai(404, ['invalid_request_error', 'model_not_found', 'model'], /'tts-1' does not exist/);
   await expectError(gateway, refused, speech(bearer(key), hidden));
 });

@@ -1,11 +1,15 @@
 import { wavFile } from '../support/media-files.ts';
 import {
   anthropic,
+  completions,
   type ErrorCase,
   type ErrorRow,
+  embeddings,
   images,
   messages,
+  moderations,
   openai,
+  rerank,
   responses,
   speech,
   transcriptions,
@@ -36,6 +40,19 @@ const media = ({ words = '', model }: Instruction, error: ReturnType<typeof open
     images({ prompt: text, ...named('image') }, error),
     speech({ input: text, ...named('speech') }, error),
     transcriptions({ model: 'whisper-1', file: wavFile(1), prompt: text, ...named('transcription') }, error),
+  ];
+};
+
+/** Bare prompts, and what answers at once. */
+const small = ({ words = '', model }: Instruction, error: ReturnType<typeof openai>): ErrorCase[] => {
+  const text = words === '' ? 'hello' : `[[simulate ${words}]]`;
+  const named = (kind: string) => (model === undefined ? {} : { model: `${model}${kind}` });
+  return [
+    completions({ prompt: text, ...named('') }, error),
+    completions({ prompt: text, stream: true, ...named('') }, error),
+    embeddings({ input: text, ...named('-embedding') }, error),
+    rerank({ query: text, ...named('-rerank') }, error),
+    moderations({ input: text, ...named('-moderation') }, error),
   ];
 };
 
@@ -92,12 +109,17 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
         anthropic(400, INVALID, /^The request was refused by the simulated provider\.$/),
       ]),
       ...media({ words: 'status=400' }, openai(400, [INVALID, null], /refused by the simulated provider/)),
+      ...small({ words: 'status=400' }, openai(400, [INVALID, null], /refused by the simulated provider/)),
     ],
   },
   "the gateway's own key is wrong": {
     ...fromUpstream,
     retry: false,
-    cases: [...texts({ model: 'wrong-key' }, failed), ...media({ model: 'wrong-key' }, failed[0])],
+    cases: [
+      ...texts({ model: 'wrong-key' }, failed),
+      ...media({ model: 'wrong-key' }, failed[0]),
+      ...small({ model: 'wrong-key' }, failed[0]),
+    ],
   },
   'the gateway may not do that there': {
     ...fromUpstream,
@@ -124,29 +146,47 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
     cases: [
       ...texts({ words: 'status=429 retry-after=7' }, limited),
       ...media({ words: 'status=429 retry-after=7' }, limited[0]),
+      ...small({ words: 'status=429 retry-after=7' }, limited[0]),
     ],
   },
   'no quota left': {
     ...fromUpstream,
     retry: true,
-    cases: texts({ words: 'quota' }, unavailable),
+    cases: [...texts({ words: 'quota' }, unavailable), ...small({ words: 'quota' }, unavailable[0])],
   },
   'a failure': {
     ...fromUpstream,
     retry: true,
-    cases: [...texts({ words: 'status=500' }, failed), ...media({ words: 'status=500' }, failed[0])],
+    cases: [
+      ...texts({ words: 'status=500' }, failed),
+      ...media({ words: 'status=500' }, failed[0]),
+      ...small({ words: 'status=500' }, failed[0]),
+    ],
   },
-  'a page of HTML': { ...fromUpstream, retry: true, cases: texts({ words: 'html' }, failed) },
-  'an empty body': { ...fromUpstream, retry: true, cases: texts({ words: 'empty' }, failed) },
+  'a page of HTML': {
+    ...fromUpstream,
+    retry: true,
+    cases: [...texts({ words: 'html' }, failed), ...small({ words: 'html' }, failed[0])],
+  },
+  'an empty body': {
+    ...fromUpstream,
+    retry: true,
+    cases: [...texts({ words: 'empty' }, failed), ...small({ words: 'empty' }, failed[0])],
+  },
   'a body that is no JSON': {
     ...fromUpstream,
     retry: true,
-    cases: texts({ words: 'garbage' }, failed).filter(({ request }) => !isStreamed(request)),
+    cases: [...texts({ words: 'garbage' }, failed), ...small({ words: 'garbage' }, failed[0])].filter(
+      ({ request }) => !isStreamed(request),
+    ),
   },
   'a connection closed without a byte': {
     ...fromUpstream,
     retry: true,
-    cases: texts({ words: 'close-before-response' }, failed),
+    cases: [
+      ...texts({ words: 'close-before-response' }, failed),
+      ...small({ words: 'close-before-response' }, failed[0]),
+    ],
   },
   'a connection closed without a byte while paid work was requested': {
     ...fromUpstream,
@@ -156,11 +196,19 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
       speech({ input: '[[simulate close-before-response]]' }, unknownOutcome),
     ],
   },
-  'an overloaded provider': { ...fromUpstream, retry: true, cases: texts({ words: 'overloaded' }, busy) },
+  'an overloaded provider': {
+    ...fromUpstream,
+    retry: true,
+    cases: [...texts({ words: 'overloaded' }, busy), ...small({ words: 'overloaded' }, busy[0])],
+  },
   'a refused connection': {
     ...fromUpstream,
     retry: true,
-    cases: [...texts({ model: 'refusing' }, failed), ...media({ model: 'refusing' }, failed[0])],
+    cases: [
+      ...texts({ model: 'refusing' }, failed),
+      ...media({ model: 'refusing' }, failed[0]),
+      ...small({ model: 'refusing' }, failed[0]),
+    ],
   },
   'a host name that does not resolve': {
     ...fromUpstream,
@@ -170,7 +218,10 @@ export const UPSTREAM_ROWS: Record<string, ErrorRow> = {
   'a reply that does not begin': {
     ...fromUpstream,
     retry: true,
-    cases: texts({ model: 'impatient', words: 'slow-first-byte=600000' }, late),
+    cases: [
+      ...texts({ model: 'impatient', words: 'slow-first-byte=600000' }, late),
+      ...small({ model: 'impatient', words: 'slow-first-byte=600000' }, late[0]),
+    ],
   },
   'a stream whose first event does not come': {
     ...fromUpstream,

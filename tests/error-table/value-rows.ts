@@ -1,18 +1,23 @@
 import { wavFile } from '../support/media-files.ts';
 import {
   anthropic,
+  completions,
   countTokens,
   type ErrorRow,
   edits,
+  embeddings,
   everywhere,
   images,
   invalid,
   invalidMessage,
   messages,
+  moderations,
   openai,
+  rerank,
   responses,
   speech,
   transcriptions,
+  translations,
 } from './error-row.ts';
 
 const INVALID = 'invalid_request_error';
@@ -46,7 +51,15 @@ export const VALUE_ROWS: Record<string, ErrorRow> = {
   'a missing parameter': {
     retry: false,
     cases: [
-      ...everywhere({ model: undefined }, missing('model'), required('model')),
+      // Without a model a moderation goes to the usual one.
+      ...everywhere({ model: undefined }, missing('model'), required('model')).filter(
+        ({ path }) => path !== '/v1/moderations',
+      ),
+      embeddings({ input: undefined }, missing('input')),
+      rerank({ query: undefined }, missing('query')),
+      rerank({ documents: undefined }, missing('documents')),
+      moderations({ input: undefined }, missing('input')),
+      translations({ model: 'whisper-1' }, missing('file')),
       responses({ input: undefined }, missing('input')),
       messages({ max_tokens: undefined }, required('max_tokens')),
       messages({ messages: undefined }, required('messages')),
@@ -74,6 +87,9 @@ export const VALUE_ROWS: Record<string, ErrorRow> = {
       ),
       messages({ max_tokens: 'x' }, invalidMessage(/^max_tokens: Input should be a valid integer$/)),
       messages({ max_tokens: 1.5 }, invalidMessage(/^max_tokens: Input should be a valid integer$/)),
+      completions({ max_tokens: 'x' }, invalid('invalid_type', 'max_tokens')),
+      embeddings({ dimensions: '8' }, invalid('invalid_type', 'dimensions')),
+      rerank({ query: 1 }, invalid('invalid_type', 'query')),
       images({ n: 'two' }, invalid('invalid_type', 'n')),
       speech({ speed: '1' }, invalid('invalid_type', 'speed')),
     ],
@@ -114,6 +130,16 @@ export const VALUE_ROWS: Record<string, ErrorRow> = {
         { messages: [{ role: 'assistant', content: 'x' }] },
         invalidMessage(/first message must use the "user" role/),
       ),
+      completions({ temperature: 3 }, invalid('decimal_above_max_value', 'temperature')),
+      embeddings({ encoding_format: 'int8' }, invalid('invalid_value', 'encoding_format')),
+      embeddings({ input: [] }, invalid('array_below_min_length', 'input')),
+      rerank({ top_n: 0 }, invalid('integer_below_min_value', 'top_n')),
+      rerank({ documents: [{ title: 'x' }] }, invalid('invalid_value', 'documents[0]')),
+      moderations({ input: [] }, invalid('array_below_min_length', 'input')),
+      translations(
+        { ...audio, response_format: 'diarized_json' },
+        invalid('invalid_value', 'response_format'),
+      ),
       images({ size: '1x1' }, invalid('invalid_value', 'size', /'1x1'/)),
       images({ n: 2 }, invalid('invalid_value', 'n')),
       images({ prompt: 'x'.repeat(4001) }, invalid('string_above_max_length', 'prompt')),
@@ -123,6 +149,19 @@ export const VALUE_ROWS: Record<string, ErrorRow> = {
       transcriptions({ ...audio, temperature: '2' }, invalid('decimal_above_max_value', 'temperature')),
       transcriptions({ ...audio, language: 'klingon!' }, invalid('invalid_language_format', 'language')),
       transcriptions({ ...audio, response_format: 'xml' }, invalid('invalid_value', 'response_format')),
+    ],
+  },
+  'a model that its channels do not offer by this endpoint': {
+    retry: false,
+    cases: [
+      completions(
+        { model: 'conversations-only' },
+        invalid('unsupported_model', 'model', /'conversations-only' is not available through this endpoint/),
+      ),
+      translations(
+        { ...audio, model: 'gpt-4o-transcribe' },
+        invalid('unsupported_model', 'model', /'gpt-4o-transcribe' does not translate/),
+      ),
     ],
   },
   'a tool choice that names no tool of the request': {

@@ -20,7 +20,8 @@ export const createAudioService = (options: AudioAppOptions): Service =>
     service: 'audio',
     handlers: {
       'POST /v1/audio/speech': speechHandler(options),
-      'POST /v1/audio/transcriptions': transcriptionsHandler(options),
+      'POST /v1/audio/transcriptions': transcriptionsHandler(options, 'transcriptions'),
+      'POST /v1/audio/translations': transcriptionsHandler(options, 'translations'),
       ...audioJobHandlers(options),
     },
   });

@@ -197,6 +197,8 @@ export const TranscriptionInput = z.strictObject({
   /** The caller's text parts, without `model`, `response_format` and `stream`. */
   fields: FormFields,
   responseFormat: z.string(),
+  /** The words are wanted in English. Absent: in the language that is spoken. */
+  translates: z.literal(true).optional(),
   /** The caller wants deltas as they come; the worker emits them. */
   stream: z.boolean(),
   /** By the file's own headers; null where they do not have it. */

@@ -14,6 +14,7 @@ export const PROTOCOLS = [
   'rerank',
   'moderations',
   'completions',
+  'translations',
 ] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -51,7 +52,7 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
   text: [...CONVERSATION_PROTOCOLS, 'completions'],
   image: ['images'],
   speech: ['speech'],
-  transcription: ['transcriptions'],
+  transcription: ['transcriptions', 'translations'],
   embedding: ['embeddings'],
   rerank: ['rerank'],
   moderation: ['moderations'],
@@ -78,6 +79,7 @@ export const OPERATIONS = {
   rerank: 'rerank',
   moderations: 'moderations',
   completions: 'completions',
+  translations: 'translations',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(

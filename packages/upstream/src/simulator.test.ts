@@ -24,6 +24,7 @@ const REQUESTS: Readonly<Record<Operation, { model: string; body: object | typeo
   'images.edits': { model: 'gpt-image-2', body: form, status: 400 },
   speech: { model: 'gpt-4o-mini-tts', body: { input: 'Hello', voice: 'alloy' }, status: 200 },
   transcriptions: { model: 'whisper-1', body: form, status: 400 },
+  translations: { model: 'whisper-1', body: form, status: 400 },
   embeddings: { model: 'text-embedding-3-small', body: { input: 'Hello' }, status: 200 },
   rerank: { model: 'rerank-v4.0', body: { query: 'Hello', documents: ['Hi'] }, status: 200 },
   moderations: { model: 'omni-moderation-latest', body: { input: 'Hello' }, status: 200 },

@@ -29,6 +29,7 @@ import { deltaFrames, doneFrame, STREAMED_FORMATS } from './transcript/transcrip
 import {
   fits,
   incompatibleFormat,
+  protocolOf,
   type TranscriptPlans,
   transcriptPlans,
 } from './transcript/transcript-plans.ts';
@@ -42,7 +43,7 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
   bytesOf: (input) => {
     const model = options.upstream.resolveModel(input.model);
     const candidates =
-      model === null ? [] : options.upstream.candidates({ model, protocol: 'transcriptions' });
+      model === null ? [] : options.upstream.candidates({ model, protocol: protocolOf(input) });
     const isHeld = candidates.some(({ channel }) => channel.library !== null);
     return isHeld ? 2 * input.file.sizeBytes : undefined;
   },
@@ -56,7 +57,9 @@ async function makeTranscript(
   const { upstream } = options;
   const model = modelOfJob(upstream, input.model);
   const wanted = TranscriptFormat.parse(input.responseFormat);
-  const plans = transcriptPlans(upstream, model, { format: wanted, stream: input.stream });
+  const plans = transcriptPlans(upstream, model, {
+    ...{ format: wanted, stream: input.stream, translates: input.translates === true },
+  });
   const recording = { sizeBytes: input.file.sizeBytes, durationSeconds: input.durationSeconds };
   const candidates = plans.candidates.filter((candidate) => fits(plans.boundsOf(candidate), recording));
   const streams = input.stream && STREAMED_FORMATS.includes(wanted);

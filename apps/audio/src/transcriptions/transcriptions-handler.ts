@@ -2,7 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput, TranscriptionOutput } from '@gateway/contracts/jobs';
 import type { Price } from '@gateway/contracts/models/price';
-import { DEFAULT_TRANSCRIPT_FORMAT, TranscriptionRequest } from '@gateway/contracts/openai/transcriptions';
+import {
+  DEFAULT_TRANSCRIPT_FORMAT,
+  TranscriptionRequest,
+  TranslationRequest,
+} from '@gateway/contracts/openai/transcriptions';
 import type { FormRefusal, FormRules } from '@gateway/forms/form-rules';
 import { type ReceivedForm, readForm } from '@gateway/forms/read-form';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
@@ -41,8 +45,12 @@ interface TranscriptionsOptions extends JobService<AudioJobKind> {
   readonly keepAliveMs: number;
 }
 
-/** `POST /v1/audio/transcriptions`: checks the form, queues the work, and answers when it is done. */
-export const transcriptionsHandler = (options: TranscriptionsOptions): Handler => {
+/** The two endpoints: what they take, and by which protocol a channel is asked. */
+const SCHEMAS = { transcriptions: TranscriptionRequest, translations: TranslationRequest } as const;
+type Task = keyof typeof SCHEMAS;
+
+/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: checks the form, queues the work, and answers when it is done. */
+export const transcriptionsHandler = (options: TranscriptionsOptions, task: Task): Handler => {
   const { queue, uploads, fileMaxBytes } = options;
   const rules = transcriptionForm(fileMaxBytes);
   return async (request, response) => {
@@ -59,17 +67,17 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): Handler =
     let streams: boolean;
     let keepAliveMs: number;
     try {
-      const { input, price } = await toInput(request, form, options);
+      const { input, price } = await toInput(request, form, { ...options, task });
       const ended = endedRequest(context);
       if (ended) throw ended;
       submitted = await submitJob(options, {
         kind: KIND,
-        endpoint: 'transcriptions',
+        endpoint: task,
         estimate: estimateTranscription(price, input),
         input,
         slot,
         wishes,
-        fingerprint: () => fingerprintOfForm(`${KIND} ${input.strict}`, form, uploads),
+        fingerprint: () => fingerprintOfForm(`${nameOf(task)} ${input.strict}`, form, uploads),
         request,
         response,
       });
@@ -94,18 +102,21 @@ export const transcriptionsHandler = (options: TranscriptionsOptions): Handler =
 async function toInput(
   request: IncomingMessage,
   { fields, files: [file] }: ReceivedForm,
-  { upstream, uploads, maxJsonDepth }: TranscriptionsOptions,
+  { upstream, uploads, maxJsonDepth, task }: TranscriptionsOptions & { readonly task: Task },
 ): Promise<{ input: TranscriptionInput; price: Price | null }> {
   const { line } = contextOf(request);
-  const requested = validate(TranscriptionRequest, gatherParts(fields, maxJsonDepth));
+  const requested = validate(SCHEMAS[task], gatherParts(fields, maxJsonDepth));
   const model = modelFor(upstream, {
     name: requested.model,
-    protocols: ['transcriptions'],
+    protocols: [task],
     identity: identityOf(request),
   });
   const responseFormat = requested.response_format ?? DEFAULT_TRANSCRIPT_FORMAT;
   Object.assign(line, { model: model.name, format: responseFormat });
-  transcriptPlans(upstream, model, { format: responseFormat, stream: requested.stream ?? false });
+  const translates = task === 'translations';
+  // A translation comes whole, whatever was requested.
+  const stream = !translates && requested.stream === true;
+  transcriptPlans(upstream, model, { format: responseFormat, stream, translates });
   if (file === undefined) throw noFile();
   const { uploadId, fileName: name, sizeBytes } = file;
   const audio = await inspectAudio({ path: uploads.pathOf(uploadId), name, sizeBytes });
@@ -117,12 +128,16 @@ async function toInput(
       .filter((part) => !REPLACED.has(part[0]) && !isAbsent(part))
       .map(([part, value]) => [forwardedName(part), value]),
     responseFormat,
-    stream: requested.stream ?? false,
+    ...(translates && { translates }),
+    stream,
     durationSeconds: audio.durationSeconds,
     strict: isStrict(request),
   };
   return { input, price: model.price };
 }
+
+/** The work of an idempotency key: a recording that is transcribed is not one that is translated. */
+const nameOf = (task: Task): string => (task === 'translations' ? `${KIND} ${task}` : KIND);
 
 /** Parts that each channel is sent in its own way. */
 const REPLACED = new Set(['model', 'response_format', 'stream']);

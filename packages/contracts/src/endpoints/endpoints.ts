@@ -93,6 +93,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...jobRows('images', 'image', 'images', 'images'),
   row('POST', '/v1/audio/speech', 'audio', 'speech', 'Turn text into speech'),
   row('POST', '/v1/audio/transcriptions', 'audio', 'transcriptions', 'Turn speech into text'),
+  row(
+    'POST',
+    '/v1/audio/translations',
+    'audio',
+    'transcriptions',
+    'Turn speech of any language into English text',
+  ),
   ...jobRows('audio', 'audio', null, 'speech'),
   row('POST', '/v1/embeddings', 'retrieval', 'embeddings', 'Turn texts into vectors'),
   row('POST', '/v1/rerank', 'retrieval', 'rerank', 'Sort documents by how well they answer a query'),

@@ -39,10 +39,6 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Conversations by voice in real time are not offered. Use POST /v1/audio/transcriptions, a text model, and POST /v1/audio/speech.',
   },
   {
-    paths: ['/v1/audio/translations'],
-    says: 'Speech is not translated. Use POST /v1/audio/transcriptions, and let a text model translate the words.',
-  },
-  {
     paths: ['/v1/images/variations'],
     says: 'Variations of an image are not offered. Use POST /v1/images/edits with a prompt.',
   },

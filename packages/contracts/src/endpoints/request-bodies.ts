@@ -14,7 +14,7 @@ import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '
 import { ModerationsRequest } from '../openai/moderations.ts';
 import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
 import { SpeechRequest } from '../openai/speech.ts';
-import { TranscriptionRequest } from '../openai/transcriptions.ts';
+import { TranscriptionRequest, TranslationRequest } from '../openai/transcriptions.ts';
 import { RerankRequest } from '../rerank.ts';
 import { GOOGLE_BASES } from './endpoints.ts';
 
@@ -64,6 +64,10 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/rerank': { schema: RerankRequest },
   'POST /v2/rerank': { schema: RerankRequest },
   'POST /v1/moderations': { schema: ModerationsRequest },
+  'POST /v1/audio/translations': {
+    schema: TranslationRequest,
+    files: { required: ['file'], optional: [] },
+  },
   'POST /v1/audio/transcriptions': {
     schema: TranscriptionRequest,
     files: { required: ['file'], optional: [] },

@@ -122,6 +122,15 @@ export const TranscriptionRequest = z
   });
 export type TranscriptionRequest = z.infer<typeof TranscriptionRequest>;
 
+/** The text parts of `POST /v1/audio/translations`. It is never streamed. */
+export const TranslationRequest = z.looseObject({
+  model: z.string().min(1),
+  prompt: z.string().optional(),
+  response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).optional(),
+  temperature: decimal(0, 1).optional(),
+});
+export type TranslationRequest = z.infer<typeof TranslationRequest>;
+
 /**
  * A timed piece of a transcript, from `verbose_json` and `diarized_json`. Limited to the members that are read: start and
  * end in seconds, text.

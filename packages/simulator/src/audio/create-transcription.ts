@@ -4,7 +4,7 @@ import { asText, type JsonObject } from '../json-value.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { invalidRequest } from '../replies/provider-error.ts';
 import { dataFrame, jsonReply, type Reply, streamReply } from '../replies/reply.ts';
-import type { Handler } from '../requests/call.ts';
+import type { Call, Handler } from '../requests/call.ts';
 import { countTokens, splitWords } from '../tokens.ts';
 import {
   renderDiarized,
@@ -122,8 +122,19 @@ const textReply = (body: string, ledger: LedgerEntry): Reply => ({
 });
 
 /** `POST /v1/audio/transcriptions` */
-export const createTranscription: Handler = async (call) => {
+export const createTranscription: Handler = async (call) => written(call, await readForm(call), 'transcribe');
+
+/** `POST /v1/audio/translations`: all speech is English already. Only Whisper does it. */
+export const createTranslation: Handler = async (call) => {
   const form = await readForm(call);
+  const model = asText(form.get('model'));
+  if (/^gpt-/.test(model))
+    throw invalidRequest(`The model '${model}' does not support translations.`, null, 'model');
+  for (const name of ['language', 'stream']) form.delete(name);
+  return written(call, form, 'translate');
+};
+
+async function written(call: Call, form: FormData, task: 'transcribe' | 'translate'): Promise<Reply> {
   call.applyDirectives(asText(form.get('prompt')), asText(form.get('model')));
   const request = readTranscriptionRequest(form);
   const transcript = transcriptOf(await audioDuration(request.file));
@@ -141,7 +152,10 @@ export const createTranscription: Handler = async (call) => {
     case 'verbose_json': {
       const { temperature, granularities } = request;
       const language = languageName(request.language);
-      return jsonReply(renderVerbose(transcript, { language, temperature, granularities, usage }), ledger);
+      return jsonReply(
+        renderVerbose(transcript, { task, language, temperature, granularities, usage }),
+        ledger,
+      );
     }
     case 'diarized_json':
       return jsonReply(renderDiarized(transcript, request.speakers, usage), ledger);
@@ -150,4 +164,4 @@ export const createTranscription: Handler = async (call) => {
       return jsonReply({ text: transcript.text, ...logprobs, usage }, ledger);
     }
   }
-};
+}

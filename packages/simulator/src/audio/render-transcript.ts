@@ -23,6 +23,7 @@ export const renderVtt = ({ segments }: Transcript): string =>
   `WEBVTT\n\n${segments.map((segment) => cue(segment, '.')).join('')}`;
 
 export interface VerboseOptions {
+  readonly task: 'transcribe' | 'translate';
   /** Lower-case English name. */
   readonly language: string;
   readonly temperature: number;
@@ -50,9 +51,9 @@ const verboseSegment = (
 });
 
 export const renderVerbose = (transcript: Transcript, options: VerboseOptions): JsonObject => {
-  const { language, temperature, granularities, usage } = options;
+  const { task, language, temperature, granularities, usage } = options;
   return {
-    task: 'transcribe',
+    task,
     language,
     duration: transcript.durationSeconds,
     text: transcript.text,

@@ -1,5 +1,5 @@
 import { createSpeech } from '../audio/create-speech.ts';
-import { createTranscription } from '../audio/create-transcription.ts';
+import { createTranscription, createTranslation } from '../audio/create-transcription.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
 import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
@@ -57,6 +57,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/images/edits', handler: createImageEdit },
   { method: 'POST', path: '/v1/audio/speech', handler: createSpeech },
   { method: 'POST', path: '/v1/audio/transcriptions', handler: createTranscription },
+  { method: 'POST', path: '/v1/audio/translations', handler: createTranslation },
   { method: 'POST', path: '/v1/embeddings', handler: createEmbeddings },
   { method: 'POST', path: '/v1/rerank', handler: createRerank },
   { method: 'POST', path: '/v1/moderations', handler: createModeration },

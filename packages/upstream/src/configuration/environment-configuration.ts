@@ -53,7 +53,7 @@ const SIMULATOR: readonly Offer[] = [
     channel: 'simulator-openai',
     entry: {
       provider: 'simulator',
-      speaks: [...openaiProtocols, 'rerank', 'moderations', 'completions'],
+      speaks: [...openaiProtocols, 'rerank', 'moderations', 'completions', 'translations'],
     },
     models: { ...OPENAI_MODELS, 'rerank-*': { kind: 'rerank' } },
   },

@@ -85,7 +85,16 @@ test('absent settings are filled in from the preset and the defaults', () => {
   const { channels, models } = parseConfiguration(GOOD, 'gateway.yaml', env);
   expect(channels.get('openai')).toMatchObject({
     origin: 'https://api.openai.com',
-    speaks: ['responses', 'chat', 'images', 'speech', 'transcriptions', 'embeddings', 'moderations'],
+    speaks: [
+      'responses',
+      'chat',
+      'images',
+      'speech',
+      'transcriptions',
+      'embeddings',
+      'moderations',
+      'translations',
+    ],
     connectMs: 5000,
     timeLimits: { text: { idleMs: 60_000, totalMs: 600_000 }, image: { firstOutputMs: 600_000 } },
     onDisconnect: 'cancel',

@@ -40,6 +40,7 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   rerank: OPENAI,
   moderations: OPENAI,
   completions: OPENAI,
+  translations: OPENAI,
 };
 
 /** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
@@ -63,6 +64,7 @@ const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
   rerank: new Map(),
   moderations: new Map(),
   completions: new Map(),
+  translations: new Map(),
 };
 const MAX_DECISIONS = 1_000;
 

@@ -67,6 +67,7 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   rerank: 'rerank',
   moderations: 'moderation',
   completions: 'text',
+  translations: 'transcription',
 };
 
 /** What a request of this protocol is for. */

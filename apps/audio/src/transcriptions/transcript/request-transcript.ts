@@ -11,13 +11,13 @@ import { type MultipartBody, multipartBody } from '@gateway/upstream/requests/mu
 import type { Upstream } from '@gateway/upstream/upstream';
 import { type ReceivedTranscript, readTranscript } from '../render/read-transcript.ts';
 import { relayDeltas } from './relay-deltas.ts';
-import type { TranscriptPlan } from './transcript-plans.ts';
+import { protocolOf, type TranscriptPlan } from './transcript-plans.ts';
 
 interface AskOptions {
   readonly upstream: Pick<Upstream, 'send'>;
   readonly candidates: readonly Candidate[];
   readonly planOf: (candidate: Candidate) => TranscriptPlan;
-  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream' | 'strict'>;
+  readonly input: Pick<TranscriptionInput, 'file' | 'fields' | 'stream' | 'strict' | 'translates'>;
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     request: (candidate) => {
       const form = upstreamForm({ input, path, model: candidate.model, plan: planOf(candidate) });
       return {
-        operation: 'transcriptions',
+        operation: protocolOf(input),
         method: 'POST',
         headers: { 'content-type': form.contentType },
         strict: input.strict ?? false,

@@ -6,6 +6,8 @@ interface TranscriptFamily {
   readonly formats: readonly TranscriptFormat[];
   /** Whether it sends deltas; one that does not ignores the wish. */
   readonly streams: boolean;
+  /** Whether it translates into English. */
+  readonly translates: boolean;
   /** The largest file, in bytes, and the longest recording, in seconds; null: no bound is known. */
   readonly maxFileBytes: number | null;
   readonly maxAudioSeconds: number | null;
@@ -22,6 +24,7 @@ export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
     models: ['whisper-1'],
     formats: ['json', 'text', 'srt', 'verbose_json', 'vtt'],
     streams: false,
+    translates: true,
     maxFileBytes: OPENAI_FILE_BYTES,
     maxAudioSeconds: null,
   },
@@ -29,6 +32,7 @@ export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
     models: ['gpt-4o-transcribe-diarize'],
     formats: ['json', 'text', 'diarized_json'],
     streams: true,
+    translates: false,
     maxFileBytes: OPENAI_FILE_BYTES,
     maxAudioSeconds: CONTEXT_SECONDS,
   },
@@ -36,6 +40,7 @@ export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
     models: ['gpt-4o-transcribe', 'gpt-4o-mini-transcribe'],
     formats: ['json', 'text'],
     streams: true,
+    translates: false,
     maxFileBytes: OPENAI_FILE_BYTES,
     maxAudioSeconds: CONTEXT_SECONDS,
   },
@@ -43,6 +48,7 @@ export const TRANSCRIPT_FAMILIES: Readonly<Record<string, TranscriptFamily>> = {
     models: ['gpt-transcribe'],
     formats: ['json'],
     streams: true,
+    translates: false,
     maxFileBytes: OPENAI_FILE_BYTES,
     maxAudioSeconds: null,
   },

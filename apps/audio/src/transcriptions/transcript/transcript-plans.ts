@@ -14,6 +14,8 @@ export interface WantedTranscript {
   readonly format: TranscriptFormat;
   /** In deltas. */
   readonly stream: boolean;
+  /** In English. */
+  readonly translates: boolean;
 }
 
 /** One channel that can give the transcript, and how it is called. */
@@ -45,6 +47,7 @@ function abilitiesOf(route: Route, model: ResolvedModel) {
   const own = route.formats;
   return {
     formats: own ? TRANSCRIPT_FORMATS.filter((format) => own.includes(format)) : family?.formats,
+    translates: family?.translates ?? true,
     streams: route.channel.library === null && (family?.streams ?? true),
     maxFileBytes: route.maxFileBytes ?? family?.maxFileBytes ?? null,
     maxAudioSeconds: route.maxAudioSeconds ?? family?.maxAudioSeconds ?? null,
@@ -54,9 +57,10 @@ function abilitiesOf(route: Route, model: ResolvedModel) {
 function planFor(
   route: Route,
   model: ResolvedModel,
-  { format, stream }: WantedTranscript,
+  { format, stream, translates }: WantedTranscript,
 ): TranscriptPlan | null {
-  const { formats = TRANSCRIPT_FORMATS, streams } = abilitiesOf(route, model);
+  const { formats = TRANSCRIPT_FORMATS, streams, ...can } = abilitiesOf(route, model);
+  if (translates && !can.translates) return null;
   const requestedFormat = formatToRequest(format, formats);
   if (requestedFormat === null || !stream || !STREAMED_FORMATS.includes(format))
     return requestedFormat && { requestedFormat, streams: false };
@@ -69,7 +73,7 @@ function planFor(
 /**
  * The channels that can answer in the wanted format, best first, each with its plan.
  *
- * @throws {GatewayError} `unsupported_value` when there is none
+ * @throws {GatewayError} `unsupported_value` when there is none, `unsupported_model` when none translates
  */
 export function transcriptPlans(
   upstream: Pick<Upstream, 'candidates'>,
@@ -78,10 +82,10 @@ export function transcriptPlans(
 ): TranscriptPlans {
   const candidates = upstream.candidates({
     model,
-    protocol: 'transcriptions',
+    protocol: protocolOf(wanted),
     requires: (route) => planFor(route, model, wanted) !== null,
   });
-  if (candidates.length === 0) throw incompatibleFormat(model, wanted.format);
+  if (candidates.length === 0) throw refusalOf(model, wanted);
   return {
     candidates,
     of: ({ route }) => {
@@ -91,6 +95,19 @@ export function transcriptPlans(
     },
     boundsOf: ({ route }) => abilitiesOf(route, model),
   };
+}
+
+/** How a channel is asked for it. */
+export const protocolOf = ({ translates }: { readonly translates?: boolean | undefined }) =>
+  translates === true ? 'translations' : 'transcriptions';
+
+function refusalOf(model: ResolvedModel, { format, translates }: WantedTranscript): GatewayError {
+  const mayTranslate = model.routes.some((route) => abilitiesOf(route, model).translates);
+  if (!translates || mayTranslate) return incompatibleFormat(model, format);
+  return new GatewayError('unsupported_model', {
+    path: ['model'],
+    message: `The model '${model.name}' does not translate. Use one of the kind of whisper-1, or POST /v1/audio/transcriptions.`,
+  });
 }
 
 /** Whether a recording is within the bounds; one of unknown duration is taken by its size alone. */
@@ -106,7 +123,9 @@ export function incompatibleFormat(model: ResolvedModel, wanted: TranscriptForma
   const possible = TRANSCRIPT_FORMATS.filter(
     (format) =>
       format !== wanted &&
-      model.routes.some((route) => planFor(route, model, { format, stream: false }) !== null),
+      model.routes.some(
+        (route) => planFor(route, model, { format, stream: false, translates: false }) !== null,
+      ),
   );
   const names = listed(
     possible.map((format) => `'${format}'`),

@@ -93,6 +93,7 @@ export const openaiPaths = {
   transcriptions: '/audio/transcriptions',
   embeddings: '/embeddings',
   completions: '/completions',
+  translations: '/audio/translations',
 } as const satisfies Partial<Record<Operation, string>>;
 
 export const openaiModelList = { path: '/models', form: 'data' } as const satisfies ModelList;

@@ -39,7 +39,7 @@ const openaiEmbeddings = {
 export const PRESETS = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
-    speaks: [...openaiProtocols, 'moderations'],
+    speaks: [...openaiProtocols, 'moderations', 'translations'],
     paths: { ...openaiPaths, moderations: moderationsPath },
     modelList: openaiModelList,
     key: { ...bearer, required: true },
@@ -98,7 +98,7 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations', 'completions'],
+    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations', 'completions', 'translations'],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -112,6 +112,7 @@ export const PRESETS = {
       rerank: '/v1/rerank',
       moderations: '/v1/moderations',
       completions: '/v1/completions',
+      translations: '/v1/audio/translations',
       ...messagesPaths,
     },
     modelList: { path: '/v1/models', form: 'data' },
