@@ -20,13 +20,21 @@ export interface GatewayContenders {
 }
 
 const ENTRY = join(import.meta.dirname, '../../packages/stack/src/main.ts');
-const PORTS = ['PORT', 'TEXT_PORT', 'IMAGE_PORT', 'AUDIO_PORT', 'ADMIN_PORT', 'EDGE_METRICS_PORT'] as const;
+const PORTS = [
+  'PORT',
+  'TEXT_PORT',
+  'IMAGE_PORT',
+  'AUDIO_PORT',
+  'RETRIEVAL_PORT',
+  'ADMIN_PORT',
+  'EDGE_METRICS_PORT',
+] as const;
 const KEY = 'benchmark-key-without-limits';
 const ADMIN_TOKEN = 'benchmark-admin-token-of-this-run';
 
 /** Two families of text models, one of which is translated to, priced so that money is counted too. */
 const configurationOf = (upstreamUrl: string, tokenUrl: string): string => `channels:
-  openai: { provider: simulator, speaks: [responses, chat, transcriptions] }
+  openai: { provider: simulator, speaks: [responses, chat, transcriptions, embeddings] }
   anthropic: { provider: simulator, speaks: [messages] }
   keyed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, apiKey: simulator }
   signed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, auth: { type: aws, region: eu-central-1, service: bedrock, accessKeyId: AKIDEXAMPLE, secretAccessKey: of-nobody } }
@@ -37,6 +45,7 @@ models:
   by-token: { kind: text, routes: [{ channel: by-token, model: gpt-5.2 }] }
   "gpt-*": { kind: text, routes: [{ channel: openai }], price: { inputPerMTok: 1.25, outputPerMTok: 10 } }
   "claude-*": { kind: text, routes: [{ channel: anthropic }], price: { inputPerMTok: 3, outputPerMTok: 15 } }
+  text-embedding-3-small: { kind: embedding, routes: [{ channel: openai }], price: { inputPerMTok: 0.02 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
 `;
 

@@ -1,4 +1,4 @@
-import { BY_KEY, NOT_STORED, OVER_HTTP } from './processor-time-rows.ts';
+import { AS_CHAT, BY_KEY, NOT_STORED, OVER_HTTP } from './processor-time-rows.ts';
 import type { Figures } from './row.ts';
 
 /** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
@@ -9,8 +9,8 @@ export interface Goal {
   readonly limits?: boolean;
   /** The row whose figure we compare with: a translated request is held against one that the peer passes. */
   readonly baseRow?: string;
-  /** `itself`: the gateway's own figure of the same row for a request that is not stored; `http`: for one over HTTP; `key`: for one by a key. */
-  readonly over: 'portkey' | 'floor' | 'itself' | 'http' | 'key' | null;
+  /** `itself`: the gateway's own figure of the same row for a request that is not stored; `http`: for one over HTTP; `key`: for one by a key; `chat`: for a chat. */
+  readonly over: 'portkey' | 'floor' | 'itself' | 'http' | 'key' | 'chat' | null;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
@@ -38,6 +38,8 @@ export const GOALS: readonly Goal[] = [
   goal('signed', 'one', 1.1, { over: 'key' }),
   goal('token', 'each', 1.1, { over: 'key' }),
   goal('token', 'one', 1.1, { over: 'key' }),
+  goal('embeddings', 'each', 1, { over: 'chat' }),
+  goal('embeddings', 'one', 1, { over: 'chat' }),
   goal('chain', 'each', 1.5, { over: null }),
   goal('chain', 'one', 1.5, { over: null }),
   goal('agent', 'each', 0.5),
@@ -83,6 +85,7 @@ const OWN: { readonly [over: string]: (name: string) => string } = {
   itself: (name) => name + NOT_STORED,
   http: (name) => name + OVER_HTTP,
   key: (name) => name + BY_KEY,
+  chat: (name) => name + AS_CHAT,
 };
 
 export interface Outcome {

@@ -42,13 +42,16 @@ export const NOT_STORED = ', not stored';
 /** The name of a contender where the provider gets a key. */
 export const BY_KEY = ', by a key';
 
+/** The name of a contender where a chat model is asked with the same words. */
+export const AS_CHAT = ', as chat';
+
 interface BesideRow {
   readonly id: string;
   readonly what: string;
   readonly request: Request;
   /** The same without what is measured, and what its contenders have behind their names. */
   readonly plain: Request;
-  readonly name: typeof NOT_STORED | typeof BY_KEY;
+  readonly name: typeof NOT_STORED | typeof BY_KEY | typeof AS_CHAT;
 }
 
 /** Processor time of a request, and of one that goes without something, in turn. */

@@ -83,6 +83,15 @@ export const REQUESTS = {
   small: responses(small),
   /** To channels that differ in their credentials alone. */
   keyed: responses({ ...small, model: 'keyed' }),
+  /** One text, as clients send it, beside a chat of the same words. */
+  embeddings: {
+    path: '/v1/embeddings',
+    body: JSON.stringify({
+      ...{ model: 'text-embedding-3-small', input: small.input },
+      ...{ dimensions: 256, encoding_format: 'base64' },
+    }),
+  },
+  smallChat: chat({ model: MODEL, messages: [{ role: 'user', content: small.input }] }),
   signed: responses({ ...small, model: 'signed' }),
   token: responses({ ...small, model: 'by-token' }),
   /** Its response is kept, with its input. */

@@ -5,7 +5,7 @@ import type { Contender } from './contender.ts';
 import { JOB_ROWS } from './jobs/job-rows.ts';
 import { pacedLatency } from './latency.ts';
 import { residentBytes } from './processor-time.ts';
-import { BY_KEY, besideRow, loadRow, NOT_STORED, socketRow } from './processor-time-rows.ts';
+import { AS_CHAT, BY_KEY, besideRow, loadRow, NOT_STORED, socketRow } from './processor-time-rows.ts';
 import { REQUESTS } from './requests.ts';
 import { eachOf, everybody, type Figure, gatewaysOnly, type Row, withoutLimits } from './row.ts';
 import { openSocketsBytes } from './sockets.ts';
@@ -160,6 +160,13 @@ export const ROWS: readonly Row[] = [
       return eachOf(withoutLimits(bench), memoryOf);
     },
   },
+  besideRow({
+    id: 'embeddings',
+    what: 'embeddings of one text, or a small chat',
+    request: REQUESTS.embeddings,
+    plain: REQUESTS.smallChat,
+    name: AS_CHAT,
+  }),
   besideRow({
     id: 'stored',
     what: 'small JSON, its response stored',

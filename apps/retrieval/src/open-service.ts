@@ -1,3 +1,4 @@
+import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
 import { serviceAppOptions } from '@gateway/model-service/service-app-options';
 import type { Service } from '@gateway/service-kit/service-app';
@@ -12,6 +13,7 @@ export async function openRetrievalService(started: Started<RetrievalSettings>):
   return createRetrievalService({
     ...serviceAppOptions(started, access),
     ...access,
+    contentLog: openContentLog(started, access),
     jsonMaxBytes: config.JSON_MAX_BYTES,
     maxJsonDepth: config.MAX_JSON_DEPTH,
     now: Date.now,

@@ -79,6 +79,31 @@ def run(running, given):
         with made.create(model="tts-1", voice="alloy", input="Hello", response_format="mp3") as speech:
             true(sum(len(piece) for piece in speech.iter_bytes()) > 0, "no sound")
 
+    @running.check("OpenAI through the gateway: a completion of a bare prompt, whole and streamed")
+    def _():
+        order = {"model": GPT, "prompt": "once upon a time", "max_tokens": 20}
+        equal(client.completions.create(**order).choices[0].text, "You said: once upon a time")
+        chunks = client.completions.create(**order, stream=True)
+        equal("".join(chunk.choices[0].text for chunk in chunks), "You said: once upon a time")
+
+    @running.check("OpenAI through the gateway: vectors, the same as base64 and as numbers")
+    def _():
+        order = {"model": "text-embedding-3-small", "input": ["one text", "another"], "dimensions": 8}
+        made = client.embeddings.create(**order)
+        equal([len(one.embedding) for one in made.data], [8, 8])
+        numbers = client.embeddings.create(**order, encoding_format="float")
+        equal([one.embedding for one in numbers.data], [one.embedding for one in made.data])
+
+    @running.check("OpenAI through the gateway: a moderation, a translation")
+    def _():
+        judged = client.moderations.create(input=["Good morning", "I will kill the process"])
+        equal([one.flagged for one in judged.results], [False, True])
+        speech = client.audio.speech.create(
+            model="tts-1", voice="alloy", input="Hello to everybody", response_format="wav"
+        ).read()
+        english = client.audio.translations.create(model="whisper-1", file=("a.wav", speech, "audio/wav"))
+        true(english.text != "", "no text")
+
     @running.check("OpenAI and Anthropic through the gateway: the models")
     def _():
         true({GPT, CLAUDE} <= {model.id for model in client.models.list()}, "not all models for OpenAI")

@@ -1,3 +1,4 @@
+import { jsonIn } from '@gateway/contracts/json/json-object';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { Consumption } from '@gateway/contracts/usage/usage-record';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
@@ -11,6 +12,8 @@ import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { RetrievalService } from '../retrieval-service.ts';
+import { openContent } from './call-content.ts';
+import { replyJson } from './reply-json.ts';
 import { type Sending, sendParts, sumOf } from './send-parts.ts';
 
 /** A call of a model, which may take several requests to its providers. */
@@ -20,10 +23,16 @@ export interface ModelCall<Result> extends Sending<Result> {
   readonly identity: CostlyRequest['identity'];
   readonly names: NonNullable<CostlyRequest['names']>;
   readonly entry: PendingEntry | undefined;
+  /** The body as its caller sent it. */
+  readonly bytes: Buffer;
+  /** The body of the reply. */
+  readonly write: (answer: Answer<Result>) => Buffer;
+  /** What the content log has of the answer, where that is not the reply. */
+  readonly shown?: (answer: Answer<Result>) => unknown;
 }
 
 /** What the parts came to, in their order. */
-export interface Answer<Result> {
+interface Answer<Result> {
   readonly results: readonly Result[];
   readonly consumption: Consumption;
   /** Some of it is the gateway's own number. */
@@ -31,20 +40,21 @@ export interface Answer<Result> {
 }
 
 /**
- * Calls a model for a caller: reserves the most that all parts can consume, sends them, settles what they have used, and names to the
- * caller who answered.
+ * Calls a model for a caller and answers: reserves the most that all parts can consume, sends them, settles what they have used, and names
+ * to the caller who answered.
  *
  * @throws {GatewayError} what reserving or the first failed part throws, after it was settled
  */
-export async function callModel<Result>(
-  service: RetrievalService,
-  call: ModelCall<Result>,
-): Promise<Answer<Result>> {
+export async function callModel<Result>(service: RetrievalService, call: ModelCall<Result>): Promise<void> {
   const { endpoint, model, caller, context, identity, names, entry } = call;
   const startedAt = performance.now();
   const estimate = estimateOf(model.price, sumOf(call.parts.map(({ largest }) => largest)));
   const costly = { endpoint, model: model.name, estimate, caller, names, identity, context, entry };
-  const metered = await reserveRequest(service, costly);
+  const content = openContent(service, call);
+  const metered = await reserveRequest(service, costly).catch((error: unknown) => {
+    content?.cancel();
+    throw error;
+  });
   const { answers, attempts, consumed, thrown } = await sendParts(service.upstream, call);
   const failure = thrown === undefined ? undefined : (endedRequest(context) ?? toGatewayError(thrown));
   const first = answers[0]?.candidate;
@@ -60,6 +70,7 @@ export async function callModel<Result>(
     detail: {
       ...usageDetail({ attempts, dropped, unitPrices: price && unitPricesOf(price, consumed.consumption) }),
       ...(failure && failureDetail(failure, context.dialect)),
+      ...content?.note,
     },
   });
   const { channel, costMicroUsd, consumption, estimated } = consumed;
@@ -68,9 +79,15 @@ export async function callModel<Result>(
   if (call.parts.length > 1) context.line.parts = call.parts.length;
   showAttempts(attempts, context, caller);
   await metered.givenBack();
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) {
+    content?.end(channel, { failure });
+    throw failure;
+  }
   noteAnswer(caller, { channels: answers.map((answer) => answer.candidate), dropped, estimated });
-  return { results: answers.map(({ result }) => result), consumption, estimated };
+  const answer = { results: answers.map(({ result }) => result), consumption, estimated };
+  const body = call.write(answer);
+  replyJson(caller, context, body);
+  content?.end(channel, { answer: call.shown?.(answer) ?? jsonIn(body.toString()) });
 }
 
 interface Noted {

@@ -12,7 +12,6 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { callModel } from '../call/call-model.ts';
-import { replyJson } from '../call/reply-json.ts';
 import type { Part } from '../call/send-parts.ts';
 import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
 import { unsupportedMember } from '../call/unsupported-member.ts';
@@ -90,11 +89,16 @@ export const embeddingsHandler =
       },
     });
     const parts = cut.map((part, index) => partOf(part, index * most));
-    const { results, consumption } = await callModel(service, {
+    await callModel(service, {
       ...{ endpoint: 'embeddings', model, candidates, parts, caller, context, identity, entry },
-      names: { endUser: order.user ?? null },
+      ...{ names: { endUser: order.user ?? null }, bytes },
+      write: ({ results, consumption }) => bodyOf(results, model.name, consumption.inputTokens),
+      // Vectors say nothing to a reader of the log.
+      shown: ({ consumption }) => ({
+        ...{ object: 'list', model: model.name, vectors: countOf(inputs) },
+        usage: usageOf(consumption.inputTokens),
+      }),
     });
-    replyJson(caller, context, bodyOf(results, model.name, consumption.inputTokens));
   };
 
 const formNameOf = ({ route }: Pick<Candidate, 'route'>) => route.quirks.embeddingsForm;
@@ -109,7 +113,8 @@ function bodyOf(results: readonly Embedded[], model: string, tokens: number): Bu
     if (at > 0) pieces.push(Buffer.from(','));
     if ('entries' in result) pieces.push(result.entries);
   }
-  const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)}}`));
+  pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usageOf(tokens))}}`));
   return Buffer.concat(pieces);
 }
+
+const usageOf = (tokens: number) => ({ prompt_tokens: tokens, total_tokens: tokens });

@@ -14,7 +14,6 @@ import { modelFor } from '@gateway/upstream/model-for';
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { z } from 'zod';
 import { callModel } from '../call/call-model.ts';
-import { replyJson } from '../call/reply-json.ts';
 import type { Part } from '../call/send-parts.ts';
 import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
 import type { RetrievalService } from '../retrieval-service.ts';
@@ -64,11 +63,11 @@ export const moderationsHandler =
         };
       },
     };
-    const { results } = await callModel(service, {
+    await callModel(service, {
       ...{ endpoint: 'moderations', model, candidates, parts: [part], caller, context, identity, entry },
-      names: {},
+      ...{ names: {}, bytes },
+      write: ({ results }) => Buffer.concat(results),
     });
-    replyJson(caller, context, Buffer.concat(results));
   };
 
 /** What is read of an input, and how many things are judged: each text of a list, or all parts together. */

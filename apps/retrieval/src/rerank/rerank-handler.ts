@@ -11,7 +11,6 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import { UnreadableReply } from '@gateway/upstream/replies/reply';
 import { callModel } from '../call/call-model.ts';
-import { replyJson } from '../call/reply-json.ts';
 import type { Part } from '../call/send-parts.ts';
 import { unsupportedMember } from '../call/unsupported-member.ts';
 import type { RetrievalService } from '../retrieval-service.ts';
@@ -56,6 +55,7 @@ export const rerankHandler =
           request: {
             operation: 'rerank',
             method: 'POST',
+            ...(candidate.route.quirks.rerankForm !== 'jina' && { translated: true as const }),
             headers: request.headers,
             body: JSON.stringify(form.write({ request: order, documents, model: candidate.model })),
           },
@@ -71,27 +71,28 @@ export const rerankHandler =
         };
       },
     };
-    const { results, consumption } = await callModel(service, {
+    await callModel(service, {
       ...{ endpoint: 'rerank', model, candidates, parts: [part], caller, context, identity, entry },
-      names: {},
-    });
-    const { inputTokens, toolCalls = {} } = consumption;
-    const searches = toolCalls[RERANK_SEARCH];
-    const reply = {
-      id: context.requestId,
-      model: model.name,
-      results: results.flat().map(({ index, score }) => ({
-        index,
-        relevance_score: score,
-        ...(order.return_documents === true && { document: shownDocument(order.documents[index]) }),
-      })),
-      meta: {
-        api_version: { version: '2' },
-        ...(searches !== undefined && { billed_units: { search_units: searches } }),
+      ...{ names: {}, bytes: body.bytes },
+      write: ({ results, consumption: { inputTokens, toolCalls = {} } }) => {
+        const searches = toolCalls[RERANK_SEARCH];
+        const reply = {
+          id: context.requestId,
+          model: model.name,
+          results: results.flat().map(({ index, score }) => ({
+            index,
+            relevance_score: score,
+            ...(order.return_documents === true && { document: shownDocument(order.documents[index]) }),
+          })),
+          meta: {
+            api_version: { version: '2' },
+            ...(searches !== undefined && { billed_units: { search_units: searches } }),
+          },
+          usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
+        };
+        return Buffer.from(JSON.stringify(reply));
       },
-      usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
-    };
-    replyJson(caller, context, Buffer.from(JSON.stringify(reply)));
+    });
   };
 
 const formOf = ({ route }: Pick<Candidate, 'route'>) => RERANK_FORMS[route.quirks.rerankForm];

@@ -112,6 +112,23 @@ test('a server that reports nothing is accounted by an estimate', async () => {
 });
 
 test.for([
+  ['rerank-v4', { id: 'x', message: 'invalid request: too many tokens' }],
+  ['rerank-2.5', { detail: 'Request has too many tokens.' }],
+  ['bge-reranker', { error: 'too many tokens', error_type: 'Validation' }],
+] as const)('whoever serves %s, a refusal has the form of all errors', async ([model, json]) => {
+  retrieval.simulator.script({ status: 422, json });
+  const { reply, body } = await rerank({ model });
+  expect(reply.status).toBe(400);
+  expect(body).toEqual({
+    error: {
+      message: expect.stringContaining('too many tokens'),
+      type: 'invalid_request_error',
+      ...{ param: null, code: null },
+    },
+  });
+});
+
+test.for([
   ['no scores', { results: [] }],
   ['a document that was not sent', { results: [0, 1, 9].map((index) => ({ index, relevance_score: 1 })) }],
   ['one document twice', { results: [0, 1, 1].map((index) => ({ index, relevance_score: 1 })) }],

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
+import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import { createAdmission } from '@gateway/metering/limits/admission';
@@ -8,6 +10,8 @@ import { openMeter } from '@gateway/metering/meter/open-meter';
 import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
 import { unrecordedRecords } from '@gateway/metering/usage/unrecorded-usage';
+import { createContentLog } from '@gateway/model-service/content-log/content-log';
+import { createContentMetrics } from '@gateway/model-service/content-log/content-metrics';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
 import { createReadiness } from '@gateway/service-kit/life/readiness';
@@ -76,6 +80,17 @@ export async function startRetrieval({ configuration, cloud }: RetrievalOptions)
       report: (problem) => logger.warn(problem, 'metering'),
     }),
   );
+  const stores = own(await openAssetStores({ url: folder.path }));
+  const contentLog = own(
+    createContentLog({
+      configuration: () => upstream.configuration,
+      dataDir: folder.path,
+      openStore: () => stores.open(CONTENT_STORE),
+      now,
+      createMetrics: (spool) => createContentMetrics(metrics, spool),
+      report: ({ reason, cause }) => logger.warn({ reason, err: cause }, 'content log'),
+    }),
+  );
   const readiness = createReadiness();
   readiness.open();
   const service = createRetrievalService({
@@ -92,6 +107,7 @@ export async function startRetrieval({ configuration, cloud }: RetrievalOptions)
     }),
     upstream,
     meter,
+    contentLog,
     entry: createRequestEntry({ admission, now }),
     refusals: createRefusals<RefusalReason>({ counts, metrics }),
     jsonMaxBytes: 4_000_000,
@@ -116,6 +132,8 @@ export async function startRetrieval({ configuration, cloud }: RetrievalOptions)
     url,
     simulator,
     lines,
+    /** Where the content log lies. */
+    dataDir: folder.path,
     headersFor,
     /** The official client, as the edge would pass its requests on. */
     openai: (identity: Partial<Identity> = {}) =>

@@ -3,10 +3,18 @@ import { useQuery } from '@tanstack/react-query';
 import type { Model } from '../../api/types.ts';
 import { modelsQuery } from '../models/models-query.ts';
 
+/** Protocols that nothing here speaks: a model with no others is no choice. */
+const NOT_SPOKEN_HERE: readonly string[] = ['completions', 'translations'];
+
+const isChoice = ({ routes }: Pick<Model, 'routes'>): boolean =>
+  routes.some(({ protocols }) => protocols.some((one) => !NOT_SPOKEN_HERE.includes(one)));
+
 /** The names of a kind's models; patterns are left out, since they are no names. */
 export function useModelNames(kind: Model['kind']): readonly string[] {
   const { data = [] } = useQuery(modelsQuery);
-  return data.filter((model) => model.kind === kind && !model.name.includes('*')).map(({ name }) => name);
+  return data
+    .filter((model) => model.kind === kind && !model.name.includes('*') && isChoice(model))
+    .map(({ name }) => name);
 }
 
 const MAX_COLUMNS = 3;
