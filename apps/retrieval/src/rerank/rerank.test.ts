@@ -123,7 +123,7 @@ test.for([
     error: {
       message: expect.stringContaining('too many tokens'),
       type: 'invalid_request_error',
-      ...{ param: null, code: null },
+      ...{ param: null, code: 'upstream_rejected' },
     },
   });
 });
