@@ -1,4 +1,8 @@
-import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
+import {
+  batchProcessors,
+  openBatchRunner,
+  openIdentityReader,
+} from '@gateway/model-service/batch/open-batch-runner';
 import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
@@ -26,6 +30,6 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
     readIdentity: openIdentityReader(started, access),
     now: Date.now,
   };
-  await openBatchRunner(started, audioBatches(service));
+  await openBatchRunner(started, service, batchProcessors(audioBatches(service)));
   return createAudioService({ ...serviceAppOptions(started, access), ...service });
 }

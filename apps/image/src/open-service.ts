@@ -1,4 +1,8 @@
-import { openBatchRunner, openIdentityReader } from '@gateway/model-service/batch/open-batch-runner';
+import {
+  batchProcessors,
+  openBatchRunner,
+  openIdentityReader,
+} from '@gateway/model-service/batch/open-batch-runner';
 import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { namedFetching } from '@gateway/model-service/named-fetching';
@@ -30,6 +34,6 @@ export async function openImageService(started: Started<ImageSettings>): Promise
     readIdentity: openIdentityReader(started, access),
     now: Date.now,
   };
-  await openBatchRunner(started, imageBatches(service));
+  await openBatchRunner(started, service, batchProcessors(imageBatches(service)));
   return createImageService({ ...serviceAppOptions(started, access), ...service });
 }

@@ -14,6 +14,8 @@ export const EndpointScope = z.enum([
   'rerank',
   'moderations',
   'completions',
+  'files',
+  'batches',
 ]);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 

@@ -10,19 +10,23 @@ export const JobKind = z.enum([
   'text.response',
   'image.batch',
   'audio.batch',
+  'text.line',
+  'text.batch',
 ]);
 export type JobKind = z.infer<typeof JobKind>;
 
 /** Jobs that consist of others. */
-export const BatchKind = JobKind.extract(['image.batch', 'audio.batch']);
+export const BatchKind = JobKind.extract(['image.batch', 'audio.batch', 'text.batch']);
 export type BatchKind = z.infer<typeof BatchKind>;
+/** Those that are made from the body of one request, and whose results are put together from their lines' own. */
+export type MediaBatchKind = Exclude<BatchKind, 'text.batch'>;
 export const isBatch = (kind: JobKind): kind is BatchKind => BatchKind.safeParse(kind).success;
 
 /**
- * Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. Those of background responses are not: their
- * callers know the response.
+ * Jobs are listed and found below `/v1/images/jobs` or `/v1/audio/jobs`. Those of background responses and of batches of text requests
+ * are not: their callers know the response, or the batch.
  */
-export type JobArea = 'images' | 'audio' | 'responses';
+export type JobArea = 'images' | 'audio' | 'responses' | 'batches';
 
 const AREAS: Readonly<Record<JobKind, JobArea>> = {
   'image.generation': 'images',
@@ -32,6 +36,8 @@ const AREAS: Readonly<Record<JobKind, JobArea>> = {
   'text.response': 'responses',
   'image.batch': 'images',
   'audio.batch': 'audio',
+  'text.line': 'batches',
+  'text.batch': 'batches',
 };
 
 export const jobAreaOf = (kind: JobKind): JobArea => AREAS[kind];
@@ -262,9 +268,8 @@ export const TextResponseInput = z.strictObject({
 });
 export type TextResponseInput = z.infer<typeof TextResponseInput>;
 
-/** How it went, for the log: the response itself is kept where its caller reads it. */
-export const TextResponseOutput = z.strictObject({
-  status: z.string(),
+/** How an answer of a text model came about, for the log. */
+export const TextAnswer = z.strictObject({
   channel: z.string().nullable(),
   upstreamAttempts: z.int().min(0),
   inputTokens: z.int().min(0),
@@ -273,7 +278,57 @@ export const TextResponseOutput = z.strictObject({
   reasoningTokens: z.int().min(0),
   costMicroUsd,
 });
+export type TextAnswer = z.infer<typeof TextAnswer>;
+
+/** The response itself is kept where its caller reads it. */
+export const TextResponseOutput = TextAnswer.extend({ status: z.string() });
 export type TextResponseOutput = z.infer<typeof TextResponseOutput>;
+
+/** One request of a batch. */
+export const TextLineInput = z.strictObject({
+  model: z.string(),
+  /** The path of its endpoint. */
+  url: z.string(),
+  /** The JSON body, as the line has it. */
+  body: z.string(),
+  /** Those of the batch's headers that its requests have. */
+  headers: z.record(z.string(), z.string()),
+  identity: Identity,
+});
+export type TextLineInput = z.infer<typeof TextLineInput>;
+
+/** What its endpoint has answered. */
+export const TextLineOutput = TextAnswer.extend({
+  /** The HTTP status. */
+  status: z.int(),
+  /** The JSON body. */
+  body: z.string(),
+});
+export type TextLineOutput = z.infer<typeof TextLineOutput>;
+
+/** In whose form a batch of text requests is shown and its results are written. */
+export const BatchFace = z.enum(['openai', 'anthropic']);
+export type BatchFace = z.infer<typeof BatchFace>;
+
+/** A batch of text requests, as its caller has made it. */
+export const TextBatchInput = z.strictObject({
+  /** What it is listed under. Its lines name their own. */
+  model: z.string(),
+  face: BatchFace,
+  /** The path that every line names. */
+  endpoint: z.string(),
+  /** The file of its lines. */
+  fileId: z.string().min(1),
+  createdAtMs: z.number(),
+  /** Lines that have not begun by then are not begun. Unix milliseconds. */
+  untilMs: z.number(),
+  metadata: z.record(z.string(), z.string()).nullable(),
+  /** How long its results are kept. */
+  resultSeconds: z.int().min(1),
+  /** Those of its request's headers that its lines have. */
+  headers: z.record(z.string(), z.string()),
+});
+export type TextBatchInput = z.infer<typeof TextBatchInput>;
 
 export const BatchInput = z.strictObject({
   /** The models that its lines name. */
@@ -295,3 +350,7 @@ export const BatchOutput = z.strictObject({
   counts: BatchCounts,
 });
 export type BatchOutput = z.infer<typeof BatchOutput>;
+
+/** A batch of text requests, done: what its lines came to lies in files. */
+export const TextBatchOutput = z.strictObject({ counts: BatchCounts });
+export type TextBatchOutput = z.infer<typeof TextBatchOutput>;

@@ -8,6 +8,10 @@ import {
   type JobKind,
   SpeechInput,
   SpeechOutput,
+  TextBatchInput,
+  TextBatchOutput,
+  TextLineInput,
+  TextLineOutput,
   TextResponseInput,
   TextResponseOutput,
   TranscriptionInput,
@@ -24,6 +28,8 @@ interface Payloads {
   'text.response': { input: TextResponseInput; output: TextResponseOutput };
   'image.batch': { input: BatchInput; output: BatchOutput };
   'audio.batch': { input: BatchInput; output: BatchOutput };
+  'text.line': { input: TextLineInput; output: TextLineOutput };
+  'text.batch': { input: TextBatchInput; output: TextBatchOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
 export type JobOutput<Kind extends JobKind> = Payloads[Kind]['output'];
@@ -126,10 +132,6 @@ const image = {
 
 /** A batch takes its jobs from a file. It runs in a service and costs nothing by itself. */
 const batch = {
-  input: BatchInput,
-  output: BatchOutput,
-  uploadsOf: ({ fileId }: BatchInput) => [fileId],
-  assetsOf: ({ linesId: id, linesBytes: sizeBytes }: BatchOutput) => [{ id, sizeBytes }],
   keepsTexts: false,
   bytesOf: () => MEBIBYTE,
   work: 'free',
@@ -141,6 +143,14 @@ const batch = {
   waitLimitMs: JOB_WAIT_LIMIT_MS,
   concurrency: 64,
   ...kept,
+} as const;
+
+const mediaBatch = {
+  ...batch,
+  input: BatchInput,
+  output: BatchOutput,
+  uploadsOf: ({ fileId }: BatchInput) => [fileId],
+  assetsOf: ({ linesId: id, linesBytes: sizeBytes }: BatchOutput) => [{ id, sizeBytes }],
 } as const;
 
 /** Every kind of job. */
@@ -218,8 +228,42 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     concurrency: 64,
     resultRetentionSeconds: 3600,
   },
-  'image.batch': { ...batch, queue: 'image-batch' },
-  'audio.batch': { ...batch, queue: 'audio-batch' },
+  'image.batch': { ...mediaBatch, queue: 'image-batch' },
+  'audio.batch': { ...mediaBatch, queue: 'audio-batch' },
+  'text.line': {
+    queue: 'text-line',
+    input: TextLineInput,
+    output: TextLineOutput,
+    uploadsOf: () => [],
+    assetsOf: () => [],
+    keepsTexts: false,
+    bytesOf: ({ body }) => 2 * body.length,
+    work: 'paid',
+    attempts: 6,
+    // Nobody waits: a provider that has too much to do is left alone for longer.
+    retry: {
+      notBegun: NOT_BEGUN,
+      mayHaveBegun: new Set<ErrorCode>(),
+      firstDelayMs: 2000,
+      maxDelayMs: 2 * MINUTE_MS,
+    },
+    takeovers: 3,
+    timeLimitMs: HOUR_MS,
+    waitLimitMs: JOB_WAIT_LIMIT_MS,
+    queueLimitMs: DAY_SECONDS * 1000,
+    concurrency: 16,
+    // Until its batch has ended and taken it over.
+    resultRetentionSeconds: 2 * DAY_SECONDS,
+  },
+  'text.batch': {
+    ...batch,
+    queue: 'text-batch',
+    input: TextBatchInput,
+    output: TextBatchOutput,
+    // Its lines lie in a file of the caller's.
+    uploadsOf: () => [],
+    assetsOf: () => [],
+  },
 };
 
 /** The longest life of a job, and so of its reservation, unless it is settled before. */

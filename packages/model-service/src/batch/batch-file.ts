@@ -49,9 +49,9 @@ export async function receiveBatch<Kind extends JobKind>(
   const hash = createHash('sha256');
   const customIds = new Set<string>();
   const models = new Set<string>();
-  const check = (bytes: Buffer) => {
+  const check = async (bytes: Buffer) => {
     if (customIds.size === MAX_LINES) throw tooManyLines();
-    const { line } = checkLine(readLine(bytes, reading), asker);
+    const { line } = await checkLine(readLine(bytes, reading), asker);
     if (customIds.has(line.custom_id)) throw repeatedId();
     customIds.add(line.custom_id);
     models.add(line.body.model);
@@ -59,7 +59,7 @@ export async function receiveBatch<Kind extends JobKind>(
   const checked = async function* () {
     for await (const { number, bytes } of linesIn(boundedBody(request), MAX_LINE_BYTES)) {
       try {
-        check(bytes);
+        await check(bytes);
       } catch (error) {
         throw error instanceof GatewayError ? inLine(number, error) : error;
       }
@@ -139,12 +139,13 @@ export async function* namesIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<st
     yield z.string().parse(JSON.parse(bytes.toString()));
 }
 
-const inLine = (number: number, error: GatewayError): GatewayError => {
+/** The same error, about a line. */
+export const inLine = (number: number, error: GatewayError): GatewayError => {
   const named = below([`line ${number}`], error);
   return new GatewayError(error.code, { ...named.options, message: `Line ${number}: ${error.message}` });
 };
 
-const repeatedId = (): GatewayError =>
+export const repeatedId = (): GatewayError =>
   new GatewayError('invalid_value', {
     path: ['custom_id'],
     message: "An earlier line has the same 'custom_id'. Give each line its own.",

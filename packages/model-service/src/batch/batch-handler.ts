@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { BatchKind } from '@gateway/contracts/jobs';
+import type { MediaBatchKind } from '@gateway/contracts/jobs';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import type { Handler } from '@gateway/service-kit/request/handler';
 import { refuseEncoding } from '@gateway/service-kit/request/json-body';
@@ -23,7 +23,7 @@ const CONTENT_TYPES: ReadonlySet<string> = new Set([
 
 /** `POST …/jobs`: checks and stores lines of JSON, and answers with the job of all of them. */
 export const batchHandler =
-  <Kind extends LineKind, Batch extends BatchKind>(service: BatchService<Kind, Batch>): Handler =>
+  <Kind extends LineKind, Batch extends MediaBatchKind>(service: BatchService<Kind, Batch>): Handler =>
   async (request, response) => {
     const { kind, uploads, queue, now } = service;
     const context = contextOf(request);

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { BatchKind, JobKind } from '@gateway/contracts/jobs';
+import type { JobKind, MediaBatchKind } from '@gateway/contracts/jobs';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
@@ -10,13 +10,13 @@ import type { BatchResults } from '../jobs/job-handlers.ts';
 import { namesId, namesIn } from './batch-file.ts';
 import type { BatchService, LineKind } from './batch-service.ts';
 
-type Shown<Kind extends LineKind, Batch extends BatchKind> = Pick<
+type Shown<Kind extends LineKind, Batch extends MediaBatchKind> = Pick<
   BatchService<Kind, Batch>,
   'queue' | 'assets' | 'bodies' | 'now'
 >;
 
 /** The results of batches: one line of JSON for each of theirs, in their order, put together from their own jobs. */
-export const batchResults = <Kind extends LineKind, Batch extends BatchKind>(
+export const batchResults = <Kind extends LineKind, Batch extends MediaBatchKind>(
   service: Shown<Kind, Batch>,
 ): BatchResults => ({
   open: async (batch) => {
@@ -38,7 +38,7 @@ export const batchResults = <Kind extends LineKind, Batch extends BatchKind>(
   remove: (batch) => service.assets.delete(namesId(batch.id)),
 });
 
-async function* resultLines<Kind extends LineKind, Batch extends BatchKind>(
+async function* resultLines<Kind extends LineKind, Batch extends MediaBatchKind>(
   service: Shown<Kind, Batch>,
   batch: FoundJob,
   names: AsyncIterable<Buffer>,
@@ -54,7 +54,7 @@ async function* resultLines<Kind extends LineKind, Batch extends BatchKind>(
   }
 }
 
-async function* outcomeOf<Kind extends LineKind, Batch extends BatchKind>(
+async function* outcomeOf<Kind extends LineKind, Batch extends MediaBatchKind>(
   service: Shown<Kind, Batch>,
   record: FoundJob,
 ): AsyncGenerator<string> {
@@ -74,7 +74,7 @@ async function* outcomeOf<Kind extends LineKind, Batch extends BatchKind>(
 }
 
 /** A line's reply; undefined where it has gone. @throws where something that belongs to it has */
-async function bodyOf<Kind extends LineKind, Batch extends BatchKind>(
+async function bodyOf<Kind extends LineKind, Batch extends MediaBatchKind>(
   { queue, bodies, now }: Shown<Kind, Batch>,
   { id, kind: known, expiresAtMs }: FoundJob,
 ): Promise<AsyncIterable<string> | undefined> {

@@ -1,5 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import type { BatchKind, JobKind } from '@gateway/contracts/jobs';
+import type { BatchKind, JobKind, MediaBatchKind } from '@gateway/contracts/jobs';
 import type { JobOutput } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
@@ -14,14 +14,20 @@ export type LineBodies<Kind extends LineKind> = {
   readonly [Each in Kind]?: (output: JobOutput<Each>) => AsyncIterable<string>;
 };
 
-/** What it takes to make, do and show the batches of one area. */
-export interface BatchService<Kind extends LineKind, Batch extends BatchKind>
+/** What it takes to have the lines of batches done. */
+export interface LineService<Kind extends LineKind, Batch extends BatchKind>
   extends JobService<Kind | Batch> {
-  readonly kind: Batch;
   readonly endpoints: LineEndpoints<Kind>;
+  readonly uploads: Pick<UploadStore, 'delete'>;
+  readonly maxJsonDepth: number;
+  readonly readIdentity: ReadKeyIdentity;
+}
+
+/** What it takes to make, do and show the batches of one area. */
+export interface BatchService<Kind extends LineKind, Batch extends MediaBatchKind>
+  extends LineService<Kind, Batch> {
+  readonly kind: Batch;
   readonly bodies: LineBodies<Kind>;
   readonly uploads: UploadStore;
   readonly assets: AssetStore;
-  readonly maxJsonDepth: number;
-  readonly readIdentity: ReadKeyIdentity;
 }

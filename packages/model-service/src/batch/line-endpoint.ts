@@ -2,6 +2,7 @@ import { BatchLine } from '@gateway/contracts/batch';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { CallerNames } from '@gateway/contracts/usage/caller-names';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { JobInput } from '@gateway/jobs/catalog';
 import { parseJson, withoutMark } from '@gateway/service-kit/request/json-body';
@@ -9,7 +10,7 @@ import { listed, validate } from '@gateway/service-kit/request/validate';
 
 /** Whose line it is, and how it is requested. */
 export interface LineAsker {
-  readonly identity: Pick<Identity, 'models' | 'endpoints'>;
+  readonly identity: Identity;
   /** An error rather than have a member left out. */
   readonly strict: boolean;
 }
@@ -17,6 +18,10 @@ export interface LineAsker {
 /** A line that has been checked. */
 export interface PreparedLine<Kind extends JobKind> {
   readonly estimate: UsageResult;
+  /** See `Demand`. */
+  readonly mostMicroUsd?: number | undefined;
+  /** What its usage is found by. */
+  readonly names?: CallerNames;
   /** The job's input; what it takes to make it, such as fetching images, happens now. */
   input(signal: AbortSignal): Promise<JobInput<Kind>>;
 }
@@ -27,17 +32,24 @@ export interface LineEndpoint<Kind extends JobKind> {
   readonly scope: EndpointScope;
   /** What its usage is put down under. */
   readonly usage: UsageSubject['endpoint'];
-  /** @throws {GatewayError} for what the endpoint itself would refuse */
-  prepare(body: unknown, asker: LineAsker): PreparedLine<Kind>;
+  /**
+   * @param bytes the line as it was sent
+   * @throws {GatewayError} for what the endpoint itself would refuse
+   */
+  prepare(body: unknown, asker: LineAsker, bytes: Buffer): PreparedLine<Kind> | Promise<PreparedLine<Kind>>;
 }
 
 /** The endpoints by their URL. */
 export type LineEndpoints<Kind extends JobKind> = ReadonlyMap<string, LineEndpoint<Kind>>;
 
-export interface CheckedLine<Kind extends JobKind> extends PreparedLine<Kind> {
+/** A line that is one, with its endpoint. */
+export interface ReadLine<Kind extends JobKind> {
   readonly line: BatchLine;
   readonly endpoint: LineEndpoint<Kind>;
+  readonly bytes: Buffer;
 }
+
+export interface CheckedLine<Kind extends JobKind> extends PreparedLine<Kind>, ReadLine<Kind> {}
 
 interface ReadOptions<Kind extends JobKind> {
   readonly endpoints: LineEndpoints<Kind>;
@@ -48,29 +60,42 @@ interface ReadOptions<Kind extends JobKind> {
 export function readLine<Kind extends JobKind>(
   bytes: Buffer,
   { endpoints, maxJsonDepth }: ReadOptions<Kind>,
-): { readonly line: BatchLine; readonly endpoint: LineEndpoint<Kind> } {
+): ReadLine<Kind> {
   const line = validate(BatchLine, parseJson(withoutMark(bytes), maxJsonDepth));
   const endpoint = endpoints.get(line.url);
   if (endpoint === undefined) throw notInBatches(line.url, [...endpoints.keys()]);
-  return { line, endpoint };
+  return { line, endpoint, bytes };
 }
 
 /** @throws {GatewayError} for what its endpoint would refuse of this caller */
-export function checkLine<Kind extends JobKind>(
-  { line, endpoint }: { readonly line: BatchLine; readonly endpoint: LineEndpoint<Kind> },
+export async function checkLine<Kind extends JobKind>(
+  read: ReadLine<Kind>,
   asker: LineAsker,
-): CheckedLine<Kind> {
-  const { endpoints } = asker.identity;
-  if (endpoints !== null && !endpoints.includes(endpoint.scope))
-    throw new GatewayError('endpoint_not_allowed', {
-      path: ['url'],
-      message: `Your key may not call ${line.url}. Ask the person who gave you the key.`,
-    });
+): Promise<CheckedLine<Kind>> {
+  const { line, endpoint, bytes } = read;
+  checkScope(read, asker);
   try {
-    return { line, endpoint, ...endpoint.prepare(line.body, asker) };
+    return { ...read, ...(await endpoint.prepare(line.body, asker, bytes)) };
   } catch (error) {
     throw error instanceof GatewayError ? below(['body'], error) : error;
   }
+}
+
+/** @throws {GatewayError} `endpoint_not_allowed` */
+export function checkScope(
+  {
+    line,
+    endpoint,
+  }: Pick<ReadLine<JobKind>, 'line'> & {
+    readonly endpoint: Pick<LineEndpoint<JobKind>, 'scope'>;
+  },
+  { identity: { endpoints } }: Pick<LineAsker, 'identity'>,
+): void {
+  if (endpoints === null || endpoints.includes(endpoint.scope)) return;
+  throw new GatewayError('endpoint_not_allowed', {
+    path: ['url'],
+    message: `Your key may not call ${line.url}. Ask the person who gave you the key.`,
+  });
 }
 
 /** A streamed line has nobody to stream to. */

@@ -1,12 +1,15 @@
-import type { BatchKind } from '@gateway/contracts/jobs';
-import { BatchOutput } from '@gateway/contracts/jobs';
+import type { AssetStore } from '@gateway/assets/asset-store';
+import { BatchCounts, type BatchKind, type MediaBatchKind } from '@gateway/contracts/jobs';
 import { JOBS } from '@gateway/jobs/catalog';
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { jobLine } from '@gateway/jobs/worker/job-line';
 import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Started } from '@gateway/service-kit/start-service';
+import { z } from 'zod';
+import type { JobMetrics } from '../jobs/job-metrics.ts';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { ModelSettings } from '../settings.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
@@ -28,36 +31,49 @@ export const openIdentityReader = (
   });
 
 /** What a service does for the batches that it queues. */
-export const batchProcessors = <Kind extends LineKind, Batch extends BatchKind>(
+export const batchProcessors = <Kind extends LineKind, Batch extends MediaBatchKind>(
   service: BatchService<Kind, Batch>,
-): JobProcessors => ({
+): JobProcessors<MediaBatchKind> => ({
   [service.kind]: {
     run: (input: Parameters<typeof runBatch>[1], context: Parameters<typeof runBatch>[2]) =>
       runBatch(service, input, context),
   },
 });
 
+/** Of the output of a batch that is done. */
+const Counted = z.object({ counts: BatchCounts.optional() });
+
+/** Where the batches of a service and their lines lie, and what counts them. */
+interface RunnerStores {
+  readonly uploads: UploadStore;
+  readonly assets: AssetStore;
+  readonly jobMetrics: JobMetrics;
+}
+
+/** Batches that one process runs at a time. */
+const CONCURRENCY = JOBS['text.batch'].concurrency;
+
 /** Runs batches in a service's own process, until it ends; then another replica goes on with them. */
-export async function openBatchRunner<Kind extends LineKind, Batch extends BatchKind>(
+export async function openBatchRunner(
   started: Started<ModelSettings>,
-  service: BatchService<Kind, Batch>,
+  { uploads, assets, jobMetrics }: RunnerStores,
+  processors: JobProcessors<BatchKind>,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
-  const { uploads, assets, kind, jobMetrics } = service;
   life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
-      processors: batchProcessors(service),
-      concurrency: JOBS[kind].concurrency,
+      processors,
+      concurrency: CONCURRENCY,
       uploads,
       assets,
       announce: await openAnnouncer(started, { uploads, assets }),
       onFinished: (job) => {
         const { level, labels, fields } = jobLine(job);
-        const counts = BatchOutput.safeParse(job.output).data?.counts;
+        const { counts } = Counted.parse(job.output ?? {});
         metrics.request(labels, job.durationMs);
         jobMetrics.queued(job.kind, job.queuedMs);
-        if (counts !== undefined) jobMetrics.batchLines(kind, counts);
+        if (counts !== undefined) jobMetrics.batchLines(job.kind, counts);
         logger[level]({ ...fields, linesCompleted: counts?.completed, linesFailed: counts?.failed });
       },
       onError: (error) => logger.warn({ err: error }, 'batches'),

@@ -1,15 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { BatchInput, BatchKind, BatchOutput } from '@gateway/contracts/jobs';
+import type {
+  BatchCounts,
+  BatchInput,
+  BatchKind,
+  BatchOutput,
+  MediaBatchKind,
+} from '@gateway/contracts/jobs';
 import { longestLifeMs } from '@gateway/jobs/catalog';
 import { type JobRecord, uploadsOf } from '@gateway/jobs/job-envelope';
+import type { FoundJob } from '@gateway/jobs/records/find-job';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import { keepNames, storedLines } from './batch-file.ts';
-import type { BatchService, LineKind } from './batch-service.ts';
-import { checkLine, type LineEndpoint, readLine } from './line-endpoint.ts';
+import type { BatchService, LineKind, LineService } from './batch-service.ts';
+import { checkLine, type ReadLine, readLine } from './line-endpoint.ts';
 
 /** Lines of one batch that wait or are at work at a time. */
 const AT_ONCE = 16;
@@ -21,30 +28,52 @@ const MAX_WAIT_SECONDS = 60;
 /** What a batch's run takes of its job. */
 export type BatchContext = Pick<JobContext, 'jobId' | 'keyId' | 'requestId' | 'signal'>;
 
+/** Has the lines of a batch done that came in the body of one request. */
+export async function runBatch<Kind extends LineKind, Batch extends MediaBatchKind>(
+  service: BatchService<Kind, Batch>,
+  { fileId, lines: total, untilMs, strict }: BatchInput,
+  context: BatchContext,
+): Promise<BatchOutput> {
+  const { jobId } = context;
+  await keepNames(service, jobId, fileId);
+  const lines = storedLines(service.uploads, fileId);
+  const counts = await runLines(service, { lines, total, untilMs, strict }, context);
+  // Kept for as long as the output from now on.
+  return { ...(await keepNames(service, jobId, fileId)), counts };
+}
+
+interface LinesToRun {
+  /** Each with its index from 0, which names its job. */
+  readonly lines: AsyncIterable<{ readonly index: number; readonly bytes: Buffer }>;
+  readonly total: number;
+  /** Lines that have not begun by then are not begun. Unix milliseconds. */
+  readonly untilMs: number;
+  readonly strict: boolean;
+}
+
 /**
  * Takes a batch's lines one after the other, as limits and queues let them in, until all of them have ended. Which lines have been
  * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another.
  */
-export async function runBatch<Kind extends LineKind, Batch extends BatchKind>(
-  service: BatchService<Kind, Batch>,
-  { fileId, lines, untilMs, strict }: BatchInput,
+export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
+  service: LineService<Kind, Batch>,
+  { lines, total, untilMs, strict }: LinesToRun,
   context: BatchContext,
-): Promise<BatchOutput> {
-  const { uploads, queue, now } = service;
+): Promise<BatchCounts> {
+  const { queue, now } = service;
   const { jobId, signal } = context;
-  const counts = { total: lines, completed: 0, failed: 0 };
+  const counts = { total, completed: 0, failed: 0 };
   const count = (record: Pick<JobRecord, 'status'> | undefined) => {
     counts[record?.status === 'completed' ? 'completed' : 'failed'] += 1;
   };
-  await keepNames(service, jobId, fileId);
   await patiently(signal, () => queue.keepCounts(jobId, counts));
   const underway = new Set<Promise<void>>();
   const follow = async (kind: Kind, lineId: string) => {
-    count(await endOf(service, { kind, lineId, context }));
+    count(await endOfLine(service, { kind, lineId, context }));
     await patiently(signal, () => queue.keepCounts(jobId, counts));
   };
   try {
-    for await (const { index, bytes } of storedLines(uploads, fileId)) {
+    for await (const { index, bytes } of lines) {
       while (underway.size >= AT_ONCE) await Promise.race(underway);
       signal.throwIfAborted();
       if (now() >= untilMs) break;
@@ -54,9 +83,9 @@ export async function runBatch<Kind extends LineKind, Batch extends BatchKind>(
         count(known);
         continue;
       }
-      const { line, endpoint } = readLine(bytes, service);
-      if (known === undefined) await take(service, { line, endpoint, lineId, strict, untilMs }, context);
-      const followed = follow(endpoint.kind, lineId).finally(() => underway.delete(followed));
+      const read = readLine(bytes, service);
+      if (known === undefined) await take(service, { read, lineId, strict, untilMs }, context);
+      const followed = follow(read.endpoint.kind, lineId).finally(() => underway.delete(followed));
       // `Promise.race` and `Promise.all` throw its failure.
       followed.catch(() => undefined);
       underway.add(followed);
@@ -67,15 +96,13 @@ export async function runBatch<Kind extends LineKind, Batch extends BatchKind>(
     throw error;
   }
   // What has not begun by then never does.
-  counts.failed = lines - counts.completed;
+  counts.failed = total - counts.completed;
   await patiently(signal, () => queue.keepCounts(jobId, counts));
-  // Kept for as long as the output from now on.
-  return { ...(await keepNames(service, jobId, fileId)), counts };
+  return counts;
 }
 
 interface LineToTake<Kind extends LineKind> {
-  readonly line: Parameters<typeof checkLine<Kind>>[0]['line'];
-  readonly endpoint: LineEndpoint<Kind>;
+  readonly read: ReadLine<Kind>;
   readonly lineId: string;
   readonly strict: boolean;
   readonly untilMs: number;
@@ -83,16 +110,17 @@ interface LineToTake<Kind extends LineKind> {
 
 /** Makes a line's job, once its key's limits let it in; a line that they never let in has failed. */
 async function take<Kind extends LineKind, Batch extends BatchKind>(
-  { queue, uploads, meter, readIdentity, now }: BatchService<Kind, Batch>,
-  { line, endpoint, lineId, strict, untilMs }: LineToTake<Kind>,
+  { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
+  { read, lineId, strict, untilMs }: LineToTake<Kind>,
   { jobId: batchId, keyId, requestId, signal }: BatchContext,
 ): Promise<void> {
+  const { line, endpoint } = read;
   const { kind } = endpoint;
   const { model } = line.body;
   const check = async () => {
     const identity = await readIdentity(keyId);
     if (identity === undefined) throw keyGone();
-    return { identity, checked: checkLine({ line, endpoint }, { identity, strict }) };
+    return { identity, checked: await checkLine(read, { identity, strict }) };
   };
   let stored: string[] = [];
   try {
@@ -100,15 +128,16 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
     const input = await checked.input(signal);
     stored = uploadsOf(kind, input);
     const { team, accounts, jobShare } = identity;
-    const { estimate } = checked;
+    const { estimate, mostMicroUsd, names } = checked;
     const share = { ...jobShare, jobPriority: LOWEST_PRIORITY };
-    const subject = { id: lineId, keyId, team, endpoint: endpoint.usage, model, startedAtMs: now() };
+    const begun = { id: lineId, keyId, team, endpoint: endpoint.usage, model, startedAtMs: now() };
+    const subject = { ...begun, requestId, ...names };
     const leaseMs = longestLifeMs(kind, { isDetached: true });
     const admit = async () => {
       const slot = await queue.reserveSlot(kind, { keyId, share });
       try {
         // A run that was interrupted here has reserved the same, which counts once.
-        await meter.begin({ subject, accounts, estimate, leaseMs });
+        await meter.begin({ subject, accounts, estimate, mostMicroUsd, leaseMs });
         return slot;
       } catch (error) {
         await slot.free();
@@ -131,14 +160,14 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
 interface FollowedLine<Kind extends LineKind> {
   readonly kind: Kind;
   readonly lineId: string;
-  readonly context: BatchContext;
+  readonly context: Pick<BatchContext, 'keyId' | 'signal'>;
 }
 
 /** How a line's job has ended; undefined where it has been lost. */
-async function endOf<Kind extends LineKind, Batch extends BatchKind>(
-  { queue }: BatchService<Kind, Batch>,
+export async function endOfLine<Kind extends LineKind, Batch extends BatchKind>(
+  { queue }: Pick<LineService<Kind, Batch>, 'queue'>,
   { kind, lineId, context: { keyId, signal } }: FollowedLine<Kind>,
-): Promise<JobRecord | undefined> {
+): Promise<FoundJob | undefined> {
   for (;;) {
     const { promise: changed, resolve: onChange } = Promise.withResolvers<void>();
     const watching = queue.watch(kind, lineId, onChange);
