@@ -14,7 +14,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['wire'],
     ['neutral', 'stored'],
     ['protocols', 'metering'],
-    ['conversion', 'background', 'call'],
+    ['batches', 'conversion', 'background', 'call'],
     ['passthrough', 'translation'],
     ['compaction'],
     ['endpoints'],

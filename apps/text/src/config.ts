@@ -11,6 +11,7 @@ import type { z } from 'zod';
 
 const MINUTE_MS = 60_000;
 const HOUR_SECONDS = 3600;
+const MEBIBYTE = 1024 * 1024;
 const DAY_SECONDS = 86_400;
 
 /** What the service and its worker read, which answer requests in the same way. */
@@ -47,6 +48,12 @@ export const TextSettings = ModelServiceSettings.extend({
   TEXT_WEBSOCKET_MESSAGE_MS: setting.integer(2 * MINUTE_MS, { min: 10 }),
   /** How long a WebSocket takes new requests. */
   TEXT_WEBSOCKET_LIFE_MS: setting.integer(60 * MINUTE_MS, { min: 10 }),
+  /** The largest file of a batch's lines, in bytes. */
+  TEXT_FILE_MAX_BYTES: setting.integer(200 * MEBIBYTE, { min: 1024 }),
+  /** Bytes of files that are kept for a key. */
+  TEXT_FILE_BYTES_PER_KEY: setting.integer(10 * 1024 * MEBIBYTE, { min: 1 }),
+  /** Lines that a batch may have. */
+  TEXT_BATCH_MAX_LINES: setting.integer(50_000, { min: 1 }),
 });
 export type TextSettings = z.infer<typeof TextSettings>;
 
@@ -58,6 +65,8 @@ export const TextWorkerSettings = JobWorkerSettings.extend({
   ...SharedSettings.shape,
   /** Background responses that one process generates at a time. They wait for providers most of the time. */
   TEXT_WORKER_CONCURRENCY: setting.integer(64, { min: 1 }),
+  /** Lines of batches that one process has at work at a time. */
+  TEXT_BATCH_CONCURRENCY: setting.integer(16, { min: 1 }),
 });
 export type TextWorkerSettings = z.infer<typeof TextWorkerSettings>;
 

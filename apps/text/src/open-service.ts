@@ -8,6 +8,7 @@ import type { Started } from '@gateway/service-kit/start-service';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { createOpenDraft } from './endpoints/drafts/open-draft.ts';
+import { openBatches } from './open-batches.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
 import { openSockets } from './open-sockets.ts';
 import type { Sockets } from './sockets/accept-sockets.ts';
@@ -22,7 +23,11 @@ export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {
 export async function openTextService(started: Started<TextSettings>): Promise<TextService> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const { queue, uploads } = await openJobQueue(started, access, ['text.response']);
+  const { queue, uploads, assets } = await openJobQueue(started, access, [
+    'text.response',
+    'text.line',
+    'text.batch',
+  ]);
   const services = {
     ...(await openTextServices(started, access, { sweeps: true })),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
@@ -31,6 +36,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
   const { requestLog, verifyIdentity, load } = service;
   const { redis, entry, refusals } = access;
   const { acceptSocket } = openSockets(started, { services, redis, entry, refusals, requestLog, load });
+  const batches = await openBatches(started, { access, services, queue, uploads, assets });
   const acceptance = {
     responses: openBackgroundResponses(started, access),
     queue,
@@ -42,7 +48,14 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
     gatewaySecret: config.GATEWAY_SECRET,
   });
   return {
-    ...createTextService({ ...services, acceptance, counting: { entry, refusals }, openDraft, service }),
+    ...createTextService({
+      ...services,
+      acceptance,
+      batches,
+      counting: { entry, refusals },
+      openDraft,
+      service,
+    }),
     acceptSocket,
     handshakes: serveHandshakes({ path: WEBSOCKET.path, verifyIdentity, accept: acceptSocket }),
   };

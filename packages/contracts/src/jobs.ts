@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Identity } from './identity.ts';
+import { ConsumedUsage } from './usage/usage-record.ts';
 
 /** What kinds of work are queued. */
 export const JobKind = z.enum([
@@ -268,8 +269,9 @@ export const TextResponseInput = z.strictObject({
 });
 export type TextResponseInput = z.infer<typeof TextResponseInput>;
 
-/** How an answer of a text model came about, for the log. */
-export const TextAnswer = z.strictObject({
+/** How it went, for the log: the response itself is kept where its caller reads it. */
+export const TextResponseOutput = z.strictObject({
+  status: z.string(),
   channel: z.string().nullable(),
   upstreamAttempts: z.int().min(0),
   inputTokens: z.int().min(0),
@@ -278,10 +280,6 @@ export const TextAnswer = z.strictObject({
   reasoningTokens: z.int().min(0),
   costMicroUsd,
 });
-export type TextAnswer = z.infer<typeof TextAnswer>;
-
-/** The response itself is kept where its caller reads it. */
-export const TextResponseOutput = TextAnswer.extend({ status: z.string() });
 export type TextResponseOutput = z.infer<typeof TextResponseOutput>;
 
 /** One request of a batch. */
@@ -298,11 +296,12 @@ export const TextLineInput = z.strictObject({
 export type TextLineInput = z.infer<typeof TextLineInput>;
 
 /** What its endpoint has answered. */
-export const TextLineOutput = TextAnswer.extend({
+export const TextLineOutput = z.strictObject({
   /** The HTTP status. */
   status: z.int(),
   /** The JSON body. */
   body: z.string(),
+  usage: ConsumedUsage,
 });
 export type TextLineOutput = z.infer<typeof TextLineOutput>;
 

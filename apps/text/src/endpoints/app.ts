@@ -16,6 +16,8 @@ import {
   createDeleteHandler,
   createReadHandler,
 } from './background/background-response.ts';
+import type { TextBatchService } from './batches/batch-service.ts';
+import { openaiBatches } from './batches/openai-batches.ts';
 import {
   createConversation,
   deleteConversation,
@@ -27,6 +29,7 @@ import { createCountHandler } from './counting/count.ts';
 import { GEMINI_COUNT, MESSAGES_COUNT, RESPONSES_COUNT } from './counting/count-endpoint.ts';
 import type { OpenDraft } from './drafts/open-draft.ts';
 import { takesDrafts } from './drafts/takes-drafts.ts';
+import { type FileService, fileHandlers } from './files/file-handlers.ts';
 import { createGenerateHandler, type GenerateHandler } from './generate.ts';
 import { createContentHandler } from './generate-content.ts';
 import { createListGoogleModels, createReadGoogleModel } from './models/google-models.ts';
@@ -35,6 +38,7 @@ import { createStoredHandler } from './stored/stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;
+  readonly batches: TextBatchService & FileService;
   readonly counting: Counting;
   readonly openDraft: OpenDraft;
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
@@ -49,6 +53,7 @@ const CONTENT_VERBS = [
 export function createTextService({
   service,
   acceptance,
+  batches,
   counting,
   openDraft,
   ...services
@@ -110,6 +115,8 @@ export function createTextService({
       'POST /v1/completions': generate(COMPLETIONS),
       ...content(GOOGLE_BASES[0]),
       ...content(GOOGLE_BASES[1]),
+      ...fileHandlers(batches),
+      ...openaiBatches(batches),
       'GET /v1beta/models': createListGoogleModels(services.upstream),
       'GET /v1beta/models/{id}': createReadGoogleModel(services.upstream),
       'GET /v1/models': createListModels(services.upstream, createListGoogleModels(services.upstream)),

@@ -1,13 +1,23 @@
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
 import { createJobQueue } from '@gateway/jobs/queue/job-queue';
 import { jobLine } from '@gateway/jobs/worker/job-line';
 import { createJobWorker, type JobWorker, type JobWorkerOptions } from '@gateway/jobs/worker/job-worker';
+import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
+import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
+import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBackgroundResponses } from '../background/background-responses.ts';
+import { createBatchRecords } from '../batches/batch-records.ts';
+import { createStoredFiles } from '../batches/stored-files.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
+import { runTextBatch } from '../endpoints/batches/run-batch.ts';
+import { runLine } from '../endpoints/batches/run-line.ts';
+import type { BatchesAndFiles } from '../open-batches.ts';
 
 interface AcceptanceOptions {
   readonly redis: Redis;
@@ -15,6 +25,8 @@ interface AcceptanceOptions {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly maxWaiting: number;
+  readonly readIdentity: ReadKeyIdentity;
+  readonly metrics: MetricsRegistry;
 }
 
 export interface WorkerUnderTest {
@@ -23,13 +35,16 @@ export interface WorkerUnderTest {
 }
 
 interface AcceptanceUnderTest extends Acceptance {
+  readonly batches: BatchesAndFiles;
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
+  startLineWorker(options?: WorkerUnderTest): Promise<JobWorker>;
+  startBatchRunner(options?: WorkerUnderTest): Promise<JobWorker>;
   close(): Promise<void>;
 }
 
 /** The queue, the log and the feed of background responses, and workers of them, in a test's own process. */
 export async function openAcceptance(options: AcceptanceOptions): Promise<AcceptanceUnderTest> {
-  const { redis, services, dataDir, logger, maxWaiting } = options;
+  const { redis, services, dataDir, logger, maxWaiting, readIdentity, metrics } = options;
   const { host, port } = redis.options;
   const redisUrl = `redis://${host}:${port}`;
   const { uploads, assets } = await openJobStores({ dataDir });
@@ -39,32 +54,58 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
   const shared = { redisUrl, uploads, assets, settle, onError };
   const queue = await createJobQueue({
     ...shared,
-    kinds: ['text.response'],
+    kinds: ['text.response', 'text.line', 'text.batch'],
     maxWaiting,
     maxResultBytes: Number.POSITIVE_INFINITY,
     now: Date.now,
   });
   const responses = createBackgroundResponses({ redis, ttlSeconds: 60, eventsTtlSeconds: 60 });
   const workers: JobWorker[] = [];
+  const stores = await openAssetStores({ url: dataDir });
+  const stopping = new AbortController();
+  const batches: BatchesAndFiles = {
+    services,
+    queue,
+    uploads,
+    meter: services.meter,
+    jobMetrics: createJobMetrics(metrics),
+    readIdentity,
+    records: createBatchRecords(redis),
+    files: createStoredFiles({ redis, store: await stores.open('files'), now: Date.now }),
+    maxJsonDepth: services.maxJsonDepth,
+    maxLines: 1000,
+    fileMaxBytes: 1_000_000,
+    fileBytesPerKey: 1_500_000,
+    stopping: stopping.signal,
+    onError,
+    now: services.now,
+  };
+  const start = async (processors: JobProcessors, { takeover }: WorkerUnderTest = {}) => {
+    const worker = await createJobWorker({
+      ...shared,
+      processors,
+      concurrency: 16,
+      onFinished: (job) => logger.info(jobLine(job).fields, 'job'),
+      ...(takeover && { takeover }),
+    });
+    workers.push(worker);
+    return worker;
+  };
   return {
+    batches,
+    startLineWorker: (started) => start({ 'text.line': runLine({ services, assets }) }, started),
+    startBatchRunner: (started) => start({ 'text.batch': runTextBatch(batches) }, started),
     queue,
     feed: queue.feed,
     responses,
     uploads,
-    startWorker: async ({ takeover } = {}) => {
-      const worker = await createJobWorker({
-        ...shared,
-        processors: { 'text.response': runResponse({ services, responses, uploads }) },
-        concurrency: 16,
-        onFinished: (job) => logger.info(jobLine(job).fields, 'job'),
-        ...(takeover && { takeover }),
-      });
-      workers.push(worker);
-      return worker;
-    },
+    startWorker: (started) =>
+      start({ 'text.response': runResponse({ services, responses, uploads }) }, started),
     close: async () => {
+      stopping.abort(new Error('the test is over'));
       await Promise.all(workers.map((worker) => worker.close({ drainTimeoutMs: 0 })));
       await queue.close();
+      stores.close();
     },
   };
 }

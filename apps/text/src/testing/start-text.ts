@@ -39,6 +39,7 @@ import { createTextService } from '../endpoints/app.ts';
 import { createOpenDraft } from '../endpoints/drafts/open-draft.ts';
 import { storeEnding } from '../endpoints/stored/read-stored.ts';
 import { createTextMetrics } from '../metering/text-metrics.ts';
+import type { BatchesAndFiles } from '../open-batches.ts';
 import { openSockets } from '../open-sockets.ts';
 import { createIdOrigins } from '../stored/origins/id-origins.ts';
 import { createPendingResponses } from '../stored/pending-responses.ts';
@@ -85,6 +86,13 @@ export interface TextUnderTest {
   fetch(path: string, init?: FetchInit): Promise<Response>;
   /** Starts a worker that generates this service's background responses. It ends with the service. */
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
+  /** Starts a worker that answers the lines of batches. It ends with the service. */
+  startLineWorker(options?: WorkerUnderTest): Promise<JobWorker>;
+  /** Starts what the service runs batches by. */
+  startBatchRunner(options?: WorkerUnderTest): Promise<JobWorker>;
+  readonly batches: BatchesAndFiles;
+  /** What keys may do when a line of their batch is taken, by their ids; null: it has been revoked. Others may do everything. */
+  readonly identities: Map<string, Partial<Identity> | null>;
   /** The keys that WebSockets are opened with. */
   readonly keys: KeyStore & KeyFinder;
   /** Opens a WebSocket with a key, by default one that exists, as the edge passes it on. */
@@ -206,12 +214,18 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     maxJsonDepth: 128,
     keepAliveMs: options.keepAliveMs ?? 0,
   };
+  const identities = new Map<string, Partial<Identity> | null>();
   const acceptance = await openAcceptance({
     redis: options.redis,
     services,
     dataDir,
     logger,
     maxWaiting: options.maxWaiting ?? 1000,
+    metrics,
+    readIdentity: async (keyId) => {
+      const own = identities.get(keyId);
+      return own === null ? undefined : { ...IDENTITY, keyId, ...own };
+    },
   });
   const requestLog = createRequestLog({ logger, metrics });
   const verifyIdentity = createIdentityVerifier({ secret, now: Date.now });
@@ -224,6 +238,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const { app } = createTextService({
     ...services,
     acceptance,
+    batches: acceptance.batches,
     counting: { entry, refusals },
     openDraft: createOpenDraft({
       redis: options.redis,
@@ -288,6 +303,10 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         },
       }),
     startWorker: acceptance.startWorker,
+    startLineWorker: acceptance.startLineWorker,
+    startBatchRunner: acceptance.startBatchRunner,
+    batches: acceptance.batches,
+    identities,
     keys,
     webSocket: async (key = SOCKET_KEY) => {
       if (key === SOCKET_KEY) await keys.ensureBootstrapKey(key);

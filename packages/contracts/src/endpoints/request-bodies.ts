@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
 import { BatchLine } from '../batch.ts';
 import { CountTokensBody, GenerateContentBody } from '../google/gemini-request.ts';
+import { BatchRequest } from '../openai/batches.ts';
 import { ChatCompletionsRequest } from '../openai/chat.ts';
 import { CompletionsRequest } from '../openai/completions.ts';
 import {
@@ -10,6 +11,7 @@ import {
   ConversationUpdate,
 } from '../openai/conversations.ts';
 import { EmbeddingsRequest } from '../openai/embeddings.ts';
+import { FileRequest } from '../openai/files.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
 import { ModerationsRequest } from '../openai/moderations.ts';
 import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
@@ -51,6 +53,8 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/completions': { schema: CompletionsRequest },
   ...contentBodies(GOOGLE_BASES[0]),
   ...contentBodies(GOOGLE_BASES[1]),
+  'POST /v1/files': { schema: FileRequest, files: { required: ['file'], optional: [] } },
+  'POST /v1/batches': { schema: BatchRequest },
   'POST /v1/images/generations': { schema: ImageGenerationRequest },
   'POST /v1/images/edits': {
     schema: ImageEditRequest,

@@ -48,7 +48,7 @@ export interface KnownJobs<Kinds extends JobKind> {
   /** Call it when a caller has got a job's result: it is kept for a shorter time from then on. */
   delivered(jobId: string, how: Delivery): void;
   /** Removes what a finished job made. */
-  removeResult(record: JobRecord): Promise<void>;
+  removeResult(record: Pick<JobRecord, 'id' | 'claim'>): Promise<void>;
   /** What a job has emitted after the text with this number, as far as it is still there. */
   textsAfter(jobId: string, number: number): Promise<LogPage>;
 }

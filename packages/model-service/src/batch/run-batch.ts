@@ -84,7 +84,8 @@ export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
         continue;
       }
       const read = readLine(bytes, service);
-      if (known === undefined) await take(service, { read, lineId, strict, untilMs }, context);
+      const oneEnded = () => (underway.size === 0 ? null : Promise.race(underway));
+      if (known === undefined) await take(service, { read, lineId, strict, untilMs, oneEnded }, context);
       const followed = follow(read.endpoint.kind, lineId).finally(() => underway.delete(followed));
       // `Promise.race` and `Promise.all` throw its failure.
       followed.catch(() => undefined);
@@ -106,12 +107,14 @@ interface LineToTake<Kind extends LineKind> {
   readonly lineId: string;
   readonly strict: boolean;
   readonly untilMs: number;
+  /** Resolves when another line of the batch has ended; null where none is at work. */
+  readonly oneEnded: () => Promise<void> | null;
 }
 
 /** Makes a line's job, once its key's limits let it in; a line that they never let in has failed. */
 async function take<Kind extends LineKind, Batch extends BatchKind>(
   { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
-  { read, lineId, strict, untilMs }: LineToTake<Kind>,
+  { read, lineId, strict, untilMs, oneEnded }: LineToTake<Kind>,
   { jobId: batchId, keyId, requestId, signal }: BatchContext,
 ): Promise<void> {
   const { line, endpoint } = read;
@@ -144,7 +147,19 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
         throw error;
       }
     };
-    await using slot = await patiently(signal, admit, () => untilMs - now());
+    const admitted = async () => {
+      for (;;) {
+        try {
+          return await admit();
+        } catch (error) {
+          // Lines at work hold more of the budget than they will have used.
+          const ended = isOverBudget(error) ? oneEnded() : null;
+          if (ended === null) throw error;
+          await ended;
+        }
+      }
+    };
+    await using slot = await patiently(signal, admitted, () => untilMs - now());
     const metering = { subject, estimate };
     const owner = { keyId, requestId, batchId, metering, share, slot, isDetached: true };
     const handle = await queue.enqueue(kind, input, owner);
@@ -211,6 +226,9 @@ async function patiently<Result>(
     }
   }
 }
+
+const isOverBudget = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'budget_exhausted';
 
 const keyGone = (): GatewayError =>
   new GatewayError(

@@ -1,4 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { JobKind } from '@gateway/contracts/jobs';
 import { startSweeping } from '@gateway/jobs/files/start-sweeping';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { jobLine } from '@gateway/jobs/worker/job-line';
@@ -19,8 +20,8 @@ interface WorkerOptions {
   readonly processors: (access: WorkerAccess) => JobProcessors | Promise<JobProcessors>;
   /** The fields of its output in a job's log line, beside those of every job. */
   readonly outputFields: (output: unknown) => LogFields;
-  /** Jobs that this process runs at a time. Absent: `WORKER_CONCURRENCY`. */
-  readonly concurrency?: number;
+  /** Jobs of a kind that this process runs at a time. Absent: `WORKER_CONCURRENCY`. */
+  readonly concurrency?: Readonly<Partial<Record<JobKind, number>>>;
 }
 
 interface WorkerAccess extends ModelAccess {
@@ -31,7 +32,7 @@ interface WorkerAccess extends ModelAccess {
 /** Opens a worker for each queue of a service, and one for webhooks: they work as long as the process runs, and each job ends with one log line. */
 export async function openJobWorker(
   started: Started<JobWorkerSettings>,
-  { processors, outputFields, concurrency = started.config.WORKER_CONCURRENCY }: WorkerOptions,
+  { processors, outputFields, concurrency = {} }: WorkerOptions,
 ): Promise<void> {
   const { config, life, logger, metrics } = started;
   const access = await openModelAccess(started);
@@ -44,7 +45,7 @@ export async function openJobWorker(
       await createJobWorker({
         redisUrl: config.REDIS_URL,
         processors: own,
-        concurrency,
+        concurrency: concurrencyOf(own, concurrency) ?? config.WORKER_CONCURRENCY,
         maxBytesInFlight: config.WORKER_MAX_BYTES_IN_FLIGHT,
         uploads,
         assets,
@@ -79,3 +80,12 @@ export async function openJobWorker(
     sweeping.close(),
   );
 }
+
+const concurrencyOf = (
+  processors: JobProcessors,
+  concurrency: Readonly<Partial<Record<JobKind, number>>>,
+): number | undefined =>
+  JobKind.options
+    .filter((kind) => processors[kind] !== undefined)
+    .map((kind) => concurrency[kind])
+    .find((own) => own !== undefined);

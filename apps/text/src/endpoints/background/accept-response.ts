@@ -24,6 +24,7 @@ import { type BackgroundBody, backgroundBody, discardBody, jobBody } from './bac
 import { ACCEPTED_EVENTS } from './recording-caller.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
 import { storeAccepted } from './store-background.ts';
+import { storedHeaders } from './stored-headers.ts';
 
 /** What it takes to have responses generated in the background, and to show them. */
 export interface Acceptance {
@@ -217,19 +218,6 @@ async function store(
   }
   return accepted;
 }
-
-/** The others concern the caller's connection, or are the edge's. */
-const STORED_HEADERS =
-  /^(?:accept-language|content-type|conversation_id|originator|session[-_]id|trace(?:parent|state)|user-agent|version|x-client-request-id|x-gateway-(?:strict|content-log|user|session|label)|(?:x-)?openai-[a-z0-9-]+|x-codex-[a-z0-9-]+)$/;
-
-const storedHeaders = (
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' && STORED_HEADERS.test(name) ? [[name, value]] : [],
-    ),
-  );
 
 const notStored = (isWanted: boolean) =>
   new GatewayError('invalid_value', {

@@ -1,43 +1,62 @@
+import type { Identity } from '@gateway/contracts/identity';
 import type { TextResponseInput } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { EventCaller } from '@gateway/model-service/event-caller';
 import { openRequest } from '@gateway/service-kit/request/request-context';
-import { modelFor } from '@gateway/upstream/model-for';
-import { findHistory } from '../../call/history/find-history.ts';
-import { holdCall } from '../../call/open-call.ts';
+import { holdCall, openReadCall } from '../../call/open-call.ts';
 import { describeBody } from '../../call/request/read-text-request.ts';
-import type { TextCall, TextServices } from '../../call/request/text-call.ts';
-import { RESPONSES as endpoint } from '../../call/request/text-endpoint.ts';
+import type { OpenedCall, TextCall, TextServices } from '../../call/request/text-call.ts';
+import { RESPONSES, type TextEndpoint } from '../../call/request/text-endpoint.ts';
 import { bytesOfJob } from './background-body.ts';
-import type { RecordingCaller } from './recording-caller.ts';
 
-interface JobOptions {
+interface QueuedRequest {
+  readonly endpoint: TextEndpoint;
+  readonly identity: Identity;
+  readonly bytes: Buffer;
+}
+
+interface QueuedOptions {
   readonly services: TextServices;
-  readonly uploads: Pick<UploadStore, 'pathOf'>;
-  readonly caller: RecordingCaller;
+  readonly caller: EventCaller;
   readonly requestId: string;
 }
 
 /** Requests of jobs end with their jobs. */
 const NO_DEADLINE = new AbortController().signal;
 
-/**
- * A job's request on its way: checked again, because the configuration may have changed since it was accepted. It has the
- * conversation that it goes on from, if any, until that is released.
- */
-export async function openJobCall(
-  { identity, model: name, ...input }: TextResponseInput,
-  { services, uploads, caller, requestId }: JobOptions,
-): Promise<TextCall> {
+/** A request that waited in a queue: checked again, because the configuration may have changed since it was accepted. */
+export async function openQueuedCall(
+  { endpoint, identity, bytes }: QueuedRequest,
+  { services, caller, requestId }: QueuedOptions,
+): Promise<OpenedCall> {
   const waiting = { owner: identity.keyId };
-  const bytes = await bytesOfJob(input, uploads);
   const request = await describeBody(endpoint, bytes, services.maxJsonDepth, waiting);
-  const protocols = [endpoint.protocol, ...endpoint.translatedTo];
-  const model = modelFor(services.upstream, { name, protocols, identity });
   const { context, close } = openRequest(caller.url, { requestId, identity, deadline: NO_DEADLINE });
   caller.onClosed(() => close(caller.hasEnded));
-  const from = { services, endpoint, identity, context, caller, request };
-  const history = await findHistory(from);
-  const opened = { ...from, entry: undefined, model, history, startedAt: performance.now() };
+  const startedAt = performance.now();
+  return openReadCall({
+    services,
+    endpoint,
+    identity,
+    context,
+    caller,
+    entry: undefined,
+    request,
+    startedAt,
+  });
+}
+
+interface JobOptions extends QueuedOptions {
+  readonly uploads: Pick<UploadStore, 'pathOf'>;
+}
+
+/** A background response's request on its way. It has the conversation that it goes on from, if any, until that is released. */
+export async function openJobCall(
+  { identity, ...input }: TextResponseInput,
+  { uploads, ...options }: JobOptions,
+): Promise<TextCall> {
+  const bytes = await bytesOfJob(input, uploads);
+  const opened = await openQueuedCall({ endpoint: RESPONSES, identity, bytes }, options);
   const call = await holdCall(opened, 'generating');
   // Kept under the id that the gateway gave it, by the job itself.
   return { ...call, reservation: null, history: { ...call.history, storing: 'unwanted' } };

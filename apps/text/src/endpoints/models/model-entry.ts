@@ -1,10 +1,10 @@
 import { ENDPOINTS, namesObject } from '@gateway/contracts/endpoints/endpoints';
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { isConversationProtocol, type ModelKind } from '@gateway/upstream/protocol';
+import { isConversationProtocol, type ModelKind, type Protocol } from '@gateway/upstream/protocol';
 
 /** What callers can do with a model of each kind. Every endpoint of conversations reaches every model that has them, translated if need be. */
-const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly EndpointScope[]>> = {
+const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly (EndpointScope & Protocol)[]>> = {
   text: ['responses', 'messages', 'chat', 'gemini', 'completions'],
   image: ['images'],
   speech: ['speech'],
@@ -71,7 +71,7 @@ export function modelEntry(model: ResolvedModel, { endpoints: allowed }: Pick<Id
       ),
       endpoints: ENDPOINTS.filter(
         ({ method, path, scope }) =>
-          method === 'POST' && takesModel(path) && scope !== null && scopes.includes(scope),
+          method === 'POST' && takesModel(path) && scopes.some((own) => own === scope),
       ).map(({ path }) => path),
       /** US dollars, as in the configuration; absent for a model without a price. */
       ...(price !== null && { price }),

@@ -1,0 +1,145 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Asset, AssetSource, AssetStore } from '@gateway/assets/asset-store';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { defineScript, readScript } from '@gateway/redis/define-script';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { away } from './away.ts';
+import { type ObjectPage, type PageQuery, pageOf } from './key-list.ts';
+
+const FileRecord = z.object({
+  id: z.string(),
+  keyId: z.string(),
+  filename: z.string(),
+  purpose: z.string(),
+  sizeBytes: z.int().min(0),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+});
+/** A file that is kept for a key. Times are Unix milliseconds. */
+export type StoredFile = z.infer<typeof FileRecord>;
+
+export interface NewFile extends Omit<StoredFile, 'sizeBytes'> {
+  /** Whether its key finds it in its list. */
+  readonly isListed: boolean;
+}
+
+/**
+ * Files that callers bring and get: their bytes lie in a folder or a bucket, what is known of them in Redis. Each has an end, and counts on
+ * what its key may keep. All methods throw `service_unavailable` while Redis or the store is away.
+ */
+export interface StoredFiles {
+  /** Stores the whole or nothing. The same id again replaces what was there. @throws {GatewayError} `storage_full`; what the source throws */
+  put(file: NewFile, source: AssetSource): Promise<StoredFile>;
+  /** Undefined for one that has gone, and for another key's. */
+  find(id: string, keyId: string): Promise<StoredFile | undefined>;
+  list(
+    keyId: string,
+    query: PageQuery & { readonly purpose?: string | undefined },
+  ): Promise<ObjectPage<StoredFile> | undefined>;
+  /** Its bytes, also where its caller has deleted it and somebody still holds it. */
+  open(id: string): Promise<Asset | undefined>;
+  /** Keeps its bytes until then at least, though it expires or is deleted. False where there is no such file. */
+  hold(id: string, untilMs: number): Promise<boolean>;
+  remove(id: string): Promise<void>;
+  /** Removes one that nobody else works on. */
+  discard(id: string): Promise<void>;
+  /** @throws {GatewayError} `result_quota_exhausted` where the key's files take so many bytes */
+  ensureRoom(keyId: string, maxBytes: number): Promise<void>;
+  /** Deletes what has expired, and what nobody knows of. Resolves to how many files that were. */
+  sweep(): Promise<number>;
+}
+
+const PREFIX = 'gateway:{files}';
+const EXPIRIES = `${PREFIX}:expiries`;
+const fileKey = (id: string): string => `${PREFIX}:file:${id}`;
+const listKey = (keyId: string): string => `${PREFIX}:of:${keyId}`;
+const bytesKey = (keyId: string): string => `${PREFIX}:bytes:${keyId}`;
+
+/** The longest life of a file. */
+export const MAX_FILE_SECONDS = 30 * 86_400;
+/** What lies longer in the store is known to nobody: a Redis that was emptied has forgotten it. */
+const FORGOTTEN_AFTER_MS = (MAX_FILE_SECONDS + 2 * 86_400) * 1000;
+const SWEPT_AT_ONCE = 100;
+
+const FILE_ID = /^file-[0-9a-f]{32}$/;
+export const newFileId = (): string => `file-${randomBytes(16).toString('hex')}`;
+/** The same however often it is made. */
+export const fileIdOf = (maker: string, part: string): string =>
+  `file-${createHash('sha256').update(`${maker} ${part}`).digest('hex').slice(0, 32)}`;
+
+const script = (name: string): string => readScript(new URL(name, import.meta.url));
+
+interface Options {
+  readonly redis: Redis;
+  readonly store: AssetStore;
+  readonly now: () => number;
+}
+
+export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
+  const put = defineScript(redis, 'gatewayPutFile', script('./put-file.lua'), z.unknown());
+  const hold = defineScript(redis, 'gatewayHoldFile', script('./hold-file.lua'), z.number());
+  const dropFile = defineScript(redis, 'gatewayDropFile', script('./drop-file.lua'), z.number());
+  const keysOf = (id: string) => [fileKey(id), EXPIRIES];
+
+  const drop = async (id: string, why: 'expired' | 'deleted' | 'done'): Promise<boolean> => {
+    const isGone = (await dropFile(keysOf(id), PREFIX, id, now(), why)) === 1;
+    // Should this not succeed, it goes with the files that nobody knows of any more.
+    if (isGone) await store.delete(id);
+    return isGone;
+  };
+
+  const find = async (id: string): Promise<StoredFile | undefined> => {
+    if (!FILE_ID.test(id)) return undefined;
+    const [text, deleted] = await redis.hmget(fileKey(id), 'record', 'deleted');
+    if (!text || deleted) return undefined;
+    const record = FileRecord.parse(JSON.parse(text));
+    return record.expiresAtMs > now() ? record : undefined;
+  };
+
+  const sweepExpired = async (): Promise<number> => {
+    let swept = 0;
+    for (;;) {
+      const due = await redis.zrange(EXPIRIES, '-inf', String(now()), 'BYSCORE', 'LIMIT', 0, SWEPT_AT_ONCE);
+      for (const id of due) if (await drop(id, 'expired')) swept += 1;
+      if (due.length < SWEPT_AT_ONCE) return swept;
+    }
+  };
+
+  return {
+    put: async ({ isListed, ...file }, source) => {
+      const { sizeBytes } = await store.put(file.id, source);
+      const record: StoredFile = { ...file, sizeBytes };
+      const { id, keyId, createdAtMs, expiresAtMs } = record;
+      const text = JSON.stringify(record);
+      await away(
+        put(keysOf(id), PREFIX, id, keyId, text, sizeBytes, createdAtMs, expiresAtMs, isListed ? 1 : 0),
+      );
+      return record;
+    },
+    find: async (id, keyId) => {
+      const found = await away(find(id));
+      return found?.keyId === keyId ? found : undefined;
+    },
+    list: (keyId, { purpose, ...query }) =>
+      away(
+        pageOf(redis, listKey(keyId), query, async (id) => {
+          const found = await find(id);
+          return purpose === undefined || found?.purpose === purpose ? found : undefined;
+        }),
+      ),
+    open: (id) => store.open(id),
+    hold: async (id, untilMs) => (await away(hold(keysOf(id), id, untilMs))) === 1,
+    remove: async (id) => void (await away(drop(id, 'deleted'))),
+    discard: async (id) => void (await away(drop(id, 'done'))),
+    ensureRoom: async (keyId, maxBytes) => {
+      const bytes = Number((await away(redis.get(bytesKey(keyId)))) ?? 0);
+      if (bytes < maxBytes) return;
+      throw new GatewayError(
+        'result_quota_exhausted',
+        `Your files take ${bytes} bytes, and this key may keep ${maxBytes}. Delete some: GET /v1/files lists them.`,
+      );
+    },
+    sweep: async () => (await sweepExpired()) + (await store.sweep(now() - FORGOTTEN_AFTER_MS)),
+  };
+}

@@ -1,0 +1,20 @@
+import type { LineService } from '@gateway/model-service/batch/batch-service';
+import type { BatchRecords } from '../../batches/batch-records.ts';
+import type { StoredFiles } from '../../batches/stored-files.ts';
+import type { TextServices } from '../../call/request/text-call.ts';
+
+/** What the queue of this service takes beside batches. */
+export type TextJob = 'text.response' | 'text.line';
+
+/** What it takes to make, do and show batches of text requests. */
+export interface TextBatchService extends Omit<LineService<TextJob, 'text.batch'>, 'endpoints'> {
+  readonly services: TextServices;
+  readonly records: BatchRecords;
+  readonly files: StoredFiles;
+  /** Lines that a batch may have. */
+  readonly maxLines: number;
+  /** Aborted when the process ends. */
+  readonly stopping: AbortSignal;
+  /** Called for what is tried again later. */
+  readonly onError: (error: unknown) => void;
+}

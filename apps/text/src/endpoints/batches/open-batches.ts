@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { BatchFace } from '@gateway/contracts/jobs';
+import { hasEnded } from '@gateway/jobs/records/job-record';
+import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import { jobIdOfBatch } from '../../batches/batch-id.ts';
+import type { BatchRecord } from '../../batches/batch-records.ts';
+import type { TextBatchService } from './batch-service.ts';
+import { finishBatch } from './collect-batch.ts';
+
+interface NamedBatch {
+  readonly face: BatchFace;
+  readonly id: string;
+  readonly request: IncomingMessage;
+}
+
+/** A batch of the caller's. @throws {GatewayError} `object_not_found` */
+export async function findBatch(
+  { records }: Pick<TextBatchService, 'records'>,
+  { face, id, request }: NamedBatch,
+): Promise<BatchRecord> {
+  const { line } = contextOf(request);
+  const jobId = jobIdOfBatch(face, id);
+  const found = jobId === undefined ? undefined : await records.find(jobId);
+  if (found === undefined || found.keyId !== identityOf(request).keyId || found.face !== face)
+    throw new GatewayError('object_not_found', `You have no batch '${id.slice(0, 64)}'.`);
+  Object.assign(line, { batchId: id, jobId });
+  return found;
+}
+
+/** Cancels a batch; what has begun of it ends. Resolves to the batch as it is then. */
+export async function cancelBatch(service: TextBatchService, batch: BatchRecord): Promise<BatchRecord> {
+  const { records, queue, now } = service;
+  if (batch.end !== null) return batch;
+  await records.mark(batch.id, 'cancellingAtMs', now());
+  const job = await queue.find(batch.id, batch.keyId);
+  if (job !== undefined && !hasEnded(job)) await queue.cancel(job);
+  finishLater(service, batch);
+  return (await records.find(batch.id)) ?? batch;
+}
+
+/** Has a batch end whose job is over: the process that was to end it may have died. */
+export function finishLater(service: TextBatchService, { id, end }: BatchRecord): void {
+  if (end === null) finishBatch(service, id).catch(service.onError);
+}
+
+const MINUTE_MS = 60_000;
+
+/** Ends batches whose process has died before it could, and deletes files that have expired, again and again. */
+export function startBatchSweeping(service: TextBatchService): { close(): Promise<void> } {
+  const { records, files, now, onError } = service;
+  let sweep: Promise<void> | null = null;
+  const run = async () => {
+    for (const id of await records.openBefore(now() - MINUTE_MS)) await finishBatch(service, id);
+    await files.sweep();
+  };
+  const timer = setInterval(() => {
+    sweep ??= run()
+      .catch(onError)
+      .finally(() => {
+        sweep = null;
+      });
+  }, MINUTE_MS).unref();
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await sweep;
+    },
+  };
+}

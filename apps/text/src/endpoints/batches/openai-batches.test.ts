@@ -1,0 +1,343 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Account } from '@gateway/contracts/identity';
+import { BatchObject } from '@gateway/contracts/openai/batches';
+import { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { redisNames } from '@gateway/metering/redis-names';
+import { createGate } from '@gateway/simulator/gate';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { Redis } from 'ioredis';
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startText, type TextUnderTest } from '../../testing/start-text.ts';
+
+/** Batches of text requests through OpenAI's own client, on channels of every protocol. */
+
+let server: TestRedis;
+let redis: Redis;
+let simulator: Simulator;
+let text: TextUnderTest;
+let client: OpenAI;
+let keyId: string;
+let keys = 0;
+
+const TAKEOVER = { lockMs: 500, checkMs: 250, graceMs: 250 };
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  simulator = await startSimulator();
+  const channel = (protocol: string): string =>
+    `  ${protocol}: { provider: simulator, baseUrl: "${simulator.url}", apiKey: k, speaks: [${protocol}] }`;
+  const model = (protocol: string): string =>
+    `  by-${protocol}: { kind: text, maxOutputTokens: 1000, routes: [{ channel: ${protocol} }], price: { inputPerMTok: 10, outputPerMTok: 100 } }`;
+  text = await startText({
+    redis,
+    configuration: `
+channels:
+${['responses', 'messages', 'chat'].map(channel).join('\n')}
+models:
+${['responses', 'messages', 'chat'].map(model).join('\n')}
+`,
+  });
+  await text.startLineWorker({ takeover: TAKEOVER });
+  await text.startBatchRunner({ takeover: TAKEOVER });
+});
+beforeEach(() => {
+  keys += 1;
+  keyId = `key_batch_${keys}`;
+  simulator.reset();
+  client = clientOf(keyId);
+});
+afterAll(async () => {
+  await text.close();
+  await simulator.close();
+  redis.disconnect();
+  await server.close();
+});
+
+const clientOf = (id: string) =>
+  new OpenAI({
+    apiKey: 'unused',
+    baseURL: `${text.url}/v1`,
+    maxRetries: 0,
+    defaultHeaders: text.identityHeaders({ keyId: id }),
+  });
+
+const CHAT = '/v1/chat/completions';
+const chat = (content = 'Hello.', more: object = {}) => ({
+  model: 'by-chat',
+  max_tokens: 100,
+  messages: [{ role: 'user', content }],
+  ...more,
+});
+const lineOf = (custom_id: string, body: object = chat(), url = CHAT) => ({
+  custom_id,
+  method: 'POST',
+  url,
+  body,
+});
+const fileOf = async (lines: readonly unknown[]) => {
+  const file = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
+  return client.files.create({ file: await toFile(Buffer.from(file), 'lines.jsonl'), purpose: 'batch' });
+};
+const batchOf = async (lines: readonly unknown[], endpoint: '/v1/chat/completions' | '/v1/responses' = CHAT) =>
+  client.batches.create({
+    input_file_id: (await fileOf(lines)).id,
+    endpoint,
+    completion_window: '24h',
+  });
+const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
+const ended = (id: string) =>
+  waitFor(async () => {
+    const batch = await client.batches.retrieve(id);
+    return ENDED.includes(batch.status) && BatchObject.parse(JSON.parse(JSON.stringify(batch)));
+  });
+const ResultLine = z.strictObject({
+  id: z.string().startsWith('batch_req_'),
+  custom_id: z.string(),
+  response: z
+    .strictObject({ status_code: z.int(), request_id: z.string(), body: z.record(z.string(), z.unknown()) })
+    .nullable(),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+});
+const linesIn = async (fileId: string | null) => {
+  if (fileId === null) return [];
+  const content = await (await client.files.content(fileId)).text();
+  return content
+    .trimEnd()
+    .split('\n')
+    .map((line) => ResultLine.parse(JSON.parse(line)));
+};
+const records = async (count: number) => {
+  const read = async () => {
+    const name = redisNames.records(new Date().toISOString().slice(0, 10));
+    const all = (await redis.xrange(name, '-', '+')).map(([, fields]) =>
+      UsageRecord.parse(JSON.parse(fields[1] ?? '')),
+    );
+    return all.filter((record) => record.keyId === keyId);
+  };
+  await waitFor(async () => (await read()).length >= count, { what: `${count} usage records` });
+  return read();
+};
+/** Nothing is reserved any more. */
+const atRest = () => waitFor(async () => (await redis.zcard(redisNames.openReservations)) === 0);
+const budgetOf = (microUsd: number): Account => ({
+  owner: keyId,
+  limits: {},
+  budget: { microUsd, period: 'total', allowUnpriced: false },
+});
+const named = (lines: readonly { custom_id: string }[]) => lines.map(({ custom_id }) => custom_id);
+
+test('every line is answered by its model, whatever its channel speaks, and billed once under the batch', async () => {
+  const lines = ['responses', 'messages', 'chat'].flatMap((protocol) =>
+    Array.from({ length: 10 }, (_, n) =>
+      lineOf(`${protocol} ${n}`, chat(`${n}`, { model: `by-${protocol}` })),
+    ),
+  );
+  const made = await batchOf(lines);
+  expect(made).toMatchObject({ object: 'batch', endpoint: CHAT, completion_window: '24h', errors: null });
+  const batch = await ended(made.id);
+  expect(batch).toMatchObject({
+    status: 'completed',
+    request_counts: { total: 30, completed: 30, failed: 0 },
+    error_file_id: null,
+  });
+  const results = await linesIn(batch.output_file_id);
+  expect(named(results)).toEqual(named(lines));
+  for (const { response } of results)
+    expect(response).toMatchObject({ status_code: 200, body: { object: 'chat.completion' } });
+  expect(simulator.requests).toHaveLength(30);
+  const billed = await records(30);
+  expect(billed).toHaveLength(30);
+  expect(new Set(billed.map(({ label }) => label))).toEqual(new Set([made.id]));
+  expect(billed.every(({ endpoint, outcome }) => endpoint === 'chat' && outcome === 'ok')).toBe(true);
+  const total = (name: 'inputTokens' | 'outputTokens') =>
+    billed.reduce((sum, { consumption }) => sum + consumption[name], 0);
+  expect(batch.usage).toMatchObject({
+    input_tokens: total('inputTokens'),
+    output_tokens: total('outputTokens'),
+  });
+  await atRest();
+});
+
+test('responses are made in batches as well', async () => {
+  const lines = ['responses', 'messages'].map((protocol) =>
+    lineOf(protocol, { model: `by-${protocol}`, input: 'Hello.' }, '/v1/responses'),
+  );
+  const batch = await ended((await batchOf(lines, '/v1/responses')).id);
+  const results = await linesIn(batch.output_file_id);
+  expect(results.map(({ response }) => response?.body.object)).toEqual(['response', 'response']);
+});
+
+test('a line that its model refuses is in the error file, and the others are done', async () => {
+  simulator.script(CHAT, { status: 400, json: { error: { message: 'No.', type: 'x', code: 'bad' } } });
+  const lines = [
+    lineOf('refused by one'),
+    lineOf('good'),
+    lineOf('no messages', { model: 'by-chat' }),
+    lineOf('in the background', chat('Hello.', { max_tokens: 0 })),
+  ];
+  const batch = await ended((await batchOf(lines)).id);
+  expect(batch).toMatchObject({ status: 'completed', model: 'by-chat' });
+  const failed = await linesIn(batch.error_file_id);
+  expect(failed.every(({ response }) => response?.status_code === 400)).toBe(true);
+  const done = await linesIn(batch.output_file_id);
+  expect([...named(done), ...named(failed)].toSorted()).toEqual(named(lines).toSorted());
+  expect(failed.find(({ custom_id }) => custom_id === 'no messages')?.response?.body).toMatchObject({
+    error: { param: 'body.messages', code: 'missing_required_parameter' },
+  });
+});
+
+const wrong: readonly (readonly [what: string, lines: readonly unknown[], problem: object])[] = [
+  ['no JSON', [lineOf('a'), '{"custom_id":'], { line: 2, code: 'invalid_json' }],
+  ['another endpoint', [lineOf('a', chat(), '/v1/responses')], { line: 1, param: 'url' }],
+  ['the same custom_id', [lineOf('a'), lineOf('b'), lineOf('a')], { line: 3, param: 'custom_id' }],
+  ['a model that there is not', [lineOf('a', chat('', { model: 'none' }))], { line: 1, param: 'body.model' }],
+  ['a stream', [lineOf('a', chat('', { stream: true }))], { line: 1, param: 'body.stream' }],
+  ['no lines', ['\n'], { line: null, code: 'missing_required_parameter' }],
+  [
+    'too many lines',
+    Array.from({ length: 1001 }, (_, n) => lineOf(`${n}`)),
+    { line: 1001, code: 'array_above_max_length' },
+  ],
+];
+test.for(wrong)('a file with %s fails before anything is sent, and says where', async ([, lines, problem]) => {
+  const batch = await ended((await batchOf(lines)).id);
+  expect(batch).toMatchObject({ status: 'failed', output_file_id: null, error_file_id: null });
+  expect(batch.errors?.data).toMatchObject([problem]);
+  expect(batch.failed_at).not.toBeNull();
+  expect(simulator.requests).toEqual([]);
+});
+
+test('a batch is refused at once for what its request says', async () => {
+  const file = await fileOf([lineOf('a')]);
+  const create = (more: object) =>
+    client.batches.create({
+      input_file_id: file.id,
+      endpoint: CHAT,
+      completion_window: '24h',
+      ...more,
+    });
+  await expect(create({ input_file_id: 'file-none' })).rejects.toMatchObject({
+    status: 404,
+    param: 'input_file_id',
+  });
+  await expect(create({ endpoint: '/v1/images/generations' })).rejects.toMatchObject({
+    status: 400,
+    param: 'endpoint',
+  });
+  await expect(create({ completion_window: '1h' })).rejects.toMatchObject({ status: 400 });
+  const batch = await ended((await create({})).id);
+  await expect(create({ input_file_id: batch.output_file_id })).rejects.toMatchObject({
+    status: 400,
+    param: 'input_file_id',
+  });
+  await expect(client.batches.cancel(batch.id)).rejects.toMatchObject({ status: 409 });
+});
+
+test('nobody finds the files and batches of another key', async () => {
+  const batch = await ended((await batchOf([lineOf('a')])).id);
+  const other = clientOf('key_other');
+  const fileId = batch.output_file_id ?? '';
+  const asked = [
+    () => other.files.retrieve(fileId),
+    () => other.files.content(fileId),
+    () => other.files.delete(fileId),
+    () => other.batches.retrieve(batch.id),
+    () => other.batches.cancel(batch.id),
+    () => other.batches.create({ input_file_id: batch.input_file_id, endpoint: CHAT, completion_window: '24h' }),
+  ];
+  for (const ask of asked) await expect(ask()).rejects.toMatchObject({ status: 404 });
+  expect((await other.batches.list()).data).toEqual([]);
+  expect((await other.files.list()).data).toEqual([]);
+});
+
+test('lists have the newest first, page by page', async () => {
+  const made = [];
+  for (const name of ['a', 'b', 'c']) made.unshift((await batchOf([lineOf(name)])).id);
+  const listed = [];
+  for await (const batch of client.batches.list({ limit: 2 })) listed.push(batch.id);
+  expect(listed).toEqual(made);
+  for (const id of made) await ended(id);
+  const inputs = [];
+  for await (const file of client.files.list({ purpose: 'batch', limit: 2 })) inputs.push(file.purpose);
+  expect(inputs).toEqual(['batch', 'batch', 'batch']);
+});
+
+test('a batch that is cancelled begins no more lines, finishes what is at a provider, and accounts for every line', async () => {
+  const gate = createGate();
+  const lines = Array.from({ length: 60 }, (_, n) => lineOf(`${n}`));
+  for (let n = 0; n < 60; n += 1) simulator.script(CHAT, { stallAfter: 0, resume: gate.opened });
+  const { id } = await batchOf(lines);
+  await waitFor(() => simulator.requests.length === 16);
+  expect(await client.batches.retrieve(id)).toMatchObject({ status: 'in_progress' });
+  const cancelling = await client.batches.cancel(id);
+  expect(cancelling.status).toBe('cancelling');
+  gate.open();
+  const batch = await ended(id);
+  expect(batch).toMatchObject({ status: 'cancelled', request_counts: { total: 60 } });
+  const done = await linesIn(batch.output_file_id);
+  const failed = await linesIn(batch.error_file_id);
+  expect([...named(done), ...named(failed)].toSorted()).toEqual(named(lines).toSorted());
+  expect(new Set(failed.map(({ error }) => error?.code))).toEqual(new Set(['batch_cancelled']));
+  expect(done).toHaveLength(simulator.requests.length);
+  await atRest();
+  const billed = (await records(done.length)).filter(({ consumption }) => consumption.outputTokens > 0);
+  expect(billed).toHaveLength(done.length);
+});
+
+test('a batch that is cancelled before it has begun ends without a result', async () => {
+  const waiting = await text.batches.records.openBefore(Date.now() + 1000);
+  expect(waiting).toEqual([]);
+  const { id } = await batchOf([lineOf('a')]);
+  await client.batches.cancel(id);
+  expect(await ended(id)).toMatchObject({ status: 'cancelled' });
+});
+
+test('where the budget ends in the middle, the rest of the lines fails with that', async () => {
+  // Each costs 21 000 µ$ at most, and less than that.
+  text.identities.set(keyId, { accounts: [budgetOf(60_000)] });
+  const lines = Array.from({ length: 40 }, (_, n) => lineOf(`${n}`));
+  const batch = await ended((await batchOf(lines)).id);
+  const done = await linesIn(batch.output_file_id);
+  const failed = await linesIn(batch.error_file_id);
+  expect(done.length).toBeGreaterThan(0);
+  expect([...named(done), ...named(failed)].toSorted()).toEqual(named(lines).toSorted());
+  for (const { response } of failed)
+    expect(response).toMatchObject({ status_code: 429, body: { error: { code: 'insufficient_quota' } } });
+  expect(simulator.requests).toHaveLength(done.length);
+  const spent = (await records(done.length)).reduce((sum, { costMicroUsd }) => sum + (costMicroUsd ?? 0), 0);
+  expect(spent).toBeLessThanOrEqual(60_000);
+  await atRest();
+});
+
+test('a key that is revoked meanwhile begins no more lines', async () => {
+  const gate = createGate();
+  const lines = Array.from({ length: 20 }, (_, n) => lineOf(`${n}`));
+  for (let n = 0; n < 20; n += 1) simulator.script(CHAT, { stallAfter: 0, resume: gate.opened });
+  const { id } = await batchOf(lines);
+  await waitFor(() => simulator.requests.length === 16);
+  text.identities.set(keyId, null);
+  gate.open();
+  const batch = await ended(id);
+  const failed = await linesIn(batch.error_file_id);
+  expect(failed.every(({ response }) => response?.status_code === 401)).toBe(true);
+  expect(failed.length + simulator.requests.length).toBe(20);
+});
+
+/** A process that takes the only job there is of its kind, and is killed without a chance to report anything. */
+async function killWorkerThatHas(kind: 'text.line' | 'text.batch', id: () => Promise<string>): Promise<string> {
+  const path = fileURLToPath(new URL('../../testing/silent-line-worker.ts', import.meta.url));
+  const child = fork(path, [server.url, text.dataDir, kind], { stdio: 'inherit' });
+  await once(child, 'message');
+  const made = await id();
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return made;
+}

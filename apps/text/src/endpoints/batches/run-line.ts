@@ -1,0 +1,72 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { TextLineOutput } from '@gateway/contracts/jobs';
+import { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
+import { type JobFiles, readOutput } from '@gateway/jobs/files/job-files';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { giveBack } from '../../call/accounting/give-back.ts';
+import { resultOf } from '../../call/accounting/metered-call.ts';
+import { withContent } from '../../call/content/call-content.ts';
+import { candidatesFor, holdCall } from '../../call/open-call.ts';
+import type { HeldCall, TextServices } from '../../call/request/text-call.ts';
+import { answerCall } from '../answer-call.ts';
+import { openQueuedCall } from '../background/job-call.ts';
+import { LineCaller } from './line-caller.ts';
+import { LINE_ENDPOINTS, type TextLine } from './text-lines.ts';
+
+interface WorkerAccess {
+  readonly services: TextServices;
+  readonly assets: JobFiles['assets'];
+}
+
+/**
+ * How a line of a batch is done: as for a caller who waits. A provider is called for it once; where its worker dies after that, nobody
+ * knows what it has cost, and the line fails.
+ */
+export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLine> => ({
+  run: async ({ url, body, headers, identity }, { jobId, requestId, signal, consumed }) => {
+    const endpoint = LINE_ENDPOINTS.get(url);
+    if (endpoint === undefined) throw new Error(`no endpoint ${url}`);
+    const caller = new LineCaller(headers, url);
+    const leave = () => caller.leave();
+    signal.addEventListener('abort', leave, { once: true });
+    let held: HeldCall | null = null;
+    consumed(null);
+    try {
+      const bytes = Buffer.from(body);
+      const opened = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
+      held = await holdCall(withContent(opened, jobId), 'generating');
+      const candidates = candidatesFor(held);
+      signal.throwIfAborted();
+      consumed(undefined);
+      const { call, outcome } = await answerCall(
+        { ...held, reservation: null },
+        { candidates, holdsStart: true },
+      );
+      outcome.end();
+      const usage = resultOf(call, outcome);
+      consumed(usage);
+      call.content?.end(outcome);
+      if (outcome.thrown !== undefined) throw outcome.thrown;
+      if (!caller.hasEnded) throw call.context.failure ?? withoutEnd();
+      const { status, body: answered } = caller;
+      return { status, body: answered, usage: ConsumedUsage.parse(usage) };
+    } finally {
+      signal.removeEventListener('abort', leave);
+      leave();
+      if (held !== null) await giveBack(held);
+    }
+  },
+  recover: async (_input, { jobId, consumed }) => {
+    const stored = await readOutput({ assets }, jobId);
+    if (stored === undefined) return undefined;
+    const output = TextLineOutput.parse(stored);
+    consumed(output.usage);
+    return output;
+  },
+});
+
+const withoutEnd = (): GatewayError =>
+  new GatewayError('outcome_unknown', {
+    message: 'The answer was cut off. It was not repeated, because it may have been billed.',
+    retry: false,
+  });
