@@ -23,12 +23,12 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Chat completions are not stored. Responses are: use POST /v1/responses, then GET /v1/responses/{id}.',
   },
   {
-    paths: ['/v1/batches', '/v1/messages/batches', '/v1beta/batches'],
-    says: 'There are no batches of text requests: send them one by one. Many images or much speech go to POST /v1/images/jobs or /v1/audio/jobs, as JSONL in the body.',
+    paths: ['/v1/messages/batches', '/v1beta/batches'],
+    says: "Batches are made in OpenAI's form. Use POST /v1/files, then POST /v1/batches.",
   },
   {
-    paths: ['/v1/files', '/v1/uploads', '/v1beta/files', '/upload'],
-    says: 'Files are not kept. Send what a request needs in the request itself.',
+    paths: ['/v1/uploads', '/v1beta/files', '/upload'],
+    says: 'Files are not uploaded in parts or for other requests. POST /v1/files takes the lines of a batch; send what another request needs in the request itself.',
   },
   {
     paths: ['/v1/vector_stores', '/v1beta/fileSearchStores'],

@@ -9,6 +9,8 @@ const KINDS: Readonly<Record<Job['kind'], string>> = {
   'text.response': 'Background response',
   'image.batch': 'Batch of images',
   'audio.batch': 'Batch of audio',
+  'text.line': 'Line of a batch',
+  'text.batch': 'Batch of text requests',
 };
 export const kindName = (kind: Job['kind']): string => KINDS[kind];
 

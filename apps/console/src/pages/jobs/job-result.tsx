@@ -16,11 +16,11 @@ interface JobResultProps {
 
 /** What is kept of a job's result: images as pictures, a transcript as text. */
 export function JobResult({ of: job, maySee }: JobResultProps) {
-  const { assets, expiresAt, status, kind } = job;
+  const { assets, expiresAt, kind } = job;
   if (assets.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        {status === 'completed' ? 'Its files have expired.' : 'No result.'}
+        {textWithoutFiles(job)}
       </Text>
     );
   const images = assets.filter(({ url }) => url !== null);
@@ -44,6 +44,11 @@ export function JobResult({ of: job, maySee }: JobResultProps) {
       )}
     </Stack>
   );
+}
+
+function textWithoutFiles({ status, kind }: JobDetail): string {
+  if (status !== 'completed') return 'No result.';
+  return kind === 'text.line' ? 'Its answer is in the results of its batch.' : 'Its files have expired.';
 }
 
 /** A picture; a link where it cannot be shown here, as from a bucket that callers are sent to. */

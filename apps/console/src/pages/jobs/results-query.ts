@@ -1,3 +1,4 @@
+import type { BatchObject } from '@gateway/contracts/openai/batches';
 import { queryOptions } from '@tanstack/react-query';
 import { BASE_PATH } from '../../api/base-path.ts';
 import { ApiError } from '../../api/client.ts';
@@ -49,6 +50,18 @@ export const transcriptQuery = ({ id, keyId }: JobDetail) =>
 
 /** What the lines of a batch came to, as lines of JSON. */
 export const fetchBatchResults = async ({ id, keyId, kind }: JobDetail): Promise<Blob> => {
+  if (kind === 'text.batch') return fetchTextResults(id, keyId);
   const area = kind === 'image.batch' ? 'images' : 'audio';
   return (await fetchUnder(keyId, `/v1/${area}/jobs/${encodeURIComponent(id)}/result`)).blob();
 };
+
+/** Those of text requests lie in two files: of the lines that were answered, and of the others. */
+async function fetchTextResults(jobId: string, keyId: string): Promise<Blob> {
+  const path = `/v1/batches/${encodeURIComponent(jobId.replace('job_', 'batch_'))}`;
+  const batch: BatchObject = await (await fetchUnder(keyId, path)).json();
+  const ids = [batch.output_file_id, batch.error_file_id].filter((id) => id !== null);
+  const files = ids.map(async (id) =>
+    (await fetchUnder(keyId, `/v1/files/${encodeURIComponent(id)}/content`)).blob(),
+  );
+  return new Blob(await Promise.all(files));
+}

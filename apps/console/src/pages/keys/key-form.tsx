@@ -39,6 +39,8 @@ const ENDPOINTS = [
   { value: 'embeddings', label: 'Embeddings' },
   { value: 'rerank', label: 'Rerank' },
   { value: 'moderations', label: 'Moderations' },
+  { value: 'files', label: 'Files' },
+  { value: 'batches', label: 'Batches' },
 ];
 
 const PRIORITIES = [

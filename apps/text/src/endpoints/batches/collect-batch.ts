@@ -154,7 +154,10 @@ const lineLookUp =
     const id = lineJobId(batch.id, index);
     const customId = Named.parse(JSON.parse(bytes.toString())).custom_id;
     const context = { keyId: batch.keyId, signal };
-    const record = await endOfLine<TextJob, 'text.batch'>({ queue }, { kind: 'text.line', lineId: id, context });
+    const record = await endOfLine<TextJob, 'text.batch'>(
+      { queue },
+      { kind: 'text.line', lineId: id, context },
+    );
     if (record === undefined) return { id, customId, outcome: unbegunOutcome(reason), hasBegun: false };
     const { status, error } = record;
     if (status === 'cancelled') return { id, customId, outcome: { type: 'canceled' }, hasBegun: false };

@@ -1,6 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Account } from '@gateway/contracts/identity';
 import { BatchObject } from '@gateway/contracts/openai/batches';
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
@@ -85,7 +82,10 @@ const fileOf = async (lines: readonly unknown[]) => {
   const file = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
   return client.files.create({ file: await toFile(Buffer.from(file), 'lines.jsonl'), purpose: 'batch' });
 };
-const batchOf = async (lines: readonly unknown[], endpoint: '/v1/chat/completions' | '/v1/responses' = CHAT) =>
+const batchOf = async (
+  lines: readonly unknown[],
+  endpoint: '/v1/chat/completions' | '/v1/responses' = CHAT,
+) =>
   client.batches.create({
     input_file_id: (await fileOf(lines)).id,
     endpoint,
@@ -206,13 +206,16 @@ const wrong: readonly (readonly [what: string, lines: readonly unknown[], proble
     { line: 1001, code: 'array_above_max_length' },
   ],
 ];
-test.for(wrong)('a file with %s fails before anything is sent, and says where', async ([, lines, problem]) => {
-  const batch = await ended((await batchOf(lines)).id);
-  expect(batch).toMatchObject({ status: 'failed', output_file_id: null, error_file_id: null });
-  expect(batch.errors?.data).toMatchObject([problem]);
-  expect(batch.failed_at).not.toBeNull();
-  expect(simulator.requests).toEqual([]);
-});
+test.for(wrong)(
+  'a file with %s fails before anything is sent, and says where',
+  async ([, lines, problem]) => {
+    const batch = await ended((await batchOf(lines)).id);
+    expect(batch).toMatchObject({ status: 'failed', output_file_id: null, error_file_id: null });
+    expect(batch.errors?.data).toMatchObject([problem]);
+    expect(batch.failed_at).not.toBeNull();
+    expect(simulator.requests).toEqual([]);
+  },
+);
 
 test('a batch is refused at once for what its request says', async () => {
   const file = await fileOf([lineOf('a')]);
@@ -250,7 +253,8 @@ test('nobody finds the files and batches of another key', async () => {
     () => other.files.delete(fileId),
     () => other.batches.retrieve(batch.id),
     () => other.batches.cancel(batch.id),
-    () => other.batches.create({ input_file_id: batch.input_file_id, endpoint: CHAT, completion_window: '24h' }),
+    () =>
+      other.batches.create({ input_file_id: batch.input_file_id, endpoint: CHAT, completion_window: '24h' }),
   ];
   for (const ask of asked) await expect(ask()).rejects.toMatchObject({ status: 404 });
   expect((await other.batches.list()).data).toEqual([]);
@@ -329,15 +333,3 @@ test('a key that is revoked meanwhile begins no more lines', async () => {
   expect(failed.every(({ response }) => response?.status_code === 401)).toBe(true);
   expect(failed.length + simulator.requests.length).toBe(20);
 });
-
-/** A process that takes the only job there is of its kind, and is killed without a chance to report anything. */
-async function killWorkerThatHas(kind: 'text.line' | 'text.batch', id: () => Promise<string>): Promise<string> {
-  const path = fileURLToPath(new URL('../../testing/silent-line-worker.ts', import.meta.url));
-  const child = fork(path, [server.url, text.dataDir, kind], { stdio: 'inherit' });
-  await once(child, 'message');
-  const made = await id();
-  await once(child, 'message');
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  return made;
-}

@@ -23,6 +23,8 @@ export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batc
     const { headers, endpoint, fileId, untilMs } = input;
     const endpoints = textLines(services, endpoint, { requestId, headers, label });
     const known = await records.find(jobId);
+    // A person had its job queued again.
+    if (known?.end) return { counts: known.end.counts };
     const total = known?.lines ?? (await check(service, input, { context, endpoints }));
     await records.mark(jobId, 'inProgressAtMs', now());
     const lines = linesOf(service, fileId);
