@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { BatchResultLine } from '../batch.ts';
 import { JobListQuery, PublicJob, PublicJobList } from '../jobs.ts';
+import { BatchListQuery, BatchObject } from '../openai/batches.ts';
+import { FileListQuery, FileObject } from '../openai/files.ts';
 import { JobWebhook, WEBHOOK_HEADER } from '../webhooks.ts';
 import { type Endpoint, mayWaitForJob } from './endpoints.ts';
 
@@ -23,6 +25,8 @@ export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   JobList: schemaOf(PublicJobList),
   JobWebhook: schemaOf(JobWebhook),
   BatchResultLine: schemaOf(BatchResultLine),
+  File: schemaOf(FileObject),
+  Batch: schemaOf(BatchObject),
 };
 
 const json = (description: string, name: string): Json => ({
@@ -77,8 +81,8 @@ const MAKES_JOBS: JobOperation = {
   },
 };
 
-const listParameters = (): Json[] => {
-  const { properties } = schemaOf(JobListQuery);
+const listParameters = (query: z.ZodType): Json[] => {
+  const { properties } = schemaOf(query);
   const known = z.record(z.string(), z.unknown()).catch({}).parse(properties);
   return Object.entries(known).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
 };
@@ -92,7 +96,10 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>
       responses: { 202: json('The job that stands for all of them.', 'Job') },
     },
   ],
-  ['GET ', { parameters: listParameters(), responses: { 200: json('A page of jobs.', 'JobList') } }],
+  [
+    'GET ',
+    { parameters: listParameters(JobListQuery), responses: { 200: json('A page of jobs.', 'JobList') } },
+  ],
   ['GET /{id}', { parameters: [], responses: { 200: json('The job.', 'Job') } }],
   [
     'DELETE /{id}',
@@ -123,10 +130,63 @@ const OF_JOBS: ReadonlyMap<string, JobOperation> = new Map<string, JobOperation>
   ],
 ]);
 
+const replyWith = (description: string, name: string, parameters: readonly Json[] = []): JobOperation => ({
+  parameters,
+  responses: { 200: json(description, name) },
+});
+
+const pageOf = (description: string, name: string, query: z.ZodType): JobOperation => ({
+  parameters: listParameters(query),
+  responses: {
+    200: {
+      description,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            properties: {
+              object: { const: 'list' },
+              data: { type: 'array', items: { $ref: `#/components/schemas/${name}` } },
+              first_id: { type: ['string', 'null'] },
+              last_id: { type: ['string', 'null'] },
+              has_more: { type: 'boolean' },
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
+/** Files, and batches of text requests, by `METHOD path`. */
+const OF_BATCHES: ReadonlyMap<string, JobOperation> = new Map([
+  ['POST /v1/files', replyWith('The file.', 'File')],
+  ['GET /v1/files', pageOf('A page of files.', 'File', FileListQuery)],
+  ['GET /v1/files/{id}', replyWith('The file.', 'File')],
+  [
+    'GET /v1/files/{id}/content',
+    {
+      parameters: [],
+      responses: { 200: { description: 'Its bytes.', content: { 'application/jsonl': {} } } },
+    },
+  ],
+  [
+    'POST /v1/batches',
+    replyWith(
+      'The batch.',
+      'Batch',
+      MAKES_JOBS.parameters.filter(({ name }) => name !== 'Prefer'),
+    ),
+  ],
+  ['GET /v1/batches', pageOf('A page of batches.', 'Batch', BatchListQuery)],
+  ['GET /v1/batches/{id}', replyWith('The batch.', 'Batch')],
+  ['POST /v1/batches/{id}/cancel', replyWith('The batch, which begins no more lines.', 'Batch')],
+]);
+
 const JOBS_PATH = /^\/v1\/(?:images|audio)\/jobs(.*)$/;
 
 export function jobOperation(endpoint: Endpoint): JobOperation | undefined {
   const [, rest] = JOBS_PATH.exec(endpoint.path) ?? [];
   if (rest !== undefined) return OF_JOBS.get(`${endpoint.method} ${rest}`);
-  return mayWaitForJob(endpoint) ? MAKES_JOBS : undefined;
+  return mayWaitForJob(endpoint) ? MAKES_JOBS : OF_BATCHES.get(`${endpoint.method} ${endpoint.path}`);
 }
