@@ -26,7 +26,11 @@ interface BatchAccess {
 }
 
 /** What callers' files and batches are made of. */
-export type BatchesAndFiles = TextBatchService & FileService;
+export type BatchesAndFiles = TextBatchService &
+  FileService & {
+    /** Where callers reach the gateway; undefined: where their requests say. */
+    readonly publicUrl: string | undefined;
+  };
 
 /** Opens what callers' files and batches take, and runs batches in this process; the process's life closes it. */
 export async function openBatches(
@@ -50,6 +54,7 @@ export async function openBatches(
     maxLines: config.TEXT_BATCH_MAX_LINES,
     fileMaxBytes: config.TEXT_FILE_MAX_BYTES,
     fileBytesPerKey: config.TEXT_FILE_BYTES_PER_KEY,
+    publicUrl: config.PUBLIC_URL,
     stopping: life.stopping,
     onError,
     now: Date.now,

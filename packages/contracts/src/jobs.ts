@@ -318,6 +318,8 @@ export const TextBatchInput = z.strictObject({
   endpoint: z.string(),
   /** The file of its lines. */
   fileId: z.string().min(1),
+  /** How many lines it has, where they were looked at when it was made; null: they are looked at before the first one is begun. */
+  lines: z.int().min(1).nullable(),
   createdAtMs: z.number(),
   /** Lines that have not begun by then are not begun. Unix milliseconds. */
   untilMs: z.number(),

@@ -41,7 +41,7 @@ const BatchEnd = z.object({
 export type BatchEnd = z.infer<typeof BatchEnd>;
 
 /** A batch of text requests, as every replica sees it. Its id is its job's. Times are Unix milliseconds. */
-export interface BatchRecord extends TextBatchInput {
+export interface BatchRecord extends Omit<TextBatchInput, 'lines'> {
   readonly id: string;
   readonly keyId: string;
   readonly inProgressAtMs: number | null;
@@ -97,13 +97,14 @@ export function createBatchRecords(redis: Redis): BatchRecords {
   const find = async (id: string): Promise<BatchRecord | undefined> => {
     const found = await redis.hgetall(batchKey(id));
     if (found.made === undefined) return undefined;
+    const made = Made.parse(JSON.parse(found.made));
     return {
-      ...Made.parse(JSON.parse(found.made)),
+      ...made,
       id,
       inProgressAtMs: timeIn(found.inProgressAtMs),
       finalizingAtMs: timeIn(found.finalizingAtMs),
       cancellingAtMs: timeIn(found.cancellingAtMs),
-      lines: timeIn(found.lines),
+      lines: timeIn(found.lines) ?? made.lines,
       onlyModel: found.onlyModel || null,
       end: found.end === undefined ? null : BatchEnd.parse(JSON.parse(found.end)),
     };

@@ -17,6 +17,7 @@ import {
   createReadHandler,
 } from './background/background-response.ts';
 import type { TextBatchService } from './batches/batch-service.ts';
+import { messageBatches } from './batches/message-batches.ts';
 import { openaiBatches } from './batches/openai-batches.ts';
 import {
   createConversation,
@@ -38,7 +39,7 @@ import { createStoredHandler } from './stored/stored-response.ts';
 
 type TextAppOptions = TextServices & {
   readonly acceptance: Acceptance;
-  readonly batches: TextBatchService & FileService;
+  readonly batches: TextBatchService & FileService & { readonly publicUrl: string | undefined };
   readonly counting: Counting;
   readonly openDraft: OpenDraft;
   readonly service: Omit<ServiceAppOptions, 'service' | 'handlers'>;
@@ -117,6 +118,7 @@ export function createTextService({
       ...content(GOOGLE_BASES[1]),
       ...fileHandlers(batches),
       ...openaiBatches(batches),
+      ...messageBatches({ service: batches, publicUrl: batches.publicUrl }),
       'GET /v1beta/models': createListGoogleModels(services.upstream),
       'GET /v1beta/models/{id}': createReadGoogleModel(services.upstream),
       'GET /v1/models': createListModels(services.upstream, createListGoogleModels(services.upstream)),

@@ -76,6 +76,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     maxLines: 1000,
     fileMaxBytes: 1_000_000,
     fileBytesPerKey: 1_500_000,
+    publicUrl: undefined,
     stopping: stopping.signal,
     onError,
     now: services.now,

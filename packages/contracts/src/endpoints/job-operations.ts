@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MessageBatch, MessageBatchListQuery } from '../anthropic/message-batches.ts';
 import { BatchResultLine } from '../batch.ts';
 import { JobListQuery, PublicJob, PublicJobList } from '../jobs.ts';
 import { BatchListQuery, BatchObject } from '../openai/batches.ts';
@@ -27,6 +28,7 @@ export const JOB_SCHEMAS: Readonly<Record<string, Json>> = {
   BatchResultLine: schemaOf(BatchResultLine),
   File: schemaOf(FileObject),
   Batch: schemaOf(BatchObject),
+  MessageBatch: schemaOf(MessageBatch),
 };
 
 const json = (description: string, name: string): Json => ({
@@ -179,6 +181,22 @@ const OF_BATCHES: ReadonlyMap<string, JobOperation> = new Map([
     ),
   ],
   ['GET /v1/batches', pageOf('A page of batches.', 'Batch', BatchListQuery)],
+  ['POST /v1/messages/batches', replyWith('The batch.', 'MessageBatch')],
+  ['GET /v1/messages/batches', pageOf('A page of batches.', 'MessageBatch', MessageBatchListQuery)],
+  ['GET /v1/messages/batches/{id}', replyWith('The batch.', 'MessageBatch')],
+  [
+    'POST /v1/messages/batches/{id}/cancel',
+    replyWith('The batch, which begins no more requests.', 'MessageBatch'),
+  ],
+  [
+    'GET /v1/messages/batches/{id}/results',
+    {
+      parameters: [],
+      responses: {
+        200: { description: 'One JSON object on each line.', content: { 'application/x-jsonl': {} } },
+      },
+    },
+  ],
   ['GET /v1/batches/{id}', replyWith('The batch.', 'Batch')],
   ['POST /v1/batches/{id}/cancel', replyWith('The batch, which begins no more lines.', 'Batch')],
 ]);

@@ -23,8 +23,8 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Chat completions are not stored. Responses are: use POST /v1/responses, then GET /v1/responses/{id}.',
   },
   {
-    paths: ['/v1/messages/batches', '/v1beta/batches'],
-    says: "Batches are made in OpenAI's form. Use POST /v1/files, then POST /v1/batches.",
+    paths: ['/v1beta/batches'],
+    says: "Batches are made in OpenAI's form or in Anthropic's. Use POST /v1/files, then POST /v1/batches; or POST /v1/messages/batches.",
   },
   {
     paths: ['/v1/uploads', '/v1beta/files', '/upload'],

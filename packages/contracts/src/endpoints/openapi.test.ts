@@ -16,7 +16,11 @@ test('every body belongs to an endpoint, and every endpoint that creates somethi
   const names = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
   for (const name of Object.keys(REQUEST_BODIES)) expect(names).toContain(name);
   const withoutBody = names.filter((name) => name.startsWith('POST') && !(name in REQUEST_BODIES));
-  expect(withoutBody).toEqual(['POST /v1/responses/{id}/cancel', 'POST /v1/batches/{id}/cancel']);
+  expect(withoutBody).toEqual([
+    'POST /v1/responses/{id}/cancel',
+    'POST /v1/batches/{id}/cancel',
+    'POST /v1/messages/batches/{id}/cancel',
+  ]);
 });
 
 test('what the gateway promises to check is in the description', () => {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { MessageBatchRequest } from '../anthropic/message-batches.ts';
 import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
 import { BatchLine } from '../batch.ts';
 import { CountTokensBody, GenerateContentBody } from '../google/gemini-request.ts';
@@ -53,6 +54,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/completions': { schema: CompletionsRequest },
   ...contentBodies(GOOGLE_BASES[0]),
   ...contentBodies(GOOGLE_BASES[1]),
+  'POST /v1/messages/batches': { schema: MessageBatchRequest },
   'POST /v1/files': { schema: FileRequest, files: { required: ['file'], optional: [] } },
   'POST /v1/batches': { schema: BatchRequest },
   'POST /v1/images/generations': { schema: ImageGenerationRequest },

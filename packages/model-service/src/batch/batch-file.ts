@@ -57,7 +57,7 @@ export async function receiveBatch<Kind extends JobKind>(
     models.add(line.body.model);
   };
   const checked = async function* () {
-    for await (const { number, bytes } of linesIn(boundedBody(request), MAX_LINE_BYTES)) {
+    for await (const { number, bytes } of linesIn(boundedBody(request, MAX_BYTES), MAX_LINE_BYTES)) {
       try {
         await check(bytes);
       } catch (error) {
@@ -83,15 +83,15 @@ export async function receiveBatch<Kind extends JobKind>(
 }
 
 /** The body's chunks. The request stays readable where its reader stops, so that its sender gets to read why. */
-async function* boundedBody(request: IncomingMessage): AsyncGenerator<Buffer> {
+export async function* boundedBody(request: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       sizeBytes += chunk.length;
-      if (sizeBytes > MAX_BYTES)
+      if (sizeBytes > maxBytes)
         throw new GatewayError(
           'request_too_large',
-          `The request body is larger than the ${MAX_BYTES} bytes that are accepted here. Send several batches.`,
+          `The request body is larger than the ${maxBytes} bytes that are accepted here. Send several batches.`,
         );
       yield chunk;
     }

@@ -3,7 +3,7 @@ import { linesIn } from '@gateway/model-service/batch/lines';
 import type { TextBatchService } from './batch-service.ts';
 
 /** What a line has around its request. */
-const FRAME_BYTES = 4096;
+export const FRAME_BYTES = 4096;
 
 export interface FileLine {
   /** From 0, of those that are not empty; it names the line's job. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { BatchFace, TextBatchInput } from '@gateway/contracts/jobs';
+import type { TextBatchInput } from '@gateway/contracts/jobs';
 import { wishesOf } from '@gateway/model-service/jobs/job-wishes';
 import { reserveSlot, submitJob } from '@gateway/model-service/jobs/submit-job';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
@@ -10,17 +10,15 @@ import type { TextBatchService } from './batch-service.ts';
 import { LINE_ENDPOINTS } from './text-lines.ts';
 
 /** Then what has not begun of a batch is not begun. */
-const LIFETIME_MS = 24 * 3_600_000;
+export const LIFETIME_MS = 24 * 3_600_000;
 /** Lines that have begun end, and results are put together, within this time. */
 const ENDING_MS = 3 * 3_600_000;
 
 /** A batch, as it was requested. */
-export interface NewBatch extends Pick<TextBatchInput, 'endpoint' | 'fileId' | 'metadata' | 'resultSeconds'> {
-  readonly face: BatchFace;
+export interface NewBatch
+  extends Pick<TextBatchInput, 'endpoint' | 'face' | 'fileId' | 'lines' | 'metadata' | 'resultSeconds'> {
   /** What its job is listed under. */
   readonly model: string;
-  /** How many lines it has, where they have been looked at. */
-  readonly lines: number | null;
   /** The same for the same request. */
   readonly fingerprint: () => string | Promise<string>;
   readonly request: IncomingMessage;
@@ -30,7 +28,7 @@ export interface NewBatch extends Pick<TextBatchInput, 'endpoint' | 'fileId' | '
 /** Queues a batch whose lines lie in a file. A request whose idempotency key has one gets that one. */
 export async function createBatch(service: TextBatchService, made: NewBatch): Promise<BatchRecord> {
   const { records, files, queue, now } = service;
-  const { request, response, fingerprint, lines, ...batch } = made;
+  const { request, response, fingerprint, ...batch } = made;
   const { keyId } = identityOf(request);
   const { line } = contextOf(request);
   const { applied: _, ...requested } = wishesOf(request);
@@ -55,10 +53,8 @@ export async function createBatch(service: TextBatchService, made: NewBatch): Pr
   handle.leave();
   const { id } = handle;
   line.jobId = id;
-  if (isNew) {
-    await records.create(id, { ...input, keyId });
-    if (lines !== null) await records.checked(id, { lines, onlyModel: null });
-  }
+  if (isNew) await records.create(id, { ...input, keyId });
+  else if (batch.face === 'anthropic') await files.discard(batch.fileId);
   const found = await records.find(id);
   if (found === undefined) throw forgotten();
   return found;

@@ -180,7 +180,7 @@ test('a line that its model refuses is in the error file, and the others are don
     lineOf('refused by one'),
     lineOf('good'),
     lineOf('no messages', { model: 'by-chat' }),
-    lineOf('in the background', chat('Hello.', { max_tokens: 0 })),
+    lineOf('no number', chat('Hello.', { max_tokens: 'many' })),
   ];
   const batch = await ended((await batchOf(lines)).id);
   expect(batch).toMatchObject({ status: 'completed', model: 'by-chat' });

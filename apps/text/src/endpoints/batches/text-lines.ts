@@ -49,7 +49,7 @@ function lineEndpoint(
     prepare: async (_body, { identity: asked }, line) => {
       // Whoever waits for an answer goes first.
       const identity = { ...asked, priority: 'low' as const };
-      const bytes = bodyIn(line);
+      const bytes = memberIn(line, 'body');
       const caller = new LineCaller(headers, url);
       try {
         const call = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
@@ -66,15 +66,15 @@ function lineEndpoint(
   };
 }
 
-/** The body of a line as it was sent: its numbers may be longer than JavaScript's. */
-function bodyIn(line: Buffer): Buffer {
+/** A member of a line as it was sent: its numbers may be longer than JavaScript's. */
+export function memberIn(line: Buffer, name: string): Buffer {
   const members = new MemberScanner(line);
   for (let member = members.next(); member !== null; member = members.next())
-    if (line.toString('utf8', member.nameStart, member.nameEnd) === '"body"')
+    if (line.toString('utf8', member.nameStart, member.nameEnd) === `"${name}"`)
       return line.subarray(member.start, member.end);
   throw new GatewayError('invalid_json', {
-    path: ['body'],
-    message: "The name of the member 'body' must be written without escapes.",
+    path: [name],
+    message: `The name of the member '${name}' must be written without escapes.`,
   });
 }
 
