@@ -73,6 +73,21 @@ test.for(MODELS)('%s: a streamed text', async (model) => {
   expect(last).toBe('STOP');
 });
 
+/** As Google's client below 2.0 finds the next event of a stream. */
+const NEXT_EVENT = /^\s*data: (.*)(?:\n\n|\r\r|\r\n\r\n)/;
+
+test.for(MODELS)('%s: a stream has nothing that older clients cannot read past', async (model) => {
+  const reply = await fetch(`${gateway.url}/v1beta/models/${model}:streamGenerateContent?alt=sse`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': gateway.key, 'content-type': 'application/json' },
+    body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'What is up?' }] }] }),
+  });
+  let rest = await reply.text();
+  for (let next = NEXT_EVENT.exec(rest); next !== null; next = NEXT_EVENT.exec(rest))
+    rest = rest.slice(next[0].length);
+  expect(rest.trim()).toBe('');
+});
+
 const parameters: Schema = {
   type: Type.OBJECT,
   properties: { city: { type: Type.STRING } },

@@ -83,4 +83,29 @@ const claudeCode: Agent = {
   }),
 };
 
-export const AGENTS: readonly Agent[] = [codexOver('http'), codexOver('websocket'), claudeCode];
+const geminiCli: Agent = {
+  name: 'Gemini CLI',
+  package: '@google/gemini-cli@^0.61.0',
+  transport: 'http',
+  shell: {
+    tool: 'run_shell_command',
+    input: (command) => ({ command, description: 'Writes the proof' }),
+  },
+  command: async ({ packages, home, url, key, model }, task) => {
+    const folder = join(home, '.gemini');
+    await mkdir(folder);
+    const settings = {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      privacy: { usageStatisticsEnabled: false },
+    };
+    await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
+    const program = join(packages, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
+    return {
+      file: process.execPath,
+      args: [program, '--prompt', task, '--approval-mode', 'yolo', '--skip-trust', '--model', model],
+      env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key },
+    };
+  },
+};
+
+export const AGENTS: readonly Agent[] = [codexOver("http"), codexOver("websocket"), claudeCode, geminiCli];

@@ -1,4 +1,4 @@
-import { COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
+import { BLANK_LINE, COMMENT_FRAME } from '@gateway/contracts/event-stream/sse-frames';
 import type { ConversationProtocol, Operation } from '@gateway/upstream/protocol';
 import type { Conversation } from '../neutral/conversation.ts';
 import type { EncodedRequest, Encoder } from '../neutral/encoding/encoder.ts';
@@ -217,7 +217,7 @@ export const PROTOCOLS: Readonly<Record<TextProtocol, ProtocolAdapter>> = {
     replyFrames: contentFrames,
     readUsage: readGeminiUsage,
     counting: { operation: 'gemini.count_tokens', bodyOf: countBody, tokensIn: countIn },
-    keepAliveFrame: COMMENT_FRAME,
+    keepAliveFrame: BLANK_LINE,
   },
 };
 

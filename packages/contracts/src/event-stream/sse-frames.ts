@@ -19,3 +19,6 @@ export const DONE_FRAME = `data: ${END_MARK}\n\n`;
 
 /** A comment, which readers of event streams skip. */
 export const COMMENT_FRAME = ': keepalive\n\n';
+
+/** Ends no event, as none has begun. Google's JavaScript client below 2.0, which Gemini CLI 0.61 has, reads nothing after a comment. */
+export const BLANK_LINE = '\n';

@@ -1,4 +1,4 @@
-import { COMMENT_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { BLANK_LINE, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { AnswerContext } from '../../../neutral/target.ts';
 import type { StreamStep } from '../../../wire/stream/step.ts';
@@ -16,7 +16,7 @@ export class GeminiStreamEncoder implements StreamStep<StreamEvent, string> {
   *event(event: StreamEvent): Generator<string> {
     switch (event.type) {
       case 'ping':
-        yield COMMENT_FRAME;
+        yield BLANK_LINE;
         break;
       case 'error':
         yield errorFrame(event.error);

@@ -1,5 +1,5 @@
 import { dataOf, hasEmptyData } from '@gateway/contracts/event-stream/frame-data';
-import { COMMENT_FRAME, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
+import { BLANK_LINE, dataFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength } from '../../../wire/answer-length.ts';
@@ -62,7 +62,7 @@ export function createGeminiStreamReader(): StreamReader {
     },
     owed: '',
     breakOff: (error) => [errorFrame(error)],
-    keepAlive: () => COMMENT_FRAME,
+    keepAlive: () => BLANK_LINE,
   };
 }
 
