@@ -108,4 +108,4 @@ const geminiCli: Agent = {
   },
 };
 
-export const AGENTS: readonly Agent[] = [codexOver("http"), codexOver("websocket"), claudeCode, geminiCli];
+export const AGENTS: readonly Agent[] = [codexOver('http'), codexOver('websocket'), claudeCode, geminiCli];
