@@ -12,8 +12,8 @@ import { mayHoldTokens, restoreTokens } from '../passthrough/restore-tokens.ts';
 import { SentIds } from '../passthrough/sent-ids.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS, planFor } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { planFor } from '../testing/test-streams.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { effectiveBody } from '../translation/effective-body.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { exchangeMembers, replaceModel, setMember } from '../wire/replace-member.ts';
@@ -314,7 +314,7 @@ const bodyOf = (caller: TextProtocol, shape: (n: number) => object, n: number): 
   ...shape(n),
 });
 
-const CASES = CALLERS.flatMap((caller) =>
+const CASES = TEXT_PROTOCOLS.flatMap((caller) =>
   Object.entries(SHAPES[caller]).map(([name, shape]) => [caller, name, shape] as const),
 );
 
@@ -550,7 +550,7 @@ const STREAMS: Readonly<Record<string, readonly [ConversationProtocol, (n: numbe
 };
 
 test.for(Object.entries(STREAMS))('a stream of %s: linear for every caller', ([, [upstream, make]]) => {
-  for (const caller of CALLERS) {
+  for (const caller of TEXT_PROTOCOLS) {
     if (caller === upstream) continue;
     const plan = planFor(caller, upstream);
     expectLinear(N, (n) => {

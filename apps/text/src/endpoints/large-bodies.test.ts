@@ -9,8 +9,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { type Stack, startStack } from '../testing/start-stack.ts';
-import { CALLERS } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 
 /**
  * Large bodies are read, written, stored and continued in the thread, whatever is done with them: nothing that this side
@@ -73,7 +72,7 @@ const ANSWERS: Readonly<
   },
 };
 const WRITTEN = Object.fromEntries(
-  CALLERS.map((protocol) => [
+  TEXT_PROTOCOLS.map((protocol) => [
     PATHS[protocol],
     {
       whole: JSON.stringify(ANSWERS[protocol].whole),
@@ -126,9 +125,9 @@ beforeAll(async () => {
   stack = await startStack({
     configuration: () => `
 channels:
-${CALLERS.map((protocol) => `  ${protocol}: ${channel(protocol)}`).join('\n')}
+${TEXT_PROTOCOLS.map((protocol) => `  ${protocol}: ${channel(protocol)}`).join('\n')}
 models:
-${CALLERS.map((protocol) => `  ${protocol}: { kind: text, routes: [{ channel: ${protocol}, model: another }] }`).join('\n')}
+${TEXT_PROTOCOLS.map((protocol) => `  ${protocol}: { kind: text, routes: [{ channel: ${protocol}, model: another }] }`).join('\n')}
 `,
   });
   return () => provider.close();
@@ -178,8 +177,8 @@ const bodyOf = (caller: TextProtocol, model: string, shape: string, members = ''
     caller === 'messages' ? ',"max_tokens":100' : ''
   }${members}}`;
 
-const CASES = CALLERS.flatMap((caller) =>
-  CALLERS.flatMap((upstream) =>
+const CASES = TEXT_PROTOCOLS.flatMap((caller) =>
+  TEXT_PROTOCOLS.flatMap((upstream) =>
     Object.keys(SHAPES).flatMap((shape) =>
       [false, true].map((streamed) => [caller, upstream, shape, streamed] as const),
     ),
@@ -200,7 +199,9 @@ test.for(CASES)('%s over %s, large by its %s, streamed %s', async ([caller, upst
   expect(bytesInFlight).toBe(body.length + (sent[0]?.length ?? 0));
 });
 
-const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => [caller, upstream] as const));
+const PAIRS = TEXT_PROTOCOLS.flatMap((caller) =>
+  TEXT_PROTOCOLS.map((upstream) => [caller, upstream] as const),
+);
 
 test.for(PAIRS)('%s over %s, large and nested', async ([caller, upstream]) => {
   const ask = (depth: number) => {
@@ -229,7 +230,9 @@ const shown = async (path: string): Promise<string> => {
 };
 /** What is continued is known by its bytes and its items: less than half a megabyte of small values is read at once. */
 const CONTINUED = Object.keys(SHAPES).filter((shape) => shape !== 'parts');
-const SHAPES_OVER = CALLERS.flatMap((upstream) => CONTINUED.map((shape) => [shape, upstream] as const));
+const SHAPES_OVER = TEXT_PROTOCOLS.flatMap((upstream) =>
+  CONTINUED.map((shape) => [shape, upstream] as const),
+);
 
 test.for(SHAPES_OVER)('stored, listed and continued, large by its %s, over %s', async ([shape, upstream]) => {
   const large = SHAPES[shape]?.('responses') ?? '';
@@ -256,7 +259,7 @@ test.for(SHAPES_OVER)('as a thread, large by its %s, over %s', async ([shape, up
   expect(sent[2]?.length).toBeGreaterThan(large.length);
 });
 
-test.for(CALLERS)('as a thread with large instructions and tools, over %s', async (upstream) => {
+test.for(TEXT_PROTOCOLS)('as a thread with large instructions and tools, over %s', async (upstream) => {
   const tools = `[{"name":"f","description":"${'lorem ipsum '.repeat(50_000)}","input_schema":{"type":"object"}}]`;
   const members = `,"system":"${'dolor sit '.repeat(60_000)}","tools":${tools}`;
   const goOn = (id: string) => `,"thread":{"type":"continue","previous_message_id":"${id}"}`;
@@ -353,8 +356,8 @@ const WRITING: Readonly<Record<TextProtocol, (texts: readonly string[]) => objec
     ],
   }),
 };
-const REPLIES = CALLERS.flatMap((caller) =>
-  CALLERS.flatMap((upstream) =>
+const REPLIES = TEXT_PROTOCOLS.flatMap((caller) =>
+  TEXT_PROTOCOLS.flatMap((upstream) =>
     Object.entries(LARGE_TEXTS).flatMap(([shape, texts]) =>
       [false, true].map((streamed) => ({ caller, upstream, shape, texts, streamed })),
     ),
@@ -463,7 +466,9 @@ test.for([
   },
 );
 
-const COLLECTED = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
+const COLLECTED = TEXT_PROTOCOLS.flatMap((caller) =>
+  TEXT_PROTOCOLS.map((upstream) => ({ caller, upstream })),
+);
 
 test.for(COLLECTED)(
   '$caller over $upstream, a large stream that nobody requested is put together',
@@ -482,7 +487,7 @@ test.for(COLLECTED)(
   },
 );
 
-test.for(CALLERS)('a large answer over %s is stored, shown and continued', async (upstream) => {
+test.for(TEXT_PROTOCOLS)('a large answer over %s is stored, shown and continued', async (upstream) => {
   answers.set(PATHS[upstream], {
     whole: JSON.stringify(WRITING[upstream]([...LARGE_TEXTS.bytes, END])),
     stream: '',
@@ -496,7 +501,7 @@ test.for(CALLERS)('a large answer over %s is stored, shown and continued', async
   for (const said of ['hi', END, 'and?']) expect(sent[1]).toContain(said);
 });
 
-test.for(CALLERS)('a large answer over %s goes on as a thread', async (upstream) => {
+test.for(TEXT_PROTOCOLS)('a large answer over %s goes on as a thread', async (upstream) => {
   answers.set(PATHS[upstream], {
     whole: JSON.stringify(WRITING[upstream]([...LARGE_TEXTS.bytes, END])),
     stream: '',
@@ -513,7 +518,7 @@ test.for(CALLERS)('a large answer over %s goes on as a thread', async (upstream)
   expect(sent[1]).toContain(upstream === 'messages' ? 'and?' : END);
 });
 
-test.for(CALLERS)(
+test.for(TEXT_PROTOCOLS)(
   'a large reply over %s that is no answer is refused, and charged by what it reports',
   async (upstream) => {
     const { error, ...failed } = {

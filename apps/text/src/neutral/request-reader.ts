@@ -5,6 +5,7 @@ import type { Path } from '../wire/path.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Conversation, Untranslatable } from './conversation.ts';
 import { type Losses, refuseParameter } from './losses.ts';
+import { pathsOf } from './scalar-paths.ts';
 
 /** More losses are not listed: a body may contain nothing else. */
 const MAX_DROPS = 1000;
@@ -83,8 +84,8 @@ export class RequestReader {
   }
 }
 
-/** The other protocols in which a request has a seed. */
-const SEEDED: ReadonlySet<ConversationProtocol> = new Set(['gemini']);
+/** The protocols in which a request has a seed. */
+const SEEDED: ReadonlySet<ConversationProtocol> = new Set(['chat', 'gemini']);
 
 /** Reports the losses that decoding found, if the protocols differ. @throws GatewayError for class E */
 export function reportUntranslatable(
@@ -98,7 +99,7 @@ export function reportUntranslatable(
     losses.drop(path, reason);
   }
   if (conversation.sampling.seed !== undefined && !SEEDED.has(target))
-    losses.drop(['seed'], 'known to the chat protocol only');
+    losses.drop(pathsOf(conversation).seed, `not known to the ${target} protocol`);
 }
 
 type Step = string | number;

@@ -6,12 +6,15 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, upstreamOf } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 
+const Part = z.looseObject({
+  functionCall: z.looseObject({ id: z.string().optional(), name: z.string() }).optional(),
+});
 const Answer = z.looseObject({
   output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })).default([]),
   content: z.array(z.looseObject({ type: z.string(), id: z.string().optional() })).default([]),
@@ -21,6 +24,9 @@ const Answer = z.looseObject({
         message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })).default([]) }),
       }),
     )
+    .default([]),
+  candidates: z
+    .array(z.looseObject({ content: z.looseObject({ parts: z.array(Part).default([]) }) }))
     .default([]),
 });
 type Answer = z.infer<typeof Answer>;
@@ -46,6 +52,15 @@ const NEXT: Readonly<Record<TextProtocol, (answer: Answer) => object>> = {
     const calls = messages.flatMap(({ tool_calls }) => tool_calls);
     const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
     return { model: 'm', messages: [QUESTION, ...messages, ...results, GOES_ON] };
+  },
+  gemini: ({ candidates }) => {
+    const contents = candidates.map(({ content }) => content);
+    const calls = contents.flatMap(({ parts }) => parts.flatMap(({ functionCall: made }) => made ?? []));
+    const results = calls.map(({ id, name }) => ({
+      functionResponse: { id, name, response: { output: 'done' } },
+    }));
+    const next = { role: 'user', parts: [...results, { text: 'Go on.' }] };
+    return { model: 'm', contents: [{ role: 'user', parts: [{ text: 'Hello' }] }, ...contents, next] };
   },
 };
 

@@ -7,7 +7,7 @@ import { translateRequest } from '../conversion/translate-request.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, planFor, streamFixtures } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import { UPSTREAMS } from './protocols.ts';
 
 /** Members that every object inherits: a function, and an object. A table may not take one for a row of its own. */

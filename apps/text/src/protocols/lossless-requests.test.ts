@@ -18,8 +18,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 
@@ -32,7 +31,7 @@ interface Fixture {
 }
 
 const FIXTURES: readonly Fixture[] = readdirSync(FOLDER).map((file) => {
-  const caller = CALLERS.find((protocol) => file.startsWith(`${protocol}-`));
+  const caller = TEXT_PROTOCOLS.find((protocol) => file.startsWith(`${protocol}-`));
   if (caller === undefined) throw new Error(`${file} does not begin with a protocol`);
   return {
     name: file.replace('.json', ''),
@@ -112,7 +111,7 @@ const isReported = (path: string, outcome: Outcome | null): boolean =>
   );
 
 const crossings = FIXTURES.flatMap((fixture) =>
-  CALLERS.filter((target) => target !== fixture.caller).map((target) => ({ ...fixture, target })),
+  TEXT_PROTOCOLS.filter((target) => target !== fixture.caller).map((target) => ({ ...fixture, target })),
 ).filter(({ caller, target, body }) => translated(caller, target, body) !== null);
 
 /** Tools that a list of allowed ones leaves out are not shown to a model, so nothing of them can be carried. */
@@ -225,7 +224,7 @@ const SCHEMAS: Readonly<Record<TextProtocol, readonly unknown[]>> = {
 /** Members with which no request gets as far as being read: they need a provider that keeps responses. */
 const STATEFUL = /^(background|previous_response_id|conversation|prompt)$/;
 
-test.for(CALLERS)('every member that %s names is in a recorded request', (caller) => {
+test.for(TEXT_PROTOCOLS)('every member that %s names is in a recorded request', (caller) => {
   const objects = FIXTURES.filter((fixture) => fixture.caller === caller)
     .flatMap(({ body }) => objectsIn(body))
     .map(({ object }) => object);

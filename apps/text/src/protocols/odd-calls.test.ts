@@ -3,8 +3,8 @@ import { StreamCollector } from '../conversion/collect-stream.ts';
 import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS, planFor } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { planFor } from '../testing/test-streams.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { createCompletionCollector } from './chat/stream/collect-events.ts';
@@ -36,7 +36,7 @@ const messageEvents = (reason: string | null, block: object): string[] =>
 const NUMBERS = '{"id":2512292042121000001,"x":1e400,"y":1.0,"z":-0,"of":[1E3,{"input":{"w":2.50}}]}';
 const unescaped = (text: string): string => text.replaceAll('\\', '');
 
-for (const caller of CALLERS) {
+for (const caller of TEXT_PROTOCOLS) {
   test.for(['end_turn', 'stop_sequence', null, 'brand_new'])(
     `${caller}: an answer with calls ends with calls although its server says %s`,
     (reason) => {
@@ -120,7 +120,7 @@ for (const caller of CALLERS) {
       messages: `{"model":"m","max_tokens":9,"temperature":1.0,"messages":[{"role":"user","content":"Go"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"look","input":${NUMBERS}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}]}`,
       chat: `{"model":"m","temperature":1.0,"messages":[{"role":"user","content":"Go"},{"role":"assistant","tool_calls":[${JSON.stringify({ id: 't', type: 'function', function: call })}]},{"role":"tool","tool_call_id":"t","content":"ok"}]}`,
     }[caller];
-    for (const protocol of CALLERS) {
+    for (const protocol of TEXT_PROTOCOLS) {
       const { body } = translateRequest({
         caller,
         body: parseBody(history),
@@ -171,7 +171,7 @@ for (const caller of CALLERS) {
   );
 }
 
-test.for(CALLERS)(
+test.for(TEXT_PROTOCOLS)(
   'a history that has an id twice reaches %s with pairs of their own, always the same',
   (target) => {
     const turn = (text: string) => [

@@ -6,8 +6,8 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { Target } from '../neutral/target.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS, planFor } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { planFor } from '../testing/test-streams.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
 import { createTokenSeals, TOKEN_PREFIX } from '../wire/tokens/opaque-token.ts';
 
@@ -75,16 +75,19 @@ function nextAfter(caller: TextProtocol, upstream: ConversationProtocol, answere
 const sendOn = (caller: TextProtocol, body: Body, target: Target, tokens = testTokens) =>
   translateRequest({ caller, body, target, tokens });
 
-test.for(CALLERS)('Claude gets its own thinking back byte for byte through a client of %s', (caller) => {
-  const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
-  const { body: sent, dropped } = sendOn(caller, body, testTarget('messages'));
-  const assistant = record(list(sent.messages)[1]);
-  expect(list(assistant.content).slice(0, 2)).toEqual([
-    { type: 'thinking', thinking: 'Let me look.', signature: 'EqQBown' },
-    { type: 'redacted_thinking', data: 'EmwKown' },
-  ]);
-  expect(dropped.filter(({ reason }) => reason.startsWith('reasoning'))).toEqual([]);
-});
+test.for(TEXT_PROTOCOLS)(
+  'Claude gets its own thinking back byte for byte through a client of %s',
+  (caller) => {
+    const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
+    const { body: sent, dropped } = sendOn(caller, body, testTarget('messages'));
+    const assistant = record(list(sent.messages)[1]);
+    expect(list(assistant.content).slice(0, 2)).toEqual([
+      { type: 'thinking', thinking: 'Let me look.', signature: 'EqQBown' },
+      { type: 'redacted_thinking', data: 'EmwKown' },
+    ]);
+    expect(dropped.filter(({ reason }) => reason.startsWith('reasoning'))).toEqual([]);
+  },
+);
 
 const CLAUDE: QuirksInput = { reasoningVendor: 'anthropic' };
 const ON_BEDROCK = { model: 'eu.anthropic.claude-opus-5' };
@@ -101,7 +104,7 @@ const sentBack = (caller: TextProtocol, from: Target, to: Target): Body => {
 
 const nova = (model: string) => testTarget('converse', {}, { model });
 
-test.for(CALLERS)(
+test.for(TEXT_PROTOCOLS)(
   'a model of Bedrock gets its own reasoning back byte for byte through a client of %s',
   (caller) => {
     const own = [
@@ -122,7 +125,7 @@ test.for(CALLERS)(
   },
 );
 
-test.for(CALLERS)(
+test.for(TEXT_PROTOCOLS)(
   "Claude's signatures hold by Converse and by Messages, through a client of %s",
   (caller) => {
     const converse = testTarget('converse', CLAUDE, ON_BEDROCK);
@@ -138,7 +141,7 @@ test.for(CALLERS)(
   },
 );
 
-test.for(CALLERS)('no other model of Bedrock gets it, through a client of %s', (caller) => {
+test.for(TEXT_PROTOCOLS)('no other model of Bedrock gets it, through a client of %s', (caller) => {
   for (const [from, to] of [
     [nova('us.amazon.nova-2-pro-v1:0'), nova('us.deepseek.r1-v1:0')],
     [nova('us.amazon.nova-2-pro-v1:0'), nova('arn:aws:bedrock:x:1:application-inference-profile/a')],
@@ -154,7 +157,7 @@ test.for(CALLERS)('no other model of Bedrock gets it, through a client of %s', (
   }
 });
 
-test.for(CALLERS)('OpenAI gets its own reasoning items back through a client of %s', (caller) => {
+test.for(TEXT_PROTOCOLS)('OpenAI gets its own reasoning items back through a client of %s', (caller) => {
   const body = nextRequest(caller, 'responses', 'responses-reasoning-and-calls');
   const { body: sent } = sendOn(caller, body, testTarget('responses'));
   expect(list(sent.input).filter((item) => record(item).type === 'reasoning')).toEqual([
@@ -170,7 +173,7 @@ test.for(CALLERS)('OpenAI gets its own reasoning items back through a client of 
   ]);
 });
 
-test.for(CALLERS)('an open-weight model gets its own trace back through a client of %s', (caller) => {
+test.for(TEXT_PROTOCOLS)('an open-weight model gets its own trace back through a client of %s', (caller) => {
   const body = nextRequest(caller, 'chat', 'chat-reasoning-and-odd-calls');
   const { body: sent } = sendOn(caller, body, testTarget('chat', { reasoningBack: 'required' }));
   expect(record(list(sent.messages)[1]).reasoning_content).toBe('Think.');
@@ -188,35 +191,44 @@ const signatures = (sent: Body) =>
     part.thoughtSignature,
   ]);
 
-test.for(CALLERS)('Gemini gets each signature back on its own part through a client of %s', (caller) => {
-  const body = nextRequest(caller, 'gemini', 'gemini-thinking-and-calls');
-  const { body: sent, dropped } = sendOn(caller, body, gemini());
-  expect(signatures(sent)).toEqual([
-    ['I will look up both tides.', undefined],
-    ['tide_times', 'Rmlyc3RDYWxs'],
-    ['tide_times', undefined],
-    ['wind', 'VGhpcmRDYWxs'],
-  ]);
-  expect(dropped).toEqual([]);
-});
+test.for(TEXT_PROTOCOLS)(
+  'Gemini gets each signature back on its own part through a client of %s',
+  (caller) => {
+    const body = nextRequest(caller, 'gemini', 'gemini-thinking-and-calls');
+    const { body: sent, dropped } = sendOn(caller, body, gemini());
+    expect(signatures(sent)).toEqual([
+      ['I will look up both tides.', undefined],
+      ['tide_times', 'Rmlyc3RDYWxs'],
+      ['tide_times', undefined],
+      ['wind', 'VGhpcmRDYWxs'],
+    ]);
+    expect(dropped).toEqual([]);
+  },
+);
 
-test.for(CALLERS)('the signature of a text comes back on the text through a client of %s', (caller) => {
-  const { body: sent, dropped } = sendOn(
-    caller,
-    nextRequest(caller, 'gemini', 'gemini-text'),
-    gemini({}, { countsOnly: true }),
-  );
-  expect(signatures(sent)).toEqual([['High water is at 06:12.', 'VGV4dFNpZ25hdHVyZQ==']]);
-  expect(dropped).toEqual([]);
-});
+test.for(TEXT_PROTOCOLS)(
+  'the signature of a text comes back on the text through a client of %s',
+  (caller) => {
+    const { body: sent, dropped } = sendOn(
+      caller,
+      nextRequest(caller, 'gemini', 'gemini-text'),
+      gemini({}, { countsOnly: true }),
+    );
+    expect(signatures(sent)).toEqual([['High water is at 06:12.', 'VGV4dFNpZ25hdHVyZQ==']]);
+    expect(dropped).toEqual([]);
+  },
+);
 
-test.for(CALLERS)("parts of Google's own tools come back as they were through a client of %s", (caller) => {
-  const body = nextRequest(caller, 'gemini', 'gemini-server-tools');
-  const { candidates } = record(reply('gemini-server-tools'));
-  const parts = list(record(record(list(candidates)[0]).content).parts).map(record);
-  const { body: sent } = sendOn(caller, body, gemini());
-  expect(JSON.parse(JSON.stringify(modelParts(sent)))).toEqual(parts);
-});
+test.for(TEXT_PROTOCOLS)(
+  "parts of Google's own tools come back as they were through a client of %s",
+  (caller) => {
+    const body = nextRequest(caller, 'gemini', 'gemini-server-tools');
+    const { candidates } = record(reply('gemini-server-tools'));
+    const parts = list(record(record(list(candidates)[0]).content).parts).map(record);
+    const { body: sent } = sendOn(caller, body, gemini());
+    expect(JSON.parse(JSON.stringify(modelParts(sent)))).toEqual(parts);
+  },
+);
 
 /** Every way in which a signature cannot go back. */
 const UNSIGNED: readonly [why: string, target: () => Target][] = [
@@ -224,7 +236,7 @@ const UNSIGNED: readonly [why: string, target: () => Target][] = [
   ['a refusal of its signatures', () => gemini({}, { withholdReasoning: true })],
 ];
 
-test.for(CALLERS.flatMap((caller) => UNSIGNED.map(([why, target]) => ({ caller, why, target }))))(
+test.for(TEXT_PROTOCOLS.flatMap((caller) => UNSIGNED.map(([why, target]) => ({ caller, why, target }))))(
   'after $why a call of the turn is sent without checking, through a client of $caller',
   ({ caller, target }) => {
     const body = nextRequest(caller, 'gemini', 'gemini-thinking-and-calls');
@@ -239,15 +251,18 @@ test.for(CALLERS.flatMap((caller) => UNSIGNED.map(([why, target]) => ({ caller, 
   },
 );
 
-test.for(CALLERS)('a call that Claude made goes to Gemini without a check, from a client of %s', (caller) => {
-  const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
-  const { body: sent } = sendOn(caller, body, gemini());
-  const calls = modelParts(sent).filter((part) => 'functionCall' in part);
-  expect(calls[0]?.thoughtSignature).toBe('skip_thought_signature_validator');
-  expect(JSON.stringify(sent)).not.toContain('EqQBown');
-  const { body: budgeted } = sendOn(caller, body, gemini({ thinking: 'manual' }));
-  expect(JSON.stringify(budgeted)).not.toContain('skip_thought');
-});
+test.for(TEXT_PROTOCOLS)(
+  'a call that Claude made goes to Gemini without a check, from a client of %s',
+  (caller) => {
+    const body = nextRequest(caller, 'messages', 'messages-thinking-and-tools');
+    const { body: sent } = sendOn(caller, body, gemini());
+    const calls = modelParts(sent).filter((part) => 'functionCall' in part);
+    expect(calls[0]?.thoughtSignature).toBe('skip_thought_signature_validator');
+    expect(JSON.stringify(sent)).not.toContain('EqQBown');
+    const { body: budgeted } = sendOn(caller, body, gemini({ thinking: 'manual' }));
+    expect(JSON.stringify(budgeted)).not.toContain('skip_thought');
+  },
+);
 
 test('only the calls of the current turn are exempted from the check', () => {
   const { messages } = nextRequest('messages', 'messages', 'messages-thinking-and-tools');
@@ -265,7 +280,7 @@ const FOREIGN: readonly {
   from: ConversationProtocol;
   name: string;
   to: ConversationProtocol;
-}[] = CALLERS.flatMap((caller) => [
+}[] = TEXT_PROTOCOLS.flatMap((caller) => [
   { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'messages' as const },
   { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'responses' as const },
   { caller, from: 'gemini' as const, name: 'gemini-thinking-and-calls', to: 'chat' as const },

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { StreamCollector } from '../conversion/collect-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, dataOf, planFor, streamFixtures } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { isObject, type JsonObject, objectOf } from '../wire/json-object.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /**
  * Events of a stream say most things several times, and servers leave some of them out. Whatever is left, the answer is the

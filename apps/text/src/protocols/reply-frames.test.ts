@@ -9,8 +9,8 @@ import { PROTOCOLS } from './protocols.ts';
 const FOLDER = new URL('./fixtures/replies/', import.meta.url);
 const clean = (text: string) => text;
 
-/** An error, and a body of no protocol: they stay what they are. */
-const UNFINISHED = new Set(['chat-error.json', 'chat-nonsense.json']);
+/** Errors, and a body of no protocol: they stay what they are. */
+const UNFINISHED = new Set(['chat-error.json', 'chat-nonsense.json', 'gemini-error.json']);
 
 const cases = readdirSync(FOLDER).flatMap((file) => {
   const protocol = CALLERS.find((one) => file.startsWith(`${one}-`));

@@ -2,12 +2,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { expect, test } from 'vitest';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
-import { CALLERS } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath } from '../wire/path.ts';
 
-const CROSSINGS = CALLERS.flatMap((caller) =>
-  CALLERS.filter((target) => target !== caller).map((target) => ({ caller, target })),
+const CROSSINGS = TEXT_PROTOCOLS.flatMap((caller) =>
+  TEXT_PROTOCOLS.filter((target) => target !== caller).map((target) => ({ caller, target })),
 );
 
 const translate = (caller: TextProtocol, target: TextProtocol, body: object) =>
@@ -278,19 +277,18 @@ const INSTRUCTIONS_ALONE: readonly (readonly [TextProtocol, object])[] = [
   ['messages', { max_tokens: 9, system: 'Write a haiku.', messages: [{ role: 'user', content: '' }] }],
 ];
 
-test.for(INSTRUCTIONS_ALONE.flatMap(([caller, more]) => CALLERS.map((target) => ({ caller, more, target }))))(
-  '$caller to $target: nothing but instructions is what the user says',
-  ({ caller, more, target }) => {
-    if (caller === target) return;
-    const { body } = translate(caller, target, { model: 'm', ...more });
-    const turns = Object(body).messages ?? Object(body).input;
-    expect(turns).toHaveLength(1);
-    expect(turns[0].role).toBe('user');
-    expect(JSON.stringify(turns[0].content)).toContain('Write a haiku.');
-    expect(body).not.toHaveProperty('system');
-    expect(body).not.toHaveProperty('instructions');
-  },
-);
+test.for(
+  INSTRUCTIONS_ALONE.flatMap(([caller, more]) => TEXT_PROTOCOLS.map((target) => ({ caller, more, target }))),
+)('$caller to $target: nothing but instructions is what the user says', ({ caller, more, target }) => {
+  if (caller === target) return;
+  const { body } = translate(caller, target, { model: 'm', ...more });
+  const turns = Object(body).messages ?? Object(body).input;
+  expect(turns).toHaveLength(1);
+  expect(turns[0].role).toBe('user');
+  expect(JSON.stringify(turns[0].content)).toContain('Write a haiku.');
+  expect(body).not.toHaveProperty('system');
+  expect(body).not.toHaveProperty('instructions');
+});
 
 test.for(['messages', 'chat'] as const)(
   'responses to %s: a tool that only code may call is not offered',
@@ -418,7 +416,7 @@ test.for([
   ],
   ['chat', { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] }],
 ] as const)('%s: what the user shows is not dropped: %j', ([caller, body]) => {
-  for (const target of CALLERS.filter((one) => one !== caller))
+  for (const target of TEXT_PROTOCOLS.filter((one) => one !== caller))
     expect(() => translate(caller, target, { model: 'm', ...body })).toThrow(GatewayError);
 });
 

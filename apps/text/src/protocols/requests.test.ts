@@ -7,9 +7,9 @@ import { translateRequest } from '../conversion/translate-request.ts';
 import type { Target } from '../neutral/target.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath } from '../wire/path.ts';
 import { parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/requests/', import.meta.url);
 

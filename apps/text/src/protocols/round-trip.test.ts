@@ -10,8 +10,8 @@ import type { Reply } from '../neutral/reply/reply.ts';
 import { replyEvents } from '../neutral/reply/reply-events.ts';
 import { testReplyContext, testTarget, testTokens } from '../testing/test-context.ts';
 import { CALLERS, dataOf, planFor } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { parseArguments } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
 
@@ -84,7 +84,16 @@ const essence = ({ parts, finish, usage: counted }: Reply): Essence => ({
   usage: counted,
 });
 
-/** The Messages protocol holds arguments as an object: the white space between its members is not kept there. */
+type Pair = { readonly caller: TextProtocol; readonly upstream: TextProtocol };
+
+/** What Google has no word for is not told through its protocol. */
+const told = (essence: Essence, { caller, upstream }: Pair): Essence => ({
+  ...essence,
+  usage:
+    caller === 'gemini' || upstream === 'gemini' ? { ...essence.usage, cacheWriteTokens: 0 } : essence.usage,
+});
+
+/** Some protocols hold arguments as an object: the white space between its members is not kept there. */
 const compact = (essence: Essence): Essence => ({
   ...essence,
   calls: essence.calls.map((made) => ({
@@ -92,6 +101,9 @@ const compact = (essence: Essence): Essence => ({
     arguments: JSON.stringify(parseArguments(made.arguments)),
   })),
 });
+
+/** Whether the calls of a stream come whole, as objects. */
+const hasWholeCalls = ({ caller, upstream }: Pair): boolean => caller === 'gemini' || upstream === 'gemini';
 
 const contextFor = (caller: TextProtocol, upstream: TextProtocol) => ({
   ...testReplyContext(),
@@ -119,26 +131,31 @@ function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
 
 test.for(PAIRS)(
   'a stream of $upstream means the same to a caller of $caller, however it is cut, argument by argument',
-  ({ caller, upstream }) => {
+  (pair) => {
+    const { caller, upstream } = pair;
+    const asSent = hasWholeCalls(pair) ? compact : (essence: Essence) => essence;
     fc.assert(
       fc.property(replies, fc.array(fc.nat(), { maxLength: 8 }), (reply, positions) => {
         const translator = new StreamTranslator(planFor(caller, upstream), testReplyContext());
         const chunks = cut(Buffer.from(upstreamStream(reply, upstream)), positions);
         const frames = [...chunks.flatMap((chunk) => translator.push(chunk)), ...translator.end()];
-        expect(essence(readStream(frames.join(''), caller))).toEqual(essence(reply));
+        expect(asSent(essence(readStream(frames.join(''), caller)))).toEqual(
+          asSent(told(essence(reply), pair)),
+        );
       }),
       { numRuns: 60 },
     );
   },
 );
 
-test.for(PAIRS)('a reply of $upstream means the same to a caller of $caller', ({ caller, upstream }) => {
+test.for(PAIRS)('a reply of $upstream means the same to a caller of $caller', (pair) => {
+  const { caller, upstream } = pair;
   fc.assert(
     fc.property(replies, (reply) => {
       const sent = PROTOCOLS[upstream].encodeReply(reply, contextFor(upstream, upstream));
       const answer = translateReply(planFor(caller, upstream), parse(sent), testReplyContext());
       const read = PROTOCOLS[caller].decodeReply(parse(answer.body), testTarget(caller), (words) => words);
-      expect(compact(essence(read))).toEqual(compact(essence(reply)));
+      expect(compact(essence(read))).toEqual(compact(told(essence(reply), pair)));
     }),
     { numRuns: 60 },
   );
@@ -151,24 +168,22 @@ const parse = (body: object): unknown => {
   return JSON.parse(JSON.stringify(body), keep);
 };
 
-test.for(PAIRS)(
-  'a stream of $upstream collected for $caller is the reply that it amounts to',
-  ({ caller, upstream }) => {
-    fc.assert(
-      fc.property(replies, (reply) => {
-        const collector = new StreamCollector(planFor(caller, upstream), testReplyContext());
-        collector.push(Buffer.from(upstreamStream(reply, upstream)));
-        const read = PROTOCOLS[caller].decodeReply(
-          parse(collector.end().body),
-          testTarget(caller),
-          (words) => words,
-        );
-        expect(compact(essence(read))).toEqual(compact(essence(reply)));
-      }),
-      { numRuns: 30 },
-    );
-  },
-);
+test.for(PAIRS)('a stream of $upstream collected for $caller is the reply that it amounts to', (pair) => {
+  const { caller, upstream } = pair;
+  fc.assert(
+    fc.property(replies, (reply) => {
+      const collector = new StreamCollector(planFor(caller, upstream), testReplyContext());
+      collector.push(Buffer.from(upstreamStream(reply, upstream)));
+      const read = PROTOCOLS[caller].decodeReply(
+        parse(collector.end().body),
+        testTarget(caller),
+        (words) => words,
+      );
+      expect(compact(essence(read))).toEqual(compact(told(essence(reply), pair)));
+    }),
+    { numRuns: 30 },
+  );
+});
 
 const userTurn = text.map((content) => ({ role: 'user', content: [{ type: 'text', text: content }] }));
 const toolTurns = fc

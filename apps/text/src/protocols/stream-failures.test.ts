@@ -15,6 +15,7 @@ const ENDING = {
   responses: /event: error\n.*\n\nevent: response\.failed\n.*\n\ndata: \[DONE\]\n\n$/,
   messages: /event: error\ndata: \{"type":"error","error":\{"type":"timeout_error",.*\n\n$/,
   chat: /data: \{"error":\{.*"code":"upstream_timeout".*\n\n$/,
+  gemini: /\{"error":\{"code":504,.*"status":"DEADLINE_EXCEEDED".*\}\n?\n?$/,
 };
 
 test.for(CALLERS)(
@@ -69,6 +70,7 @@ test('each protocol has its own way to keep a connection alive', () => {
     ': keepalive\n\n',
     'event: ping\ndata: {"type": "ping"}\n\n',
     ': keepalive\n\n',
+    '\n',
   ]);
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor, type StreamFixture, streamFixtures } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 const cases = streamFixtures().flatMap((stream) => CALLERS.map((caller) => ({ ...stream, caller })));
 

@@ -6,8 +6,8 @@ import { translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator } from '../conversion/translate-stream.ts';
 import { testReplyContext } from '../testing/test-context.ts';
 import { CALLERS, planFor, type StreamFixture, streamFixtures, upstreamOf } from '../testing/test-streams.ts';
-import type { TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { isJsonObject } from '../wire/raw-json.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 
 /** Events that no protocol has, with members of types that nobody expects. */
 const STRANGE = {

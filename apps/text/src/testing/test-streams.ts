@@ -5,12 +5,12 @@ import { recordedStream, recordedStreamNames } from '@gateway/simulator/recorded
 import { CONVERSATION_PROTOCOLS, type ConversationProtocol } from '@gateway/upstream/protocol';
 import { translateRequest } from '../conversion/translate-request.ts';
 import type { AnswerPlan } from '../neutral/target.ts';
+import type { TextProtocol } from '../wire/text-protocol.ts';
 import { testTarget, testTokens } from './test-context.ts';
-import type { TextProtocolName as TextProtocol } from './text-pairs.ts';
 
 const FOLDER = new URL('../protocols/fixtures/streams/', import.meta.url);
 
-export const CALLERS: readonly TextProtocol[] = ['responses', 'messages', 'chat'];
+export const CALLERS: readonly TextProtocol[] = ['responses', 'messages', 'chat', 'gemini'];
 
 /** The protocol of an upstream, by which the name of a fixture begins. */
 export function upstreamOf(name: string): ConversationProtocol {
@@ -63,6 +63,12 @@ const REQUESTS: Record<TextProtocol, object> = {
     stream: true,
     stream_options: { include_usage: true },
     messages: [{ role: 'user', content: 'Hello' }],
+  },
+  gemini: {
+    model: 'callers-model',
+    stream: true,
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
   },
 };
 

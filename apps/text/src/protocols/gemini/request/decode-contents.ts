@@ -22,6 +22,9 @@ const FOREIGN = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolRespo
 
 const ONLY_GEMINI = 'what only its own provider knows cannot be shown';
 
+/** `function` is an older word of the user's for results. */
+const ROLES: ReadonlySet<string> = new Set(['user', 'model', 'function']);
+
 /** The turns of a conversation, each call with an id that its result names. */
 export function decodeContents(
   contents: readonly RequestContent[],
@@ -29,13 +32,17 @@ export function decodeContents(
   reader: RequestReader,
 ): Turn[] {
   const calls = new Calls();
-  return contents.map(({ role, parts }, index): Turn => {
+  const turns = contents.map(({ role, parts }, index): Turn => {
     const at = ['contents', index];
+    if (role && !ROLES.has(role)) reader.refuse([...at, 'role'], 'Please use a valid role: user, model.');
     const isModel = role === 'model';
     const decoder = new PartDecoder({ calls, tokens, reader, isModel });
     const decoded = (parts ?? []).flatMap((part, of) => decoder.part(part, [...at, 'parts', of]));
     return { role: isModel ? 'assistant' : 'user', at, parts: decoded };
   });
+  if (turns.every(({ parts }) => parts.length === 0))
+    reader.refuse(['contents'], 'There is nothing to answer: every content is empty.');
+  return turns;
 }
 
 /** The text of instructions; other content is refused. */

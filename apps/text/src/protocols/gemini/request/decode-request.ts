@@ -33,7 +33,7 @@ export function decodeGeminiRequest(body: unknown, tokens: OpaqueTokens): Conver
     ...(config.responseLogprobs && { logprobs: config.logprobs ?? 0 }),
     ...(serviceTier && { serviceTier }),
     stream: request.stream ?? false,
-    otherNames: config.responseSchema ? { outputFormat: ['generationConfig', 'responseSchema'] } : {},
+    otherNames: { outputFormat: ['generationConfig', formatMember(config)] },
   };
   reportMembers(request, config, reader);
   return { ...conversation, untranslatable: reader.list };
@@ -56,6 +56,12 @@ function decodeSampling(config: GenerationConfig): Conversation['sampling'] {
 
 const JSON_TYPE = 'application/json';
 const ENUM_TYPE = 'text/x.enum';
+
+/** The member that says the output's format. */
+const formatMember = ({ responseJsonSchema, responseSchema }: GenerationConfig): string => {
+  if (responseJsonSchema) return 'responseJsonSchema';
+  return responseSchema ? 'responseSchema' : 'responseMimeType';
+};
 
 function decodeFormat(config: GenerationConfig, reader: RequestReader): OutputFormat | undefined {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;

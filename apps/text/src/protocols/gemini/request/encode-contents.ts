@@ -6,6 +6,7 @@ import { asSystemText, CONTINUATION_TEXT, MOVED_TEXT, textOf } from '../../../ne
 import { refusePrefill, settleTurns } from '../../../neutral/encoding/settle-turns.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type { TextPart, ToolResultPart } from '../../../neutral/parts.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
 import { encodeShown, type GeminiPart, isMedia, textPart } from './encode-content.ts';
 import { encodeModelParts } from './encode-model-parts.ts';
 
@@ -34,7 +35,10 @@ export function encodeContents(encoder: Encoder): Content[] {
     }
   }
   if (contents.length === 0)
-    refuseParameter(['messages'], 'There is nothing to answer: every message is empty.');
+    refuseParameter(
+      pathsOf(encoder.conversation).turns,
+      'There is nothing to answer: every message is empty.',
+    );
   const silent = (): Content => ({ role: 'user', parts: [textPart(CONTINUATION_TEXT)] });
   if (contents[0]?.role !== 'user') contents.unshift(silent());
   if (contents.at(-1)?.role !== 'user') contents.push(silent());

@@ -70,7 +70,7 @@ function encodeSeed({ conversation, losses }: Encoder): object {
   const { seed } = conversation.sampling;
   if (seed === undefined) return {};
   if (Number.isInteger(seed) && Math.abs(seed) <= MAX_SEED) return { seed };
-  losses.drop(['seed'], 'a seed has 32 bits there');
+  losses.drop(pathsOf(conversation).seed, 'a seed has 32 bits there');
   return {};
 }
 

@@ -4,6 +4,7 @@ import { asSystemText, CONTINUATION_TEXT, textOf } from '../../../neutral/encodi
 import { settleTurns } from '../../../neutral/encoding/settle-turns.ts';
 import { refuseParameter } from '../../../neutral/losses.ts';
 import type { TextPart } from '../../../neutral/parts.ts';
+import { pathsOf } from '../../../neutral/scalar-paths.ts';
 import { type Block, encodePart } from './encode-content.ts';
 
 interface Message {
@@ -57,7 +58,10 @@ export function encodeTurns(encoder: Encoder): Message[] {
     else messages.push(message);
   }
   if (messages.length === 0)
-    refuseParameter(['messages'], 'There is nothing to answer: every message is empty.');
+    refuseParameter(
+      pathsOf(encoder.conversation).turns,
+      'There is nothing to answer: every message is empty.',
+    );
   if (messages[0]?.role !== 'user') {
     messages.unshift({ role: 'user', content: [{ type: 'text', text: CONTINUATION_TEXT }] });
   }
