@@ -7,6 +7,8 @@ import anthropic
 import openai
 from by_anthropic import check_messages
 from by_openai import HELLO, check_chat, check_responses
+from google import genai
+from google.genai import errors, types
 from pydantic import BaseModel
 from running import equal, refused, true
 
@@ -137,3 +139,61 @@ def run(running, given):
             by_anthropic("sk-of-nobody").messages.create(model=CLAUDE, max_tokens=50, messages=HELLO)
         with refused(anthropic.NotFoundError, "no-model"):
             by_anthropic(key).messages.create(model="no-model", max_tokens=50, messages=HELLO)
+
+    def by_google(key):
+        return genai.Client(api_key=key, http_options=types.HttpOptions(base_url=url))
+
+    google = by_google(key)
+    for model in (GPT, CLAUDE):
+
+        @running.check(f"Google through the gateway, {model}: generate_content and count_tokens")
+        def _():
+            answer = google.models.generate_content(model=model, contents="Hello")
+            equal(answer.text, "You said: Hello")
+            counted = google.models.count_tokens(model=model, contents="Hello")
+            equal(answer.usage_metadata.prompt_token_count, counted.total_tokens)
+
+        @running.check(f"Google through the gateway, {model}: generate_content_stream")
+        def _():
+            chunks = list(google.models.generate_content_stream(model=model, contents="Hello there"))
+            equal("".join(chunk.text or "" for chunk in chunks), "You said: Hello there")
+            equal(chunks[-1].candidates[0].finish_reason, types.FinishReason.STOP)
+
+        @running.check(f"Google through the gateway, {model}: a call that the client answers by itself")
+        def _():
+            def get_weather(city: str) -> str:
+                """The weather in a city."""
+                return "21 degrees"
+
+            config = types.GenerateContentConfig(tools=[get_weather])
+            answer = google.models.generate_content(model=model, contents="use tool get_weather", config=config)
+            # The client says by itself that it is the result.
+            equal(answer.text, 'The tool answered: {"result":"21 degrees"}')
+
+        @running.check(f"Google through the gateway, {model}: an answer that the client parses by a schema")
+        def _():
+            config = types.GenerateContentConfig(response_mime_type="application/json", response_schema=Place)
+            answer = google.models.generate_content(model=model, contents="Hello", config=config)
+            true(isinstance(answer.parsed, Place), "nothing parsed")
+
+    @running.check("Google through the gateway: a chat, the asynchronous client, the models")
+    def _():
+        chat = google.chats.create(model=CLAUDE)
+        equal(chat.send_message("Hello").text, "You said: Hello")
+        equal(chat.send_message("Again").text, "You said: Again")
+
+        async def ask():
+            answer = await google.aio.models.generate_content(model=CLAUDE, contents="Hello")
+            equal(answer.text, "You said: Hello")
+
+        asyncio.run(ask())
+        true(f"models/{GPT}" in {model.name for model in google.models.list()}, "not all models for Google")
+
+    @running.check("Google through the gateway: a wrong key, an unknown model")
+    def _():
+        # It closes its connections when nobody holds it any more.
+        nobody = by_google("sk-of-nobody")
+        with refused(errors.ClientError, "UNAUTHENTICATED"):
+            nobody.models.generate_content(model=GPT, contents="Hello")
+        with refused(errors.ClientError, "no-model"):
+            google.models.generate_content(model="no-model", contents="Hello")
