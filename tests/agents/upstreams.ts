@@ -47,7 +47,12 @@ const RUNTIME = `provider: bedrock, region: ${REGION}, ${AUTH}`;
 const MANTLE = `${RUNTIME}, endpoint: mantle`;
 const VERTEX = `provider: vertex, project: p1, location: eu, apiKey: unused, headers: { authorization: "Bearer ${KEY}" }`;
 
-const [CODEX, CODEX_BY_SOCKET, CLAUDE] = ['Codex CLI', 'Codex CLI with a WebSocket', 'Claude Code'];
+const [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI] = [
+  'Codex CLI',
+  'Codex CLI with a WebSocket',
+  'Claude Code',
+  'Gemini CLI',
+];
 
 /** The three protocols that callers speak themselves; then what only channels speak, and each cloud. */
 export const UPSTREAMS: readonly Upstream[] = [
@@ -68,6 +73,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     protocol: 'chat',
     channel: 'provider: simulator, speaks: [chat]',
     path: /^\/v1\/chat\/completions$/,
+    longOnly: [GEMINI],
   },
   {
     name: 'gemini',
@@ -85,7 +91,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'eu.amazon.nova-2-lite-v1:0',
     path: /\/converse-stream$/,
     cloud: runtime,
-    longOnly: [CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'bedrock',
@@ -94,7 +100,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'eu.anthropic.claude-opus-5',
     path: /^\/anthropic\/v1\/messages$/,
     cloud: runtime,
-    longOnly: [CODEX, CODEX_BY_SOCKET],
+    longOnly: [CODEX, CODEX_BY_SOCKET, GEMINI],
   },
   {
     name: 'bedrock-mantle',
@@ -103,7 +109,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'anthropic.claude-opus-5',
     path: /^\/anthropic\/v1\/messages$/,
     cloud: mantle,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'anthropic-aws',
@@ -112,7 +118,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'claude-opus-5',
     path: /^\/v1\/messages$/,
     cloud: platform,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'vertex',
@@ -121,7 +127,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'claude-opus-4-5@20251101',
     path: /:streamRawPredict$/,
     cloud: google,
-    longOnly: [CODEX, CODEX_BY_SOCKET],
+    longOnly: [CODEX, CODEX_BY_SOCKET, GEMINI],
   },
   {
     name: 'foundry-claude',
@@ -130,7 +136,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'our-opus',
     path: /^\/anthropic\/v1\/messages$/,
     cloud: microsoft,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'bedrock-gpt',
@@ -139,7 +145,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'openai.gpt-5.2',
     path: /^\/openai\/v1\/responses$/,
     cloud: runtime,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'bedrock-mantle-gpt',
@@ -148,7 +154,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'openai.gpt-5.2',
     path: /^\/openai\/v1\/responses$/,
     cloud: mantle,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'foundry-gpt',
@@ -157,7 +163,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'our-gpt',
     path: /^\/openai\/v1\/responses$/,
     cloud: microsoft,
-    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX, CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
   {
     name: 'azure-openai',
@@ -167,7 +173,7 @@ export const UPSTREAMS: readonly Upstream[] = [
     model: 'our-gpt',
     path: /^\/openai\/v1\/responses$/,
     cloud: microsoft,
-    longOnly: [CODEX_BY_SOCKET, CLAUDE],
+    longOnly: [CODEX_BY_SOCKET, CLAUDE, GEMINI],
   },
 ];
 
