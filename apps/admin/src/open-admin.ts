@@ -7,6 +7,7 @@ import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
 import type { AccessRecords } from '@gateway/metering/keys/records/access-records';
+import { readSpoolState } from '@gateway/metering/meter/spool-state';
 import { openRecords } from '@gateway/records/open-records';
 import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
@@ -21,6 +22,7 @@ import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { createConversationMetrics } from './operations/conversation-metrics.ts';
 import { createQueueMetrics } from './operations/queue-metrics.ts';
+import { createStorageMetrics } from './operations/storage-metrics.ts';
 import { createRelay } from './playground/relay.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { createAddressOf } from './sessions/client-address.ts';
@@ -82,6 +84,13 @@ export async function openAdmin({
   const onQueueError = (error: unknown) => logger.warn({ err: error }, 'the queues');
   const jobs = createJobList(redis, onQueueError);
   createQueueMetrics(metrics, { jobs, now, onError: onQueueError });
+  createStorageMetrics(metrics, {
+    redis,
+    records,
+    readSpool: () => readSpoolState(config.GATEWAY_DATA_DIR),
+    now,
+    onError: (error) => logger.warn({ err: error }, 'the memory of Redis cannot be read'),
+  });
   createConversationMetrics(metrics, {
     conversations: records.conversations,
     now,

@@ -15,6 +15,7 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import type { Redis } from 'ioredis';
 import type { ModelSettings } from './settings.ts';
 import { createUpstreamMetrics, showRests, showSlots } from './upstream-metrics.ts';
+import { createUsageMetrics } from './usage-metrics.ts';
 
 /** What it takes to call a model for a caller and to account for it. */
 export interface ModelAccess {
@@ -74,6 +75,7 @@ export async function openModelAccess({
       refusals: counts,
       now,
       report: (problem) => logger.warn(problem, 'metering'),
+      onSettled: createUsageMetrics(metrics, { maxTeams: config.METRICS_TEAMS }).settled,
     }),
     (opened) => opened.close(),
   );

@@ -14,6 +14,8 @@ export const ModelSettings = ProcessSettings.extend(MeterSettings.shape).extend(
   CONFIGURATION_SOURCE: ConfigurationSourceSetting,
   /** Opens what is sealed in a configuration that the database has. */
   GATEWAY_SECRET: setting.secret().optional(),
+  /** Teams that have samples of their own in the metrics; 0: none has. */
+  METRICS_TEAMS: setting.integer(0, { min: 0, max: 1000 }),
 });
 export type ModelSettings = z.infer<typeof ModelSettings>;
 

@@ -53,6 +53,7 @@ export interface Records {
   readonly revisions: RevisionStore;
   readonly readAudit: ReadAudit;
   readonly conversations: StoredConversations;
+  readonly recordedUntilMs: Recorder['recordedUntilMs'];
 }
 
 /** How long a start, and a call, waits for keys that are still read over. */
@@ -120,6 +121,7 @@ export async function openRecords({
       moved: recorder.movedCounts,
       count: () => countConversations({ redis, database }),
     },
+    recordedUntilMs: recorder.recordedUntilMs,
     [Symbol.asyncDispose]: close,
   };
 }

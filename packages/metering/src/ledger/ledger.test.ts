@@ -20,12 +20,15 @@ let ledger: Ledger;
 /** A second replica, with connections of its own. */
 let otherRedis: Redis;
 let otherLedger: Ledger;
+/** The ids of requests that were settled for processes that are gone. */
+const abandoned: string[] = [];
 
 beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   otherRedis = new Redis(server.url);
-  const options = { now: Date.now, keepRecordsDays: 30, clock: () => clockUs };
+  const onAbandoned = (record: UsageRecord) => void abandoned.push(record.id);
+  const options = { now: Date.now, keepRecordsDays: 30, clock: () => clockUs, onAbandoned };
   ledger = createLedger({ redis, ...options });
   otherLedger = createLedger({ redis: otherRedis, ...options });
 });
@@ -36,6 +39,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await emptyRedis(redis);
+  abandoned.length = 0;
 });
 
 /** A fixed time unless a test moves it: no bucket refills while requests run. */
@@ -277,6 +281,7 @@ test('a reservation whose process is gone is charged as estimated when its lease
   await ledger.reserve({ subject: kept, estimate: result(200), charges: [budget(1000)], leaseMs: LEASE_MS });
   const settled = await Promise.all([ledger.settleAbandoned(), otherLedger.settleAbandoned()]);
   expect(settled.reduce((sum, count) => sum + count)).toBe(1);
+  expect(abandoned).toEqual([about.id]);
   expect(await account()).toEqual({ spent: 100, reserved: 200 });
   expect(await records()).toEqual([{ ...about, ...result(100, 7, 'abandoned'), estimated: true }]);
   expect(await ledger.settle(about, result(60))).toBe(false);

@@ -18,6 +18,8 @@ export interface LedgerOptions {
   readonly onBroken?: ReportBroken;
   /** Called with each record that Redis has confirmed, as JSON. */
   readonly onRecorded?: (record: string) => void;
+  /** Called with each record of a request whose process ended before it. */
+  readonly onAbandoned?: ((record: UsageRecord) => void) | undefined;
 }
 
 /** What a request reserves before the upstream is called. */
@@ -106,7 +108,7 @@ function checkAmounts({ consumption, costMicroUsd }: UsageResult): void {
 export function createLedger(options: LedgerOptions): Ledger {
   const { redis, now, keepRecordsDays } = options;
   const { clock = redisClock, batch = createOperationBatch({ redis, clock }) } = options;
-  const { onBroken = () => undefined, onRecorded = () => undefined } = options;
+  const { onBroken = () => undefined, onRecorded = () => undefined, onAbandoned = () => undefined } = options;
 
   const [today, beginningDay] = [createDayNames(), createDayNames()];
 
@@ -166,7 +168,10 @@ export function createLedger(options: LedgerOptions): Ledger {
       return false;
     }
     const { subject, estimate } = read;
-    return append(subject, { ...estimate, outcome: 'abandoned', estimated: true }, 'abandoned');
+    const result: UsageResult = { ...estimate, outcome: 'abandoned', estimated: true };
+    const isSettled = await append(subject, result, 'abandoned');
+    if (isSettled) onAbandoned({ ...subject, ...result });
+    return isSettled;
   };
 
   const reserveOperation = ({ subject, estimate, mostMicroUsd, charges, leaseMs }: Reservation) => {

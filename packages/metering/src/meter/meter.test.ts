@@ -66,9 +66,15 @@ const budget = (microUsd: number): Account =>
 async function meterOver(
   connection: Redis,
   spool?: UsageSpool,
-): Promise<{ meter: Meter; problems: MeterProblem[]; notices: readonly string[] }> {
+): Promise<{
+  meter: Meter;
+  problems: MeterProblem[];
+  notices: readonly string[];
+  settled: readonly UsageRecord[];
+}> {
   const problems: MeterProblem[] = [];
   const notices: string[] = [];
+  const settled: UsageRecord[] = [];
   const ledger = createLedger({
     redis: connection,
     now: Date.now,
@@ -83,8 +89,9 @@ async function meterOver(
     report: (problem) => problems.push(problem),
     onRefused: (reason) => void notices.push(reason),
     onBudgetNear: () => void notices.push('near'),
+    onSettled: (record) => void settled.push(record),
   });
-  return { meter, problems, notices };
+  return { meter, problems, notices, settled };
 }
 
 const records = async () => {
@@ -94,12 +101,13 @@ const records = async () => {
 const spent = () => redis.hgetall(redisNames.account('key_1', 'total'));
 
 test('the most that a request may cost is reserved before, and its real cost is taken after', async () => {
-  const { meter } = await meterOver(redis);
+  const { meter, settled } = await meterOver(redis);
   const metered = await meter.begin({ subject: subject(), accounts: [budget(1000)], estimate: result(400) });
   expect(await spent()).toEqual({ reserved: '400' });
   await metered.settle(result(150));
   await metered.settle(result(999));
   expect(await spent()).toEqual({ reserved: '0', spent: '150' });
+  expect(settled.map(({ costMicroUsd }) => costMicroUsd)).toEqual([150]);
   await meter.close();
 });
 
@@ -180,7 +188,7 @@ test('with Redis away a key with limits is refused with 503, one without is serv
   connection.on('error', () => undefined);
   await connection.connect();
   const kept: SpooledUsage[] = [];
-  const { meter } = await meterOver(connection, {
+  const { meter, settled } = await meterOver(connection, {
     add: async (usage) => void kept.push(usage),
     replay: async () => undefined,
   });
@@ -193,6 +201,7 @@ test('with Redis away a key with limits is refused with 503, one without is serv
   const metered = await meter.begin({ subject: about, accounts: [], estimate: result(1) });
   await metered.settle(result(7));
   expect(kept).toEqual([{ record: { ...about, ...result(7) } }]);
+  expect(settled).toEqual([{ ...about, ...result(7) }]);
   await meter.close();
   connection.disconnect();
 });

@@ -25,6 +25,8 @@ export interface MeterOptions {
   readonly onRefused: (reason: RefusedFor, subject: UsageSubject) => void;
   /** Called for each request that was let in on a budget that is nearly spent. */
   readonly onBudgetNear: () => void;
+  /** Called with each request's record that this process is the first to settle. */
+  readonly onSettled?: ((record: UsageRecord) => void) | undefined;
 }
 
 export interface MeterProblem {
@@ -124,6 +126,7 @@ const MAX_DOUBTFUL = 10_000;
 /** One per process: reserves and settles, renews leases, settles for processes that ended, replays the spool. */
 export function createMeter(options: MeterOptions): Meter {
   const { ledger, spool, now, timeZone, report, onRefused, onBudgetNear } = options;
+  const { onSettled = () => undefined } = options;
   const open = new Set<string>();
   /** Redis did not answer in time: it may still have the reservation, or make it later. */
   const doubtful = new Set<string>();
@@ -160,6 +163,12 @@ export function createMeter(options: MeterOptions): Meter {
     return isFirst;
   };
 
+  const settleNow = async (record: UsageRecord): Promise<boolean> => {
+    const isFirst = await settleOrSpool({ record });
+    if (isFirst) onSettled(record);
+    return isFirst;
+  };
+
   const soundResult = (id: string, result: UsageResult, estimate: UsageResult): UsageResult => {
     const { usage, wrong } = soundUsage(result, estimate);
     if (wrong.length > 0)
@@ -180,7 +189,7 @@ export function createMeter(options: MeterOptions): Meter {
         const sound = estimate === undefined ? result : soundResult(subject.id, result, estimate);
         settled ??= track(
           reserving.then(async () => {
-            await settleOrSpool({ record: { ...subject, ...sound } });
+            await settleNow({ ...subject, ...sound });
           }),
         );
         return settled;
@@ -271,7 +280,7 @@ export function createMeter(options: MeterOptions): Meter {
       throw refusalOf(answer, amountsOf(estimate)[answer.charge.dimension] ?? 0, now());
     },
     resume: (subject) => metered(subject, Promise.resolve(true)),
-    settleOnce: (subject, result) => track(settleOrSpool({ record: { ...subject, ...result } })),
+    settleOnce: (subject, result) => track(settleNow({ ...subject, ...result })),
     sent: () => ledger.sent(),
     restore: async (records) => {
       const usages = records.map((record) => ({ record: UsageRecord.parse(JSON.parse(record)) }));

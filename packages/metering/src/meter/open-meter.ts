@@ -13,7 +13,7 @@ import { createRecentSettlements } from './recent-settlements.ts';
 import type { RefusedFor } from './refusal.ts';
 import { openUsageSpool, SPOOL_FOLDER } from './usage-spool.ts';
 
-interface OpenMeterOptions extends Pick<MeterOptions, 'report'> {
+interface OpenMeterOptions extends Pick<MeterOptions, 'onSettled' | 'report'> {
   readonly redis: Redis;
   /** Over the same connection. */
   readonly batch?: OperationBatch;
@@ -41,6 +41,7 @@ export async function openMeter({
   refusals,
   now,
   report,
+  onSettled,
 }: OpenMeterOptions): Promise<Meter> {
   const { USAGE_RECORDS_DAYS: keepRecordsDays } = settings;
   const onBroken = reportOnce(({ kind, id }) => {
@@ -55,6 +56,7 @@ export async function openMeter({
       now,
       keepRecordsDays,
       onBroken,
+      onAbandoned: onSettled,
       onRecorded: (record) => {
         recent.add(record);
         watch.wake();
@@ -69,6 +71,7 @@ export async function openMeter({
       refusals.add({ keyId, team, endpoint, model });
     },
     onBudgetNear: () => metrics.budgetNear(),
+    onSettled,
   });
   const restore = () => void meter.restore(recent.all()).then(metrics.usageRestored);
   redis.on(REPLACED, restore);

@@ -27,6 +27,7 @@ test('what a master confirmed and its replica never got is accounted on the new 
   );
   const problems: MeterProblem[] = [];
   let restored = 0;
+  const settled: string[] = [];
   const nothing = () => undefined;
   const meter = await openMeter({
     redis,
@@ -44,6 +45,7 @@ test('what a master confirmed and its replica never got is accounted on the new 
     refusals: { add: nothing },
     now: Date.now,
     report: (problem) => problems.push(problem),
+    onSettled: ({ id }) => settled.push(id),
   });
   const begin = (id: string) =>
     meter.begin({ subject: sampleSubject(id, Date.now()), accounts, estimate: sampleResult(100) });
@@ -76,5 +78,7 @@ test('what a master confirmed and its replica never got is accounted on the new 
     ['req_lost', 20],
   ]);
   expect(await admin.hgetall(redisNames.account('key_1', 'total'))).toEqual({ reserved: '0', spent: '30' });
+  // What is made again was counted before.
+  expect(settled).toEqual(['req_known', 'req_lost']);
   await meter.close();
 });

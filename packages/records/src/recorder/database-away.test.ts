@@ -28,13 +28,19 @@ test('while the database is away usage waits, whoever asks is told so, and it is
   await postgres.restart();
   await waitFor(() => recorder.trouble() === null, { timeoutMs: 30_000 });
   expect((await sums())[0]?.sums.requests).toBe(20);
+  const untilMs = recorder.recordedUntilMs() ?? 0;
+  expect(untilMs).toBeGreaterThan(range.fromMs);
 
   // Lost in the middle of its work, with connections open.
   await postgres.kill();
   await append(redis, sampleRecord('later'));
   await waitFor(() => recorder.trouble() !== null, { timeoutMs: 30_000 });
+  const stuckMs = recorder.recordedUntilMs();
+  await recorder.round();
+  expect(recorder.recordedUntilMs()).toBe(stuckMs);
   await postgres.restart();
   await waitFor(() => recorder.trouble() === null, { timeoutMs: 30_000 });
   expect((await sums())[0]?.sums.requests).toBe(21);
+  expect(recorder.recordedUntilMs()).toBeGreaterThan(untilMs);
   await database[Symbol.asyncDispose]();
 });

@@ -60,6 +60,8 @@ export interface Recorder extends AsyncDisposable {
   /** One round; it throws nothing. Rounds never overlap. */
   round(): Promise<void>;
   trouble(): RecorderTrouble | null;
+  /** Until when the database has everything, in Unix milliseconds; null while another recorder works, or before the first round. */
+  recordedUntilMs(): number | null;
   /** Resolves when the database has all keys and teams. */
   readonly accessOpened: Promise<void>;
   /** Resolves when Redis has what it needs of them. */
@@ -86,6 +88,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let streams: StreamRecorder | null = null;
   let rounds = 0;
   let found: RecorderTrouble | null = null;
+  let recordedUntilMs: number | null = null;
   const projection = createProjection(redis);
   const conversations =
     options.conversations &&
@@ -140,14 +143,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
     await access.claim();
     const { isHeld, isNew } = await lease.hold();
-    if (!isHeld || isNew) [streams, audit] = [null, null];
+    if (!isHeld || isNew) [streams, audit, recordedUntilMs] = [null, null, null];
     conversations?.hold(isHeld);
     if (!(await access.open(isHeld)) || !isHeld) return;
     await access.keepUp();
     audit ??= createAuditRecorder({ redis, database, lease, now });
     await audit.record();
     streams ??= await begin();
+    const begunAtMs = now();
     await streams.record();
+    recordedUntilMs = begunAtMs;
     if (rounds === 0)
       await createLateIndexes({ database, lease }).catch((error: unknown) => {
         if (error instanceof LostLease) throw error;
@@ -196,6 +201,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     round,
     trouble: () => found,
+    recordedUntilMs: () => recordedUntilMs,
     accessOpened: access.opened,
     accessFilled: access.filled,
     movedCounts: conversations?.counts ?? NOTHING_MOVED,
