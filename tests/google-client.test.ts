@@ -353,6 +353,16 @@ test.for(['gpt-5.2', 'claude-sonnet-5-5', 'local-model'])('%s: an image is seen'
   expect(String(gateway.simulator.requests.at(-1)?.body)).toContain(data);
 });
 
+test('a call that the gateway does not have says what to use in its place', async () => {
+  const asked = google.models.embedContent({ model: 'gemini-3.8-flash', contents: 'Hello' });
+  const error = await asked.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ApiError)) throw new Error('no ApiError');
+  expect(error.status).toBe(404);
+  expect(JSON.parse(error.message)).toMatchObject({
+    error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining('Use POST /v1/embeddings.') },
+  });
+});
+
 test('a key in the URL is not taken', async () => {
   const response = await fetch(`${gateway.url}/v1beta/models?key=${gateway.key}`);
   expect(response.status).toBe(401);

@@ -6,7 +6,7 @@ import {
   isCountedByService,
   WEBSOCKET,
 } from '@gateway/contracts/endpoints/endpoints';
-import { pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
+import { isKnownMissing, pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
 import { createPathTable, type PathRow, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
@@ -146,6 +146,8 @@ function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoin
   if (row === undefined || upgrades) throw pathNotFound(method, pathOf(url ?? ''));
   const endpoint = row.endpoints.get(method ?? '');
   if (endpoint !== undefined) return endpoint;
+  // A call of a model, whose path looks like that of a model's details.
+  if (isKnownMissing(pathOf(url ?? ''))) throw pathNotFound(method, pathOf(url ?? ''));
   throw new GatewayError('method_not_allowed', {
     message: `Not allowed to ${method} on ${row.path}. Allowed here: ${row.allow}.`,
     headers: { allow: row.allow },

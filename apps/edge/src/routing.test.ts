@@ -75,7 +75,7 @@ test('an unknown path is a 404 in the right dialect, for callers with a key; oth
 
 test('each path that clients of other servers call is a 404 with words on what to do', async () => {
   for (const { paths, says } of MISSING_PATHS)
-    for (const path of paths.map((pattern) => pattern.replace('{id}', 'some_id'))) {
+    for (const path of paths.map((pattern) => pattern.replace(/\{\w+\}/, 'some_id'))) {
       const response = await call('POST', path);
       expect(response.status, path).toBe(404);
       expect(await response.json()).toMatchObject({

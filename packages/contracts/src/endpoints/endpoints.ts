@@ -177,7 +177,8 @@ export const WEBSOCKET: Endpoint<'text'> = {
 export const GOOGLE_PREFIX = '/v1beta/';
 
 /** The paths of Google's clients below the other version of its API. */
-const GOOGLE_CALL = /^\/v1\/models\/[^?]*:(?:generateContent|streamGenerateContent|countTokens)(?:\?|$)/;
+const GOOGLE_CALL =
+  /^\/v1\/models\/[^?]*:(?:(?:stream|batch)?[gG]enerateContent|countTokens|(?:async)?(?:[bB]atch)?[eE]mbedContents?|predict(?:LongRunning)?)(?:\?|$)/;
 
 /** The body shape of a path: Anthropic's below `/v1/messages`, Google's where its clients call, OpenAI's everywhere else. */
 export function dialectOf(path: string): Dialect {

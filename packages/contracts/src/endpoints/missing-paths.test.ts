@@ -20,7 +20,7 @@ test('nothing that exists is called missing', () => {
 
 test('each path is in the table once, and everything below it gets the same words', () => {
   for (const { paths, says } of MISSING_PATHS)
-    for (const path of paths.map((pattern) => pattern.replace('{id}', 'some_id')))
+    for (const path of paths.map((pattern) => pattern.replace(/\{\w+\}/, 'some_id')))
       for (const called of [path, `${path}/more`])
         expect(saidOf(called)).toBe(`Invalid URL (POST ${called}). ${says}`);
 });

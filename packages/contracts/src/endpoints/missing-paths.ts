@@ -1,12 +1,17 @@
 import { GatewayError } from '../gateway-error.ts';
+import { GOOGLE_BASES } from './endpoints.ts';
 
 /** Paths that clients of other servers call and the gateway does not have. */
 interface MissingPaths {
-  /** Each with everything below it; a segment `{id}` stands for one of any value. */
+  /** Each with everything below it; a segment `{id}` stands for one of any value, `{model}:verb` for a call of any model. */
   readonly paths: readonly string[];
   /** For the caller: what is missing and, where there is such a thing, what to use in its place. */
   readonly says: string;
 }
+
+/** Calls of a model by Google's clients. */
+const callsOf = (...verbs: readonly string[]): readonly string[] =>
+  GOOGLE_BASES.flatMap((base) => verbs.map((verb) => `${base}:${verb}`));
 
 /** The table of the page on the API says the same. */
 export const MISSING_PATHS: readonly MissingPaths[] = [
@@ -60,6 +65,18 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: "Vertex AI's own paths are not offered. Use POST /v1beta/models/{model}:generateContent.",
   },
   {
+    paths: callsOf('embedContent', 'batchEmbedContents', 'asyncBatchEmbedContent'),
+    says: 'Vectors are made in the OpenAI form. Use POST /v1/embeddings.',
+  },
+  {
+    paths: callsOf('predict', 'predictLongRunning'),
+    says: 'Predictions are not offered. Use POST /v1/images/generations for images; videos are not offered.',
+  },
+  {
+    paths: callsOf('batchGenerateContent'),
+    says: 'Batches in the Gemini form are not offered. Use POST /v1beta/models/{model}:generateContent.',
+  },
+  {
     paths: ['/v1beta/cachedContents'],
     says: 'Contents are not cached by name. Send them with each request; providers cache what comes again.',
   },
@@ -100,14 +117,25 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
 
 /** The error for a request whose path, which is without its query string, the gateway does not have. */
 export function pathNotFound(method: string | undefined, path: string): GatewayError {
-  const known = MISSING_PATHS.find(({ paths }) => paths.some((pattern) => isAtOrBelow(pattern, path)));
+  const known = missingAt(path);
   const invalid = `Invalid URL (${method} ${path})`;
   return new GatewayError('path_not_found', known === undefined ? invalid : `${invalid}. ${known.says}`);
 }
 
+/** Whether the gateway knows the path only as one that it does not have, whatever else would match it. */
+export const isKnownMissing = (path: string): boolean => missingAt(path) !== undefined;
+
+const missingAt = (path: string): MissingPaths | undefined =>
+  MISSING_PATHS.find(({ paths }) => paths.some((pattern) => isAtOrBelow(pattern, path)));
+
 function isAtOrBelow(pattern: string, path: string): boolean {
   const found = path.split('/');
-  return pattern
-    .split('/')
-    .every((segment, at) => (segment.startsWith('{') ? (found[at] ?? '') !== '' : segment === found[at]));
+  return pattern.split('/').every((segment, at) => isOf(segment, found[at] ?? ''));
+}
+
+/** Whether a segment of a path is what a pattern's segment stands for. */
+function isOf(pattern: string, segment: string): boolean {
+  if (!pattern.startsWith('{')) return pattern === segment;
+  const verb = pattern.slice(pattern.indexOf('}') + 1);
+  return segment.length > verb.length && segment.endsWith(verb);
 }
