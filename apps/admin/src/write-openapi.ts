@@ -41,6 +41,7 @@ const routes = adminRoutes({
   metrics: createPartMetrics('admin'),
   onBroken: () => undefined,
   records: {
+    recordedUntilMs: () => null,
     usage: { sums: never, newest: never, find: never, all: never, trouble: () => null },
     access,
     people,
