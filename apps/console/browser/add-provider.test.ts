@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import {
   afterAll,
@@ -177,8 +175,8 @@ describe('where the database has the configuration', () => {
   });
 });
 
-describe('where a file has it, and no channel is in it yet', () => {
-  useConsole({ configuration: 'channels: {}\nmodels: {}\n' });
+describe('where there is no file yet, and the simulator answers', () => {
+  useConsole({ hasFile: false });
 
   test('the first provider, team and key are set up from the overview, with a command that works', {
     timeout: TOUR_MS,
@@ -199,8 +197,7 @@ describe('where a file has it, and no channel is in it yet', () => {
     await lookAt(page);
     const download = page.waitForEvent('download');
     await apply.getByRole('link', { name: 'Download' }).click();
-    const diff = await (await download).path();
-    await promisify(execFile)('git', ['apply', diff], { cwd: dirname(running.configurationPath) });
+    await copyFile(await (await download).path(), running.configurationPath);
 
     const team = stepOf(page, 'Create a team and a key');
     await team.getByLabel('Team').fill('platform');

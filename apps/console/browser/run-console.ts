@@ -46,7 +46,7 @@ const NO_MAIL = { SMTP_URL: 'smtp://127.0.0.1:9' };
 export interface RunningConsole {
   readonly stack: Stack;
   readonly simulator: Simulator;
-  /** Of the configuration file. */
+  /** Where the configuration file is, or is looked for. */
   readonly configurationPath: string;
   /** The admin service's base URL. */
   readonly url: string;
@@ -73,23 +73,25 @@ const EXPECTED = /Failed to load resource: the server responded with a status of
  * Starts the whole gateway with the console's current build, and a browser.
  *
  * @param envFor further settings, which may need to know the admin service's address
+ * @param hasFile whether it has a configuration file; else the gateway's own simulator answers
  */
 export async function runConsole(
   chromiumPath: string | undefined,
   envFor: (adminUrl: string) => Readonly<Record<string, string>> = () => ({}),
-  { configuration }: { readonly configuration?: string } = {},
+  { hasFile = true }: { readonly hasFile?: boolean } = {},
 ): Promise<RunningConsole> {
   await using resources = new AsyncDisposableStack();
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const simulator = resources.adopt(await startSimulator(), (owned) => owned.close());
-  const configurationPath = join(folder.path, 'gateway.yaml');
-  await writeFile(configurationPath, configuration ?? configurationOf(simulator.url));
+  const dataDir = join(folder.path, 'data');
+  const configurationPath = join(hasFile ? folder.path : dataDir, 'gateway.yaml');
+  if (hasFile) await writeFile(configurationPath, configurationOf(simulator.url));
   const ports = { PORT: `${await freePort()}`, ADMIN_PORT: `${await freePort()}`, EDGE_METRICS_PORT: '0' };
   const lines: string[] = [];
   const stack = resources.adopt(
     await startStack({
-      dataDir: join(folder.path, 'data'),
-      configurationPath,
+      dataDir,
+      ...(hasFile && { configurationPath }),
       // Jobs that a test has left at work need not end.
       env: {
         ...ports,
