@@ -10,6 +10,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { alertsOf } from '../scripts/dashboards/alerts.ts';
 import { BOARDS } from '../scripts/dashboards/boards.ts';
 import { dashboardOf, type Target } from '../scripts/dashboards/dashboard.ts';
 import { startGateway } from './support/start-gateway.ts';
@@ -40,13 +41,15 @@ const filledIn = (expr: string): string =>
 const metricsIn = (expr: string): readonly string[] =>
   [...expr.matchAll(/\bgateway_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, ''));
 
-test('each board is what its table says: npm run dashboards', async () => {
+test("each board is what its table says, and the alarms are the chart's: npm run monitoring", async () => {
   const files = await readdir(BOARDS_FOLDER);
   expect(files.toSorted()).toEqual(BOARDS.map(({ uid }) => `${uid}.json`).toSorted());
   for (const board of BOARDS) {
     const file: unknown = JSON.parse(await readFile(join(BOARDS_FOLDER, `${board.uid}.json`), 'utf8'));
     expect(file, board.uid).toEqual(JSON.parse(JSON.stringify(dashboardOf(board))));
   }
+  const rules = await readFile(join(DEPLOY, 'helm/gateway/files/rules.yaml'), 'utf8');
+  expect(await readFile(join(DEPLOY, 'prometheus/alerts.yaml'), 'utf8')).toBe(alertsOf(rules));
 });
 
 test('no panel lies over another one, and each says what it shows', () => {

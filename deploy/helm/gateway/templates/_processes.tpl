@@ -21,7 +21,7 @@ text:
 text-worker:
   entry: apps/text/src/worker.ts
   scaledBy: jobs
-  queues: [response]
+  queues: [response, text-line]
   ports: { ops: 9081 }
   portVariable: TEXT_WORKER_METRICS_PORT
   secrets: [GATEWAY_SECRET]
@@ -60,7 +60,7 @@ retrieval:
   scaledBy: cpu
   ports: { ops: 8084 }
   secrets: [GATEWAY_SECRET]
-  reads: [config, providers]
+  reads: [config, providers, contentLog]
 admin:
   entry: apps/admin/src/main.ts
   ports: { ops: 8090 }
@@ -79,7 +79,7 @@ gateway:
 workers:
   entry: apps/gateway/src/worker.ts
   scaledBy: jobs
-  queues: [response, image, transcription, speech]
+  queues: [response, text-line, image, transcription, speech]
   ports: { ops: 9084 }
   portVariable: WORKER_METRICS_PORT
   secrets: [GATEWAY_SECRET]
