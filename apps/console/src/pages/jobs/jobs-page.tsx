@@ -41,7 +41,7 @@ const EMPTY: Readonly<Record<ListedStatus, { title: string; children: string }>>
 };
 
 /** As many as there are: what is below them does not move when they come. */
-const QUEUES = Array.from({ length: 6 }, (_, at) => at);
+const QUEUES = Array.from({ length: 8 }, (_, at) => at);
 
 const CHOICES = LISTED.map((value) => ({ value, label: STATUSES[value].label }));
 
@@ -58,7 +58,7 @@ export default function JobsPage() {
   return (
     <ListPage
       title="Jobs"
-      about="Images, audio and background responses: what is waiting, running and failed."
+      about="Images, audio, background responses and batches: what is waiting, running and failed."
       filters={
         <>
           {queues.error && <PageFailed error={queues.error} reset={() => void queues.refetch()} />}

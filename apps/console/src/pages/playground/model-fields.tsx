@@ -6,7 +6,9 @@ import { modelsQuery } from '../models/models-query.ts';
 /** Protocols that nothing here speaks: a model with no others is no choice. */
 const NOT_SPOKEN_HERE: readonly string[] = ['completions', 'translations'];
 
+/** Holders of keys are not shown the routes of their models. */
 const isChoice = ({ routes }: Pick<Model, 'routes'>): boolean =>
+  routes.length === 0 ||
   routes.some(({ protocols }) => protocols.some((one) => !NOT_SPOKEN_HERE.includes(one)));
 
 /** The names of a kind's models; patterns are left out, since they are no names. */
