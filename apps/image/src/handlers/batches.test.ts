@@ -89,6 +89,12 @@ test('one request makes many jobs under one, whose result has a line for each in
   await image.nothingLeft();
 });
 
+test('lines that begin with the mark of UTF-8 are as good as those without', async () => {
+  const path = await madeBy(await post(`\ufeff${textOf([lineOf('one'), lineOf('two')])}`));
+  expect(await ended(path)).toMatchObject({ status: 'completed', counts: { total: 2, completed: 2 } });
+  expect((await resultsOf(path)).map(({ custom_id }) => custom_id)).toEqual(['one', 'two']);
+});
+
 test('a line may edit an image that it names, and one that names none that can be had fails alone', async () => {
   const edit = (image_url: string) => ({ model: 'gpt-image-1.5', prompt: 'a hat', images: [{ image_url }] });
   const lines = [

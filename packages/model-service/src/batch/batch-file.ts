@@ -8,6 +8,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
+import { withoutMark } from '@gateway/service-kit/request/json-body';
 import { z } from 'zod';
 import { below, checkLine, type LineAsker, type LineEndpoints, readLine } from './line-endpoint.ts';
 import { linesIn } from './lines.ts';
@@ -57,7 +58,8 @@ export async function receiveBatch<Kind extends JobKind>(
     models.add(line.body.model);
   };
   const checked = async function* () {
-    for await (const { number, bytes } of linesIn(boundedBody(request, MAX_BYTES), MAX_LINE_BYTES)) {
+    for await (const { number, bytes: sent } of linesIn(boundedBody(request, MAX_BYTES), MAX_LINE_BYTES)) {
+      const bytes = withoutMark(sent);
       try {
         await check(bytes);
       } catch (error) {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { linesIn } from '@gateway/model-service/batch/lines';
+import { withoutMark } from '@gateway/service-kit/request/json-body';
 import type { TextBatchService } from './batch-service.ts';
 
 /** What a line has around its request. */
@@ -13,17 +14,22 @@ export interface FileLine {
   readonly bytes: Buffer;
 }
 
-/** The lines of a file. @throws {GatewayError} `object_not_found` for one that has gone, `request_too_large` for a long line */
+/**
+ * The lines of a file, without the mark of UTF-8 that may stand before one.
+ *
+ * @throws {GatewayError} `object_not_found` for one that has gone, `request_too_large` for a line that is longer than what is taken
+ */
 export async function* linesOf(
   { files, services }: Pick<TextBatchService, 'files' | 'services'>,
   fileId: string,
+  maxLineBytes = services.maxBodyBytes + FRAME_BYTES,
 ): AsyncGenerator<FileLine> {
   const file = await files.open(fileId);
   if (file === undefined)
     throw new GatewayError('object_not_found', `The file '${fileId}' no longer exists.`);
   let index = 0;
-  for await (const line of linesIn(file.stream(), services.maxBodyBytes + FRAME_BYTES)) {
-    yield { index, ...line };
+  for await (const { number, bytes } of linesIn(file.stream(), maxLineBytes)) {
+    yield { index, number, bytes: withoutMark(bytes) };
     index += 1;
   }
 }

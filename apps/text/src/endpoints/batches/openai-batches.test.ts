@@ -193,6 +193,12 @@ test('a line that its model refuses is in the error file, and the others are don
   });
 });
 
+test('a file that begins with the mark of UTF-8 is as good as one without', async () => {
+  const batch = await ended((await batchOf([`\ufeff${JSON.stringify(lineOf('a'))}`, lineOf('b')])).id);
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 2, completed: 2 } });
+  expect(named(await linesIn(batch.output_file_id))).toEqual(['a', 'b']);
+});
+
 const wrong: readonly (readonly [what: string, lines: readonly unknown[], problem: object])[] = [
   ['no JSON', [lineOf('a'), '{"custom_id":'], { line: 2, code: 'invalid_json' }],
   ['another endpoint', [lineOf('a', chat(), '/v1/responses')], { line: 1, param: 'url' }],
