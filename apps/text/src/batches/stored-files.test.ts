@@ -27,9 +27,10 @@ afterAll(async () => {
   await folder.close();
 });
 
-const put = (keyId: string, id = newFileId()) =>
+const put = (keyId: string, id = newFileId(), maxKeyBytes?: number) =>
   files.put(
     {
+      ...(maxKeyBytes !== undefined && { maxKeyBytes }),
       id,
       keyId,
       filename: 'a.jsonl',
@@ -84,6 +85,19 @@ test('the bytes of a key are counted once, also where a file is put down again',
   await files.ensureRoom('one', 11);
   await files.discard(id);
   expect(await redis.keys('*')).toEqual([]);
+});
+
+test('uploads at the same time get no further than one after the other', async () => {
+  const ids = Array.from({ length: 5 }, () => newFileId());
+  const outcomes = await Promise.allSettled(ids.map((id) => put('one', id, 15)));
+  const stored = ids.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+  expect(stored).toHaveLength(2);
+  for (const id of ids) expect(await isThere(id)).toBe(stored.includes(id));
+  await expect(files.ensureRoom('one', 15)).rejects.toMatchObject({
+    message: expect.stringContaining('20 bytes'),
+  });
+  // What a batch came to is put down all the same.
+  await put('one');
 });
 
 test('a file that is not there cannot be held', async () => {

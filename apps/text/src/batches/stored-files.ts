@@ -22,6 +22,8 @@ export type StoredFile = z.infer<typeof FileRecord>;
 export interface NewFile extends Omit<StoredFile, 'sizeBytes'> {
   /** Whether its key finds it in its list. */
   readonly isListed: boolean;
+  /** As of `ensureRoom`, which several uploads may have passed at the same time. Absent: there is room. */
+  readonly maxKeyBytes?: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface NewFile extends Omit<StoredFile, 'sizeBytes'> {
  * what its key may keep. All methods throw `service_unavailable` while Redis or the store is away.
  */
 export interface StoredFiles {
-  /** Stores the whole or nothing. The same id again replaces what was there. @throws {GatewayError} `storage_full`; what the source throws */
+  /** Stores the whole or nothing. The same id again replaces what was there. @throws {GatewayError} `storage_full`, `result_quota_exhausted`; what the source throws */
   put(file: NewFile, source: AssetSource): Promise<StoredFile>;
   /** Undefined for one that has gone, and for another key's. */
   find(id: string, keyId: string): Promise<StoredFile | undefined>;
@@ -77,7 +79,7 @@ interface Options {
 }
 
 export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
-  const put = defineScript(redis, 'gatewayPutFile', script('./put-file.lua'), z.unknown());
+  const put = defineScript(redis, 'gatewayPutFile', script('./put-file.lua'), z.number());
   const hold = defineScript(redis, 'gatewayHoldFile', script('./hold-file.lua'), z.number());
   const dropFile = defineScript(redis, 'gatewayDropFile', script('./drop-file.lua'), z.number());
   const keysOf = (id: string) => [fileKey(id), EXPIRIES];
@@ -107,15 +109,18 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
   };
 
   return {
-    put: async ({ isListed, ...file }, source) => {
+    put: async ({ isListed, maxKeyBytes = -1, ...file }, source) => {
       const { sizeBytes } = await store.put(file.id, source);
       const record: StoredFile = { ...file, sizeBytes };
       const { id, keyId, createdAtMs, expiresAtMs } = record;
       const text = JSON.stringify(record);
-      await away(
-        put(keysOf(id), PREFIX, id, keyId, text, sizeBytes, createdAtMs, expiresAtMs, isListed ? 1 : 0),
+      const listed = isListed ? 1 : 0;
+      const keptBytes = await away(
+        put(keysOf(id), PREFIX, id, keyId, text, sizeBytes, createdAtMs, expiresAtMs, listed, maxKeyBytes),
       );
-      return record;
+      if (keptBytes < 0) return record;
+      await store.delete(id);
+      throw noRoom(keptBytes, maxKeyBytes);
     },
     find: async (id, keyId) => {
       const found = await away(find(id));
@@ -135,11 +140,14 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
     ensureRoom: async (keyId, maxBytes) => {
       const bytes = Number((await away(redis.get(bytesKey(keyId)))) ?? 0);
       if (bytes < maxBytes) return;
-      throw new GatewayError(
-        'result_quota_exhausted',
-        `Your files take ${bytes} bytes, and this key may keep ${maxBytes}. Delete some: GET /v1/files lists them.`,
-      );
+      throw noRoom(bytes, maxBytes);
     },
     sweep: async () => (await sweepExpired()) + (await store.sweep(now() - FORGOTTEN_AFTER_MS)),
   };
 }
+
+const noRoom = (bytes: number, maxBytes: number): GatewayError =>
+  new GatewayError(
+    'result_quota_exhausted',
+    `Your files take ${bytes} bytes, and this key may keep ${maxBytes}. Delete some: GET /v1/files lists them.`,
+  );

@@ -8,7 +8,9 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { jobIdOfBatch } from '../../batches/batch-id.ts';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
+import { FRAME_BYTES, linesOf } from './batch-lines.ts';
 
 /** Batches of messages through Anthropic's own client, on channels of every protocol. */
 
@@ -149,6 +151,29 @@ test('a batch is refused at once where a request has no name of its own, or ther
     { type: 'error', error: { type: 'invalid_request_error' } },
   ]);
   expect((await client.messages.batches.list()).data).toEqual([]);
+});
+
+test('a request that would be too long to be read again is refused at once', async () => {
+  const small = await startText({ redis, configuration: 'channels: {}\nmodels: {}\n', maxBodyBytes: 2048 });
+  const create = async (bytes: number) => {
+    const made = (filler: string) => JSON.stringify({ custom_id: 'a', params: { ...paramsOf(), filler } });
+    const entry = made('a'.repeat(bytes - made('').length));
+    const reply = await small.fetch('/v1/messages/batches', {
+      body: `{"requests":[${entry}]}`,
+      identity: { keyId },
+    });
+    return { status: reply.status, batch: await reply.json() };
+  };
+  // As long as a line of a file may be, and longer as a line of one.
+  expect(await create(2048 + FRAME_BYTES)).toMatchObject({ status: 413 });
+  const { status, batch } = await create(2048 + FRAME_BYTES / 2);
+  expect(status).toBe(200);
+  const { id } = MessageBatch.parse(batch);
+  const record = await small.batches.records.find(jobIdOfBatch('anthropic', id) ?? '');
+  const lines = [];
+  for await (const { number } of linesOf(small.batches, record?.fileId ?? '')) lines.push(number);
+  expect(lines).toEqual([1]);
+  await small.close();
 });
 
 test('a batch that is cancelled says of each request what became of it', async () => {

@@ -10,6 +10,7 @@ import { identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import { newFileId } from '../../batches/stored-files.ts';
 import { listEntries } from '../../wire/list-entries.ts';
+import type { FileService } from '../files/file-handlers.ts';
 import { FRAME_BYTES } from './batch-lines.ts';
 import type { TextBatchService } from './batch-service.ts';
 import { memberIn } from './text-lines.ts';
@@ -29,6 +30,8 @@ interface ReceivedMessages {
 }
 
 const MAX_MODELS_CHARACTERS = 200;
+/** A request is stored in a longer frame than the one that it comes in; nothing is stored that is too long to be read again. */
+const SENT_FRAME_BYTES = FRAME_BYTES / 2;
 
 /**
  * Stores the requests of a batch of messages as they come, each as a line of a file. Nothing is left where one is wrong.
@@ -37,12 +40,25 @@ const MAX_MODELS_CHARACTERS = 200;
  */
 export async function receiveMessages(
   request: IncomingMessage,
-  { files, services, maxLines, now }: TextBatchService,
+  {
+    files,
+    services,
+    maxLines,
+    fileBytesPerKey,
+    now,
+  }: TextBatchService & Pick<FileService, 'fileBytesPerKey'>,
   keptUntilMs: number,
 ): Promise<ReceivedMessages> {
   const hash = createHash('sha256');
   const customIds = new Set<string>();
+  let model = '';
   const models = new Set<string>();
+  /** As many as are shown. */
+  const name = (one: string) => {
+    if (models.has(one) || model.length >= MAX_MODELS_CHARACTERS) return;
+    models.add(one);
+    model = [...models].join(', ').slice(0, MAX_MODELS_CHARACTERS);
+  };
   const lineOf = (bytes: Buffer): Buffer => {
     if (customIds.size === maxLines) throw tooMany(maxLines);
     const { custom_id: customId, params } = validate(
@@ -51,13 +67,13 @@ export async function receiveMessages(
     );
     if (customIds.has(customId)) throw repeated();
     customIds.add(customId);
-    models.add(params.model);
+    name(params.model);
     const head = `{"custom_id":${JSON.stringify(customId)},"method":"POST","url":"${MESSAGES_URL}","body":`;
     return Buffer.concat([Buffer.from(head), onOneLine(memberIn(bytes, 'params')), Buffer.from('}\n')]);
   };
   const lines = async function* () {
     const chunks = boundedBody(request, MAX_BYTES);
-    const maxEntryBytes = services.maxBodyBytes + FRAME_BYTES;
+    const maxEntryBytes = services.maxBodyBytes + SENT_FRAME_BYTES;
     for await (const entry of listEntries(chunks, { name: 'requests', maxEntryBytes })) {
       const at = customIds.size;
       try {
@@ -82,6 +98,7 @@ export async function receiveMessages(
         createdAtMs,
         expiresAtMs: keptUntilMs,
         isListed: false,
+        maxKeyBytes: fileBytesPerKey,
       },
       lines(),
     );
@@ -89,7 +106,6 @@ export async function receiveMessages(
     discardRest(request);
     throw error;
   }
-  const model = [...models].join(', ').slice(0, MAX_MODELS_CHARACTERS);
   return { fileId: id, lines: customIds.size, model, fingerprint: hash.digest('base64url') };
 }
 

@@ -69,6 +69,7 @@ export function fileHandlers(service: FileService): Readonly<Record<string, Hand
             createdAtMs,
             expiresAtMs: createdAtMs + (expiry?.seconds ?? MAX_FILE_SECONDS) * 1000,
             isListed: true,
+            maxKeyBytes: fileBytesPerKey,
           },
           createReadStream(uploads.pathOf(received.uploadId)),
         );
@@ -99,7 +100,7 @@ export function fileHandlers(service: FileService): Readonly<Record<string, Hand
       response.writeHead(200, {
         'content-type': 'application/jsonl',
         'content-length': asset.sizeBytes,
-        'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(filename)}`,
+        'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed())}`,
         'x-content-type-options': 'nosniff',
       });
       await pipeline(asset.stream(), response);

@@ -84,3 +84,11 @@ test('what is too large, too much, without a file or for another purpose is refu
   await upload(Buffer.alloc(900_000));
   await expect(upload('x')).rejects.toMatchObject({ status: 429, code: 'result_quota_exhausted' });
 });
+
+test('a file is read whatever it is called', async () => {
+  const file = await client.files.create({
+    file: await toFile(Buffer.from('{}'), `${'a'.repeat(999)}😀.jsonl`),
+    purpose: 'batch',
+  });
+  expect(await (await client.files.content(file.id)).text()).toBe('{}');
+});
