@@ -111,7 +111,7 @@ interface LineToTake<Kind extends LineKind> {
   readonly oneEnded: () => Promise<void> | null;
 }
 
-/** Makes a line's job, once its key's limits let it in; a line that they never let in has failed. */
+/** Makes a line's job, once its key's limits let it in. One that they do not let in before the batch is over has no job, as those after it. */
 async function take<Kind extends LineKind, Batch extends BatchKind>(
   { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
   { read, lineId, strict, untilMs, oneEnded }: LineToTake<Kind>,
@@ -168,6 +168,7 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
     await uploads.delete(...stored);
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
+    if (isWaitedOut(error) && now() >= untilMs) return;
     await patiently(signal, () => queue.keepRefused({ id: lineId, kind, keyId, model }, error));
   }
 }
@@ -208,7 +209,10 @@ const WAITED_OUT: ReadonlySet<ErrorCode> = new Set([
   'service_unavailable',
 ]);
 
-/** Tries again for as long as a limit, a full queue or Redis being away is all that is in the way. */
+const isWaitedOut = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.retry && WAITED_OUT.has(error.code);
+
+/** Tries again for as long as a limit, a full queue or Redis being away is all that is in the way, and there is time left. */
 async function patiently<Result>(
   signal: AbortSignal,
   processor: () => Promise<Result>,
@@ -219,10 +223,11 @@ async function patiently<Result>(
     try {
       return await processor();
     } catch (error) {
-      if (!(error instanceof GatewayError && error.retry && WAITED_OUT.has(error.code))) throw error;
+      if (!isWaitedOut(error)) throw error;
+      const left = leftMs();
+      if (left <= 0) throw error;
       const seconds = Math.min(MAX_WAIT_SECONDS, error.options.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS);
-      if (leftMs() < seconds * 1000) throw error;
-      await delay(seconds * 1000, undefined, { signal }).catch(() => signal.throwIfAborted());
+      await delay(Math.min(left, seconds * 1000), undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }

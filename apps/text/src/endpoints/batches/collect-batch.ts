@@ -8,9 +8,10 @@ import { z } from 'zod';
 import { batchIdOf } from '../../batches/batch-id.ts';
 import type { BatchEnd, BatchProblem, BatchRecord, LineOutcomes } from '../../batches/batch-records.ts';
 import { fileIdOf } from '../../batches/stored-files.ts';
-import { type FileLine, inOrder, linesOf } from './batch-lines.ts';
+import { inOrder, linesOf } from './batch-lines.ts';
 import type { TextBatchService, TextJob } from './batch-service.ts';
 import { problemOf } from './check-lines.ts';
+import { ENDING_MS } from './create-batch.ts';
 import { type EndedLine, type LineOutcome, RESULT_FORMS } from './line-outcomes.ts';
 
 /** Why a batch is over: `completed`, where all its lines have been begun. */
@@ -38,15 +39,28 @@ export async function collectBatch(
   const { records } = service;
   const by = randomUUID();
   if (!(await records.claim(id, by))) return null;
-  const renewal = setInterval(() => records.claim(id, by).catch(service.onError), CLAIM_RENEWAL_MS);
+  const lost = new AbortController();
+  const renew = async () => {
+    // Another one has it, who deletes what the lines' jobs have made when it is done.
+    if (!(await records.claim(id, by))) lost.abort(new Error(`the claim on the batch ${id} was lost`));
+  };
+  const renewal = setInterval(() => renew().catch(service.onError), CLAIM_RENEWAL_MS);
   try {
     const batch = await records.find(id);
     if (batch === undefined) throw new GatewayError('object_not_found', 'The batch has been forgotten.');
     if (batch.end !== null) return batch.end;
-    const collected = await collect(service, batch, reason, signal);
+    const isThere = await service.files.hold(batch.fileId, service.now() + ENDING_MS);
+    const collected =
+      isThere || batch.lines === null
+        ? await collect(service, batch, reason, AbortSignal.any([signal, lost.signal]))
+        : withoutResults(batch, service.now());
+    lost.signal.throwIfAborted();
     await records.end(id, collected.end);
     await clearAway(service, batch, collected.done).catch(service.onError);
     return collected.end;
+  } catch (error) {
+    if (lost.signal.aborted) return null;
+    throw error;
   } finally {
     clearInterval(renewal);
     await records.release(id, by);
@@ -57,6 +71,22 @@ interface Collected {
   readonly end: BatchEnd;
   /** The jobs whose results are in the files now. */
   readonly done: readonly string[];
+}
+
+/** Of a batch whose lines nobody can read any more: it ends all the same. */
+function withoutResults(batch: BatchRecord, atMs: number): Collected {
+  const total = batch.lines ?? 0;
+  const problem = new GatewayError('object_not_found', `The file '${batch.fileId}' no longer exists.`);
+  const end: BatchEnd = {
+    status: 'failed',
+    atMs,
+    counts: { total, completed: 0, failed: total },
+    outcomes: { succeeded: 0, errored: total, canceled: 0, expired: 0 },
+    files: {},
+    problems: [problemOf(problem, null)],
+    usage: { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  };
+  return { end, done: [] };
 }
 
 async function collect(
@@ -89,9 +119,10 @@ async function collect(
   const linesOfFile = async function* (takes: (type: LineOutcome['type']) => boolean) {
     const isFirst = types.length === 0;
     const own = async function* () {
-      for await (const line of linesOf(service, batch.fileId)) {
-        const type = types[line.index];
-        if (isFirst || (type !== undefined && takes(type))) yield line;
+      for await (const { index, bytes } of linesOf(service, batch.fileId, Number.POSITIVE_INFINITY)) {
+        const type = types[index];
+        // What is looked up holds no line: they may be large.
+        if (isFirst || (type !== undefined && takes(type))) yield { index, customId: nameIn(bytes) };
       }
     };
     for await (const line of inOrder(own(), AT_ONCE, lookUp)) {
@@ -111,18 +142,21 @@ async function collect(
       yield* lines;
     };
     const nowMs = now();
-    await files.put(
-      {
-        id,
-        keyId: batch.keyId,
-        filename: `${batchIdOf(batch.face, batch.id)}_${name}.jsonl`,
-        purpose: 'batch_output',
-        createdAtMs: nowMs,
-        expiresAtMs: nowMs + batch.resultSeconds * 1000,
-        isListed: batch.face === 'openai',
-      },
-      all(),
-    );
+    const file = {
+      id,
+      keyId: batch.keyId,
+      filename: `${batchIdOf(batch.face, batch.id)}_${name}.jsonl`,
+      purpose: 'batch_output',
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + batch.resultSeconds * 1000,
+      isListed: batch.face === 'openai',
+    };
+    try {
+      await files.put(file, all());
+    } finally {
+      // A store that is full may not have read them.
+      await lines.return(undefined);
+    }
     written[name] = id;
   }
   const total = batch.lines ?? 0;
@@ -139,6 +173,14 @@ async function collect(
   return { end, done };
 }
 
+/** What is looked up of a line. */
+interface NamedLine {
+  readonly index: number;
+  readonly customId: string;
+}
+
+const nameIn = (line: Buffer): string => Named.parse(JSON.parse(line.toString())).custom_id;
+
 interface LookedUp extends EndedLine {
   readonly hasBegun: boolean;
 }
@@ -149,10 +191,9 @@ const lineLookUp =
     batch: BatchRecord,
     reason: EndReason,
     signal: AbortSignal,
-  ): ((line: FileLine) => Promise<LookedUp>) =>
-  async ({ index, bytes }) => {
+  ): ((line: NamedLine) => Promise<LookedUp>) =>
+  async ({ index, customId }) => {
     const id = lineJobId(batch.id, index);
-    const customId = Named.parse(JSON.parse(bytes.toString())).custom_id;
     const context = { keyId: batch.keyId, signal };
     const record = await endOfLine<TextJob, 'text.batch'>(
       { queue },
@@ -165,11 +206,23 @@ const lineLookUp =
       error === null
         ? await queue.outputOf('text.line', id).then(
             (output) => ({ type: 'succeeded', output }),
-            (thrown: unknown) => ({ type: 'errored', error: toGatewayError(thrown) }),
+            (thrown: unknown) => {
+              // It is there, and has been paid for: it is read when its store is back.
+              const away = awayIn(thrown);
+              if (away !== undefined) throw away;
+              return { type: 'errored', error: toGatewayError(thrown) };
+            },
           )
         : { type: 'errored', error: GatewayError.deserialize(error) };
     return { id, customId, outcome, hasBegun: true };
   };
+
+/** That a store could not be reached, where an error came from that. */
+function awayIn(error: unknown): GatewayError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const isAway = error instanceof GatewayError && error.code === 'service_unavailable';
+  return isAway ? error : awayIn(error.cause);
+}
 
 /** Of a line that nobody has begun, and never will. */
 function unbegunOutcome({ status, problems }: EndReason): LineOutcome {
@@ -198,15 +251,22 @@ async function clearAway(
 
 /** Ends a batch whose job is over, where nobody else does. */
 export async function finishBatch(service: TextBatchService, id: string): Promise<void> {
-  const { records, queue, stopping } = service;
+  const { records, files, queue, stopping, now } = service;
   const batch = await records.find(id);
   if (batch === undefined || batch.end !== null) return;
+  const nowMs = now();
   const job = await queue.find(id, batch.keyId);
-  if (job !== undefined && !hasEnded(job)) return;
+  if (job !== undefined && !hasEnded(job)) {
+    // Lines that have begun may take longer than was thought when it was made.
+    await files.hold(batch.fileId, nowMs + ENDING_MS);
+    return;
+  }
   const isCancelled = batch.cancellingAtMs !== null || job?.status === 'cancelled';
   const error = job?.error ? GatewayError.deserialize(job.error) : null;
   const reason: EndReason = isCancelled
     ? { status: 'cancelled' }
-    : { status: 'failed', problems: error === null ? [] : [problemOf(error, null)] };
+    : nowMs >= batch.untilMs
+      ? { status: 'expired' }
+      : { status: 'failed', problems: error === null ? [] : [problemOf(error, null)] };
   await collectBatch(service, id, reason, stopping);
 }

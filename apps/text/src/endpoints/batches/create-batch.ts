@@ -12,7 +12,7 @@ import { LINE_ENDPOINTS } from './text-lines.ts';
 /** Then what has not begun of a batch is not begun. */
 export const LIFETIME_MS = 24 * 3_600_000;
 /** Lines that have begun end, and results are put together, within this time. */
-const ENDING_MS = 3 * 3_600_000;
+export const ENDING_MS = 3 * 3_600_000;
 
 /** A batch, as it was requested. */
 export interface NewBatch
@@ -56,7 +56,7 @@ export async function createBatch(service: TextBatchService, made: NewBatch): Pr
   if (isNew) await records.create(id, { ...input, keyId });
   else if (batch.face === 'anthropic') await files.discard(batch.fileId);
   const found = await records.find(id);
-  if (found === undefined) throw forgotten();
+  if (found === undefined) throw beingMade();
   return found;
 }
 
@@ -70,6 +70,13 @@ export function checkEndpoint(request: IncomingMessage, url: string): void {
     message: `Your key may not call ${url}. Ask the person who gave you the key.`,
   });
 }
+
+/** Its job is there, and what callers see of it is not yet. */
+const beingMade = (): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message: 'Another request with the same Idempotency-Key is creating the batch. Please try again shortly.',
+    retryAfterSeconds: 1,
+  });
 
 const forgotten = (): GatewayError =>
   new GatewayError('object_not_found', 'The file of the batch was deleted meanwhile.');

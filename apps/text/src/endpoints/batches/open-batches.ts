@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchFace } from '@gateway/contracts/jobs';
 import { hasEnded } from '@gateway/jobs/records/job-record';
@@ -45,13 +46,35 @@ export function finishLater(service: TextBatchService, { id, end }: BatchRecord)
 }
 
 const MINUTE_MS = 60_000;
+/** Batches that one process ends at a time: each waits for its lines that are at a provider. */
+const ENDED_AT_ONCE = 16;
+const SLOW_MS = 5000;
 
 /** Ends batches whose process has died before it could, and deletes files that have expired, again and again. */
-export function startBatchSweeping(service: TextBatchService): { close(): Promise<void> } {
+export function startBatchSweeping(
+  service: TextBatchService,
+  { everyMs = MINUTE_MS } = {},
+): { close(): Promise<void> } {
   const { records, files, now, onError } = service;
+  const ending = new Map<string, Promise<void>>();
   let sweep: Promise<void> | null = null;
+  const endOpen = async () => {
+    for (const id of await records.openBefore(now() - MINUTE_MS)) {
+      if (ending.has(id)) continue;
+      if (ending.size >= ENDED_AT_ONCE) {
+        // Most are at work, which is found out at once.
+        await Promise.race([...ending.values(), delay(SLOW_MS, undefined, { ref: false })]);
+        if (ending.size >= ENDED_AT_ONCE) return;
+      }
+      const ended = finishBatch(service, id)
+        .catch(onError)
+        .finally(() => ending.delete(id));
+      ending.set(id, ended);
+    }
+  };
   const run = async () => {
-    for (const id of await records.openBefore(now() - MINUTE_MS)) await finishBatch(service, id);
+    await endOpen().catch(onError);
+    // What has expired goes also where a batch cannot be ended: that may want for its space.
     await files.sweep();
   };
   const timer = setInterval(() => {
@@ -60,11 +83,12 @@ export function startBatchSweeping(service: TextBatchService): { close(): Promis
       .finally(() => {
         sweep = null;
       });
-  }, MINUTE_MS).unref();
+  }, everyMs).unref();
   return {
     close: async () => {
       clearInterval(timer);
       await sweep;
+      await Promise.all(ending.values());
     },
   };
 }
