@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Asset, AssetSource, AssetStore } from '@gateway/assets/asset-store';
+import type { Asset, AssetSource, AssetStore, ByteRange } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { defineScript, readScript } from '@gateway/redis/define-script';
 import type { Redis } from 'ioredis';
@@ -40,7 +40,7 @@ export interface StoredFiles {
     query: PageQuery & { readonly purpose?: string | undefined },
   ): Promise<ObjectPage<StoredFile> | undefined>;
   /** Its bytes, also where its caller has deleted it and somebody still holds it. */
-  open(id: string): Promise<Asset | undefined>;
+  open(id: string, range?: ByteRange): Promise<Asset | undefined>;
   /** Keeps its bytes until then at least, though it expires or is deleted. False where there is no such file. */
   hold(id: string, untilMs: number): Promise<boolean>;
   remove(id: string): Promise<void>;
@@ -133,7 +133,7 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
           return purpose === undefined || found?.purpose === purpose ? found : undefined;
         }),
       ),
-    open: (id) => store.open(id),
+    open: (id, range) => store.open(id, range),
     hold: async (id, untilMs) => (await away(hold(keysOf(id), id, untilMs))) === 1,
     remove: async (id) => void (await away(drop(id, 'deleted'))),
     discard: async (id) => void (await away(drop(id, 'done'))),

@@ -5,7 +5,7 @@ import { runLines } from '@gateway/model-service/batch/run-batch';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newFileId } from '../../batches/stored-files.ts';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
 import { linesOf } from './batch-lines.ts';
@@ -131,6 +131,29 @@ test('the file of a batch is kept for as long as the batch has not ended', async
   expect(kept).toBeDefined();
 });
 
+test('a batch that its caller has cancelled is cancelled, also where Redis was away then', async () => {
+  const { id } = await begunBatch(['a']);
+  const { queue, records } = text.batches;
+  await records.mark(id, 'cancellingAtMs', Date.now());
+  const running: FoundJob = { ...done(id), kind: 'text.batch', status: 'in_progress' };
+  const cancelled: string[] = [];
+  const cancel = async (job: { readonly id: string }) => void cancelled.push(job.id);
+  await finishBatch({ ...text.batches, queue: { ...queue, find: async () => running, cancel } }, id);
+  expect(cancelled).toEqual([id]);
+});
+
+test('a batch that its caller has not learned of is not done', async () => {
+  const keyId = 'key_unlearned';
+  const away = new GatewayError('service_unavailable', 'Redis is away.');
+  const find = vi.spyOn(text.batches.records, 'find').mockRejectedValueOnce(away);
+  const requests = [{ custom_id: 'a', params: { model: 'by-chat', max_tokens: 1, messages: [] } }];
+  const reply = await text.fetch('/v1/messages/batches', { body: { requests }, identity: { keyId } });
+  find.mockRestore();
+  expect(reply.status).toBe(529);
+  const jobs = () => text.batches.queue.list({ area: 'batches', keyId, after: undefined, count: 10 });
+  await waitFor(async () => (await jobs())?.records[0]?.status === 'cancelled');
+});
+
 test('a batch whose job has ended after its time has expired', async () => {
   const { id } = await begunBatch(['a'], Date.now() - 1);
   await finishBatch(text.batches, id);
@@ -178,7 +201,7 @@ test('lines that a limit does not let in before the time is over are not begun, 
   const untilMs = Date.now() + 300;
   const counts = await runLines<TextJob, 'text.batch'>(
     { ...text.batches, endpoints, queue: { ...queue, reserveSlot: () => Promise.reject(full) } },
-    { lines: linesOf(text.batches, fileId), total: 3, untilMs, strict: false },
+    { lines: linesOf(text.batches, fileId, { signal: NEVER }), total: 3, untilMs, strict: false },
     { jobId: id, keyId, requestId: 'req', signal: NEVER },
   );
   expect(Date.now()).toBeGreaterThanOrEqual(untilMs);

@@ -118,8 +118,9 @@ async function collect(
   /** The first file counts all lines, and the others look up their own only. */
   const linesOfFile = async function* (takes: (type: LineOutcome['type']) => boolean) {
     const isFirst = types.length === 0;
+    const everyLine = { maxLineBytes: Number.POSITIVE_INFINITY, signal };
     const own = async function* () {
-      for await (const { index, bytes } of linesOf(service, batch.fileId, Number.POSITIVE_INFINITY)) {
+      for await (const { index, bytes } of linesOf(service, batch.fileId, everyLine)) {
         const type = types[index];
         // What is looked up holds no line: they may be large.
         if (isFirst || (type !== undefined && takes(type))) yield { index, customId: nameIn(bytes) };
@@ -259,6 +260,8 @@ export async function finishBatch(service: TextBatchService, id: string): Promis
   if (job !== undefined && !hasEnded(job)) {
     // Lines that have begun may take longer than was thought when it was made.
     await files.hold(batch.fileId, nowMs + ENDING_MS);
+    // Redis may have been away when its caller cancelled it.
+    if (batch.cancellingAtMs !== null) await queue.cancel(job);
     return;
   }
   const isCancelled = batch.cancellingAtMs !== null || job?.status === 'cancelled';

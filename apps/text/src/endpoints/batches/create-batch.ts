@@ -53,11 +53,18 @@ export async function createBatch(service: TextBatchService, made: NewBatch): Pr
   handle.leave();
   const { id } = handle;
   line.jobId = id;
-  if (isNew) await records.create(id, { ...input, keyId });
-  else if (batch.face === 'anthropic') await files.discard(batch.fileId);
-  const found = await records.find(id);
-  if (found === undefined) throw beingMade();
-  return found;
+  if (!isNew && batch.face === 'anthropic') await files.discard(batch.fileId);
+  try {
+    if (isNew) await records.create(id, { ...input, keyId });
+    const found = await records.find(id);
+    if (found === undefined) throw beingMade();
+    return found;
+  } catch (error) {
+    // Who has not learned of it sends it again: it would be done and billed twice.
+    if (isNew && wishes.idempotencyKey === null)
+      queue.cancelSubmitted('text.batch', id).catch(service.onError);
+    throw error;
+  }
 }
 
 /** @throws {GatewayError} `endpoint_not_allowed` where the key may not use what the lines of a batch name */

@@ -170,8 +170,9 @@ test('a request that would be too long to be read again is refused at once', asy
   expect(status).toBe(200);
   const { id } = MessageBatch.parse(batch);
   const record = await small.batches.records.find(jobIdOfBatch('anthropic', id) ?? '');
+  const { signal } = new AbortController();
   const lines = [];
-  for await (const { number } of linesOf(small.batches, record?.fileId ?? '')) lines.push(number);
+  for await (const { number } of linesOf(small.batches, record?.fileId ?? '', { signal })) lines.push(number);
   expect(lines).toEqual([1]);
   await small.close();
 });

@@ -17,7 +17,7 @@ const CLAIM_RETRY_MS = 500;
 export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batch'> => ({
   run: async (input, context) => {
     const { records, services, now } = service;
-    const { jobId, keyId, requestId } = context;
+    const { jobId, keyId, requestId, signal } = context;
     await records.create(jobId, { ...input, keyId });
     const label = batchIdOf(input.face, jobId);
     const { headers, endpoint, fileId, untilMs } = input;
@@ -27,7 +27,7 @@ export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batc
     if (known?.end) return { counts: known.end.counts };
     const total = known?.lines ?? (await check(service, input, { context, endpoints }));
     await records.mark(jobId, 'inProgressAtMs', now());
-    const lines = linesOf(service, fileId);
+    const lines = linesOf(service, fileId, { signal });
     await runLines<TextJob, 'text.batch'>(
       { ...service, endpoints },
       { lines, total, untilMs, strict: false },
@@ -60,7 +60,7 @@ async function check(
   if (identity === undefined)
     throw new GatewayError('invalid_key', 'The key that created the batch no longer works.');
   const options = { services, endpoints, identity, maxLines };
-  const { lines, onlyModel, problems } = await checkLines(linesOf(service, fileId), options);
+  const { lines, onlyModel, problems } = await checkLines(linesOf(service, fileId, { signal }), options);
   signal.throwIfAborted();
   const [first] = problems;
   if (first === undefined) {
