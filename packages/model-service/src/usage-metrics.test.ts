@@ -19,6 +19,7 @@ const record = (changes: Partial<UsageRecord> = {}): UsageRecord => ({
   consumption: { ...NOTHING_CONSUMED, outputTokens: 11 },
   estimated: false,
   costMicroUsd: 250_000,
+  detail: { isStreamed: true },
   ...changes,
 });
 
@@ -61,6 +62,8 @@ test('the time per token is that after the first output, of streams whose tokens
     record({ outcome: 'cut' }),
     record({ consumption: { ...NOTHING_CONSUMED, outputTokens: 1 } }),
     record({ firstByteMs: 1500 }),
+    // Whole: its duration is rounded, and the time of its first byte is not.
+    record({ firstByteMs: 1499.73, detail: {} }),
   ];
   const samples = await samplesOf(ways);
   expect(samples).toContain('gateway_output_token_seconds_count{channel="openai"} 1');

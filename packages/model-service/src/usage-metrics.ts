@@ -80,8 +80,11 @@ function secondsPerToken({
   firstByteMs,
   durationMs,
   consumption,
+  detail,
 }: UsageRecord): number | null {
   const later = consumption.outputTokens - 1;
+  // A whole answer has a first byte as well, by less than a millisecond before its end.
+  if (detail?.isStreamed !== true) return null;
   if (outcome !== 'ok' || estimated || firstByteMs === null || later <= 0) return null;
   const ms = durationMs - firstByteMs;
   return ms > 0 ? ms / later / 1000 : null;
