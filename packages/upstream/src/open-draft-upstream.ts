@@ -13,6 +13,16 @@ interface DraftUpstreamOptions {
   readonly env: Environment;
 }
 
+/** What opens the gateway itself. No provider needs it, and whoever writes a draft chooses where its requests go. */
+const OWN_SECRETS = [
+  'GATEWAY_SECRET',
+  'GATEWAY_ADMIN_TOKEN',
+  'GATEWAY_BOOTSTRAP_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'OIDC_CLIENT_SECRET',
+] as const;
+
 /**
  * The providers of a draft, for one request: with connections of their own, and apart from what the process knows of the channels in
  * use. So nothing of them rests, none of their attempts count, and no replica hears of them. Destroy it after the request.
@@ -25,9 +35,10 @@ export async function openDraftUpstream({
   path,
   env,
 }: DraftUpstreamOptions): Promise<Upstream> {
+  const outside = { ...env, ...Object.fromEntries(OWN_SECRETS.map((name) => [name, undefined])) };
   const stored = {
     ...{ text, revision: 'draft', number: 0, atMs: 0 },
-    env: openedEnvironment({ secrets, values, env }),
+    env: openedEnvironment({ secrets, values, env: outside }),
   };
   const configuration = await loadConfiguration({ path, env, stored: { read: async () => stored } });
   return createUpstream({ configuration });
