@@ -31,6 +31,7 @@ test.for<[string, string[]]>([
   ['/sign-in', ['/console/assets/sign-in.js']],
   ['/no-such-page', [SESSION]],
   ['/__proto__/constructor', [SESSION]],
+  ['//', [SESSION, '/admin/v1/attention', '/console/assets/overview.js']],
 ])('what %s shows is loaded beside the first script, and nothing twice', ([path, wanted]) => {
   expect(loaded(path)).toEqual(wanted);
 });

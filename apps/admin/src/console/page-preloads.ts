@@ -47,7 +47,8 @@ const FIRST_CALLS = new Map([
  */
 export function preloadsOf(manifest: string, address: string, basePath: string): string {
   const modules = Manifest.parse(JSON.parse(manifest));
-  const { pathname, search } = new URL(address, 'http://console');
+  // Written out, because `//` at the beginning would be read as that of a host.
+  const { pathname, search } = new URL(`http://console${address}`);
   const [area = FIRST, id] = pathname.split('/').filter((part) => part !== '');
   const names = Object.keys(modules);
   const isOfShell = names.some((name) => SHELL_MODULE.exec(name)?.[1] === area);
