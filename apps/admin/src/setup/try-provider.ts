@@ -72,7 +72,7 @@ function keyIn({ provider, baseUrl, variable }: ProviderTrial, env: Environment)
   return mayBeSent({ provider, baseUrl, variable }) ? lookUp(env, variable) || null : null;
 }
 
-/** Whoever may try a provider may not read the variables of this process: one goes where it belongs, and nowhere else. */
+/** Permission to try a provider is no permission to read this process's variables: a value is sent only to the provider that it belongs to. */
 function mayBeSent({ provider, baseUrl, variable }: Omit<ProviderTrial, 'name'>): boolean {
   const own = Object.entries(PRESETS).find(([name]) => name === provider)?.[1].baseUrl ?? null;
   return variable === usualVariable(provider) && baseUrl === undefined && own !== null && !own.includes('{');

@@ -35,8 +35,8 @@ export const moderationsHandler =
     const name = order.model ?? USUAL_MODERATION_MODEL;
     const model = modelFor(upstream, { name, protocols: ['moderations'], identity });
     const candidates = upstream.candidates({ model, protocol: 'moderations' });
-    const { texts, things } = readInput(order.input);
-    Object.assign(context.line, { model: model.name, inputs: things });
+    const { texts, inputs } = readInput(order.input);
+    Object.assign(context.line, { model: model.name, inputs });
 
     const part: Part<Buffer> = {
       largest: consumption(texts, LEAST_BYTES_PER_TOKEN),
@@ -57,9 +57,9 @@ export const moderationsHandler =
         return {
           reported: tokens === null ? null : { ...NOTHING_CONSUMED, inputTokens: tokens },
           result:
-            read?.results.length === things
+            read?.results.length === inputs
               ? reply
-              : new UnreadableReply(`The upstream did not answer with ${things} results.`),
+              : new UnreadableReply(`The upstream did not answer with ${inputs} results.`),
         };
       },
     };
@@ -70,14 +70,14 @@ export const moderationsHandler =
     });
   };
 
-/** What is read of an input, and how many things are judged: each text of a list, or all parts together. */
-function readInput(input: ModerationsRequest['input']): { texts: readonly string[]; things: number } {
+/** The texts of the input, and how many inputs get a result each: every text of a list, or all parts together. */
+function readInput(input: ModerationsRequest['input']): { texts: readonly string[]; inputs: number } {
   const entries = typeof input === 'string' ? [input] : input;
   const texts = entries.flatMap((one) => {
     if (typeof one === 'string') return [one];
     return one.type === 'text' ? [one.text] : [];
   });
-  return { texts, things: entries.every((one) => typeof one === 'string') ? entries.length : 1 };
+  return { texts, inputs: entries.every((one) => typeof one === 'string') ? entries.length : 1 };
 }
 
 const consumption = (texts: readonly string[], bytesPerToken: number): Consumption => ({

@@ -56,7 +56,7 @@ export interface BatchRecord extends Omit<TextBatchInput, 'lines'> {
 
 const Made = TextBatchInput.extend({ keyId: z.string() });
 
-/** What is put down once, whoever comes first. */
+/** Times that are set once, by the first process to do so. */
 type Mark = 'inProgressAtMs' | 'finalizingAtMs' | 'cancellingAtMs';
 
 /** Batches of text requests in Redis, for longer than their jobs are remembered. All methods throw `service_unavailable` while it is away. */

@@ -33,16 +33,16 @@ const CATEGORIES = [
   ['violence/graphic', 'gore', true],
 ] as const;
 
-/** One thing to judge: all of its texts, and whether it has an image. */
-interface Thing {
+/** One input to classify: all of its texts, and whether it has an image. */
+interface Input {
   readonly text: string;
   readonly hasText: boolean;
   readonly hasImage: boolean;
 }
 
-const ofText = (text: string): Thing => ({ text, hasText: true, hasImage: false });
+const ofText = (text: string): Input => ({ text, hasText: true, hasImage: false });
 
-function thingsOf(input: unknown): Thing[] {
+function inputsOf(input: unknown): Input[] {
   if (typeof input === 'string') return [ofText(input)];
   const entries = asList(input);
   if (entries.length > 0 && entries.every((one) => typeof one === 'string')) return entries.map(ofText);
@@ -55,7 +55,7 @@ function thingsOf(input: unknown): Thing[] {
   return [{ text: texts.join('\n'), hasText: texts.length > 0, hasImage: images.length > 0 }];
 }
 
-function judged({ text, hasText, hasImage }: Thing) {
+function classified({ text, hasText, hasImage }: Input) {
   const words = new Set(wordsOf(text));
   const rows = CATEGORIES.map(([name, word, seesImages]) => ({
     name,
@@ -76,12 +76,12 @@ function judged({ text, hasText, hasImage }: Thing) {
 export const createModeration: Handler = (call) => {
   const body = readJson(call);
   const model = asText(body.model) || USUAL_MODEL;
-  const things = thingsOf(body.input);
-  call.applyDirectives(things.map(({ text }) => text).join('\n'), model);
+  const inputs = inputsOf(body.input);
+  call.applyDirectives(inputs.map(({ text }) => text).join('\n'), model);
   checkOpenAi(body, RULES, call.provider.refusesUnknown);
   checkModelExists(model);
   return jsonReply(
-    { id: call.provider.ids.next('modr-'), model, results: things.map(judged) },
-    { model, inputTokens: things.reduce((sum, { text }) => sum + countTokens(text), 0) },
+    { id: call.provider.ids.next('modr-'), model, results: inputs.map(classified) },
+    { model, inputTokens: inputs.reduce((sum, { text }) => sum + countTokens(text), 0) },
   );
 };

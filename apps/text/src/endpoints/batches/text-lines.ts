@@ -47,7 +47,7 @@ function lineEndpoint(
     scope: endpoint.protocol,
     usage: endpoint.protocol,
     prepare: async (_body, { identity: asked }, line) => {
-      // Whoever waits for an answer goes first.
+      // Callers that wait for their answers go first.
       const identity = { ...asked, priority: 'low' as const };
       const bytes = memberIn(line, 'body');
       const caller = new LineCaller(headers, url);
