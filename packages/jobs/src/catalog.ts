@@ -81,6 +81,11 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly queueLimitMs: number;
   /** How many of these one worker process runs at a time. A setting may change this. */
   readonly concurrency: number;
+  /**
+   * How many of these a key has at work at a time, counted apart from its other jobs; absent: they count with those. Jobs that make jobs
+   * have this, because they would wait for each other if they counted with the jobs that they make.
+   */
+  readonly ofOneKey?: number;
   /** How long a result is kept that nobody has fetched. The gateway remembers for twice as long that there was one. */
   readonly resultRetentionSeconds: number;
 }
@@ -142,6 +147,8 @@ const batch = {
   timeLimitMs: 25 * HOUR_MS,
   waitLimitMs: JOB_WAIT_LIMIT_MS,
   concurrency: 64,
+  // So that eight keys have room in one process, however long their batches take.
+  ofOneKey: 8,
   ...kept,
 } as const;
 

@@ -10,7 +10,7 @@ import { parseEnvelope } from '../job-envelope.ts';
 import { type JobMetering, type SettleJob, settlementOf } from '../job-metering.ts';
 import { hasEnded, recordOf } from '../records/job-record.ts';
 import { CANCEL_CHANNEL, cancelledKey, endedKey } from '../redis/job-keys.ts';
-import type { JobTurns } from '../turns/job-turns.ts';
+import { type JobTurns, takerOf } from '../turns/job-turns.ts';
 import { type AnnounceEnd, announceEnd } from '../webhooks/announce-end.ts';
 
 interface CancelOptions {
@@ -47,8 +47,9 @@ export async function cancelJob(options: CancelOptions): Promise<Cancelled> {
   const removed = await queue.remove(id);
   await redis.publish(CANCEL_CHANNEL, id);
   if (removed !== 1) return 'stopping';
-  const { keyId, uploads, metering, consumedBefore, share } = parseEnvelope(kind, job.data);
-  if (share?.concurrentJobs !== undefined) await turns.releaseParked(keyId);
+  const { uploads, metering, consumedBefore, ...owner } = parseEnvelope(kind, job.data);
+  const taker = takerOf(kind, owner);
+  if (taker.share?.concurrentJobs !== undefined) await turns.releaseParked(taker.keyId);
   await files.uploads.delete(...uploads);
   if (metering) await settle?.(metering.subject, unstarted(metering, jobCancelled(), consumedBefore));
   await announceEnd(options, kind, job);

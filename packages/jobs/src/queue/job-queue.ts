@@ -18,7 +18,7 @@ import { createKeptResults, type Delivery } from '../results/kept-results.ts';
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { reviveJob } from '../takeover/revive-job.ts';
 import { openWorkerChannel } from '../takeover/worker-channel.ts';
-import { createJobTurns, type TurnTaker } from '../turns/job-turns.ts';
+import { createJobTurns, type TurnTaker, takerOf } from '../turns/job-turns.ts';
 import type { AnnounceEnd } from '../webhooks/announce-end.ts';
 import { cancelJob } from './cancel-job.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
@@ -173,7 +173,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     unlessAway(results.ensureRoom(keyId, share?.keptResultBytes ?? maxResultBytes));
   const reserveSlot = async (kind: Kinds, taker: TurnTaker) => {
     await ensureRoom(taker);
-    return unlessAway(slots.reserve(lineOf(kind).queue.name, taker));
+    return unlessAway(slots.reserve(lineOf(kind).queue.name, takerOf(kind, taker)));
   };
   const cancelIn = (kind: JobKind, id: string, isPrompt: boolean) => {
     const { queue, patientQueue } = lineOf(kind);

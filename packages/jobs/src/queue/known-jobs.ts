@@ -11,7 +11,7 @@ import { toJobError } from '../job-failure.ts';
 import type { FindJob, FoundJob } from '../records/find-job.ts';
 import { listedJobs, unlistJobs } from '../records/owned-jobs.ts';
 import type { Delivery, KeptResults } from '../results/kept-results.ts';
-import type { JobTurns } from '../turns/job-turns.ts';
+import { type JobTurns, takerOf } from '../turns/job-turns.ts';
 import { unlessAway } from './queue-errors.ts';
 import { secondsFor } from './queue-slots.ts';
 
@@ -72,7 +72,7 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
   const { redis, patient, find, turns, files, results, kinds, now, onError } = options;
   const log = openJobLog(redis);
   const areas = new Set(kinds.map(jobAreaOf));
-  const queues = [...new Set(kinds.map((kind) => JOBS[kind].queue))];
+  const queues = new Map(kinds.map((kind) => [JOBS[kind].queue, kind]));
   const claims = awareOfOutages(
     createJobClaims({ redis, find, marks: createClaimMarks(files.uploads), now }),
   );
@@ -83,8 +83,9 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
       return record?.keyId === keyId && areas.has(jobAreaOf(record.kind)) ? record : undefined;
     },
     positionOf: async (jobId, keyId) => {
-      for (const name of queues) {
-        const found = await unlessAway(turns.positionOf(name, jobId, keyId));
+      for (const [name, kind] of queues) {
+        const taker = takerOf(kind, { keyId });
+        const found = await unlessAway(turns.positionOf(name, jobId, taker.keyId));
         if (found === undefined) continue;
         const { position, endIntervalMs } = found;
         return { position, waitSeconds: secondsFor(position, endIntervalMs) };

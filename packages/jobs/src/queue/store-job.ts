@@ -2,7 +2,7 @@ import type { JobKind } from '@gateway/contracts/jobs';
 import { Job, type Queue } from 'bullmq';
 import { JOBS } from '../catalog.ts';
 import type { JobEnvelope } from '../job-envelope.ts';
-import { BULLMQ_PRIORITY, type JobTurns } from '../turns/job-turns.ts';
+import { BULLMQ_PRIORITY, type JobTurns, takerOf } from '../turns/job-turns.ts';
 
 /** Ended jobs that are remembered per queue, whatever their age. */
 const MAX_REMEMBERED = 10_000;
@@ -41,7 +41,6 @@ export async function storeJob(
   const client = await queue.backend.client;
   const transaction = client.multi();
   await new Job(queue, kind, envelope, options, id).addJob(transaction);
-  const { keyId, share } = envelope;
-  turns.takeTurn(transaction, queue.name, { keyId, share, jobId: id, slotId });
+  turns.takeTurn(transaction, queue.name, { ...takerOf(kind, envelope), jobId: id, slotId });
   for (const [error] of (await transaction.exec()) ?? []) if (error) throw error;
 }

@@ -142,6 +142,47 @@ test('jobs of a lower number of priority go first', async () => {
   );
 });
 
+test('however many batches a key has, those of others find room, and its lines are not counted with them', async () => {
+  const queue = await stage.openQueue();
+  const begun: string[] = [];
+  const end = Promise.withResolvers<void>();
+  const eight = Promise.withResolvers<void>();
+  const other = Promise.withResolvers<void>();
+  const line = Promise.withResolvers<void>();
+  const batch = {
+    run: async (_input: unknown, { keyId }: JobContext) => {
+      begun.push(keyId);
+      if (begun.filter((one) => one === 'key_many').length === 8) eight.resolve();
+      if (keyId === 'key_other') other.resolve();
+      await end.promise;
+      return { linesId: 'job_x-lines', linesBytes: 1, counts: { total: 1, completed: 1, failed: 0 } };
+    },
+  };
+  await stage.openWorker({ 'image.batch': batch }, { concurrency: 64, lockMs: 30_000 });
+  await openWorker(async () => line.resolve(), 1);
+  const input = { model: 'dall-e-3', fileId: 'none', lines: 1, untilMs: Date.now() + 60_000, strict: false };
+  const share = { concurrentJobs: 1 };
+  const make = (keyId: string, requestId: string) =>
+    queue.enqueue('image.batch', input, { ...owner, keyId, requestId, share, isDetached: true });
+  const many = await Promise.all(Array.from({ length: 40 }, (_, at) => make('key_many', `${at}`)));
+  await eight.promise;
+  const one = await make('key_other', 'x');
+  await other.promise;
+  // A line counts with the key's other jobs, of which one may be at work: its batches must not stand in its way.
+  await (await enqueue(queue, 'key_many', 'line', share)).result(staying);
+  await line.promise;
+  expect(begun.filter((keyId) => keyId === 'key_many')).toHaveLength(8);
+  const waiting = await Promise.all(many.map(({ id }) => queue.find(id, 'key_many')));
+  expect(waiting.filter((job) => job?.status === 'queued')).toHaveLength(32);
+  const parked = waiting.find((job) => job?.status === 'queued');
+  expect(await queue.positionOf(parked?.id ?? '', 'key_many')).toMatchObject({
+    position: expect.any(Number),
+  });
+  end.resolve();
+  await Promise.all([one, ...many].map((handle) => handle.result(staying)));
+  expect(begun).toHaveLength(41);
+});
+
 test('a key has no more jobs in progress than it may, whatever its queue and however many slots are free', async () => {
   const queue = await stage.openQueue();
   const share = { concurrentJobs: 2 };

@@ -1,8 +1,10 @@
 import type { JobShare } from '@gateway/contracts/identity';
+import type { JobKind } from '@gateway/contracts/jobs';
 import { defineScript, readScript } from '@gateway/redis/define-script';
 import type { IRedisTransaction } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { JOBS } from '../catalog.ts';
 import { QUEUE_PREFIX } from '../redis/job-keys.ts';
 
 /** The key that takes a turn, with its priority and weight among other keys. */
@@ -70,6 +72,13 @@ const FIND_POSITION = script('./find-position.lua');
 
 const SlotAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
 const PositionAnswer = z.tuple([z.int(), z.int()]).nullable();
+
+/** Who takes the turn of a key's job of this kind, and how many of these may be at work. */
+export function takerOf(kind: JobKind, { keyId, share }: TurnTaker): TurnTaker {
+  const { ofOneKey, queue } = JOBS[kind];
+  if (ofOneKey === undefined) return { keyId, share };
+  return { keyId: `${keyId}:${queue}`, share: { ...share, concurrentJobs: ofOneKey } };
+}
 
 const turnKey = (...names: string[]): string => [QUEUE_PREFIX, 'turns', ...names].join(':');
 const slotsKey = (queue: string): string => turnKey(queue, 'slots');

@@ -22,7 +22,7 @@ import { createKeptResults, type KeptResults } from '../results/kept-results.ts'
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { watchWorkers } from '../takeover/watch-workers.ts';
 import { openWorkerChannel } from '../takeover/worker-channel.ts';
-import { createJobTurns } from '../turns/job-turns.ts';
+import { createJobTurns, takerOf } from '../turns/job-turns.ts';
 import { type AnnounceEnd, announceEnd } from '../webhooks/announce-end.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
@@ -216,8 +216,9 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
     const kind = JobKind.parse(job.name);
-    const { keyId, uploads: uploadIds, share, isDetached } = parseEnvelope(kind, job.data);
-    if (share?.concurrentJobs !== undefined) turns.releaseParked(keyId).catch(onError);
+    const { uploads: uploadIds, isDetached, ...owner } = parseEnvelope(kind, job.data);
+    const taker = takerOf(kind, owner);
+    if (taker.share?.concurrentJobs !== undefined) turns.releaseParked(taker.keyId).catch(onError);
     const staysForAnother =
       isDetached === true && thrown !== undefined && mayBeRequeued(errorOf(thrown), JOBS[kind]);
     if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);

@@ -10,7 +10,7 @@ import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
 import { HttpCaller } from '../caller.ts';
-import { type CostlyRequest, reserveJob, turnTakerOf } from '../metered-request.ts';
+import { type CostlyRequest, reserveJob, turnTaker, turnTakerOf } from '../metered-request.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import type { JobWishes } from './job-wishes.ts';
 
@@ -105,7 +105,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   try {
     const owner =
       estimate === null
-        ? { id: jobId, keyId, requestId: context.requestId }
+        ? { id: jobId, ...turnTaker(identity), requestId: context.requestId }
         : await reserveJob(
             service,
             kind,
