@@ -100,6 +100,22 @@ test('uploads at the same time get no further than one after the other', async (
   await put('one');
 });
 
+test('a key has at most ten thousand files, however small they are', async () => {
+  const { id } = await put('one');
+  const others = Array.from({ length: 9_999 }, (_, n) => [nowMs, `file-${n}`]).flat();
+  await redis.zadd('gateway:{files}:of:one', ...others);
+  await expect(files.ensureRoom('one', 1000)).rejects.toMatchObject({
+    code: 'result_quota_exhausted',
+    message: expect.stringContaining('10000 files'),
+  });
+  const refused = newFileId();
+  await expect(put('one', refused, 1000)).rejects.toMatchObject({ code: 'result_quota_exhausted' });
+  expect(await isThere(refused)).toBe(false);
+  await put('other', newFileId(), 1000);
+  await files.remove(id);
+  await files.ensureRoom('one', 1000);
+});
+
 test('a file that is not there cannot be held', async () => {
   expect(await files.hold(newFileId(), nowMs)).toBe(false);
 });

@@ -22,7 +22,7 @@ export type StoredFile = z.infer<typeof FileRecord>;
 export interface NewFile extends Omit<StoredFile, 'sizeBytes'> {
   /** Whether its key finds it in its list. */
   readonly isListed: boolean;
-  /** As of `ensureRoom`, which several uploads may have passed at the same time. Absent: there is room. */
+  /** As of `ensureRoom`, which several uploads may have passed at the same time. Absent: there is room, for any number of files. */
   readonly maxKeyBytes?: number;
 }
 
@@ -46,7 +46,7 @@ export interface StoredFiles {
   remove(id: string): Promise<void>;
   /** Removes one that nobody else works on. */
   discard(id: string): Promise<void>;
-  /** @throws {GatewayError} `result_quota_exhausted` where the key's files take so many bytes */
+  /** @throws {GatewayError} `result_quota_exhausted` where the key's files take so many bytes, or are as many as a key may have */
   ensureRoom(keyId: string, maxBytes: number): Promise<void>;
   /** Deletes what has expired, and what nobody knows of. Resolves to how many files that were. */
   sweep(): Promise<number>;
@@ -58,6 +58,8 @@ const fileKey = (id: string): string => `${PREFIX}:file:${id}`;
 const listKey = (keyId: string): string => `${PREFIX}:of:${keyId}`;
 const bytesKey = (keyId: string): string => `${PREFIX}:bytes:${keyId}`;
 
+/** Files that a key finds in its list, before it can upload no more. */
+const MAX_FILES_PER_KEY = 10_000;
 /** The longest life of a file. */
 export const MAX_FILE_SECONDS = 30 * 86_400;
 /** What lies longer in the store is known to nobody: a Redis that was emptied has forgotten it. */
@@ -71,6 +73,12 @@ export const fileIdOf = (maker: string, part: string): string =>
   `file-${createHash('sha256').update(`${maker} ${part}`).digest('hex').slice(0, 32)}`;
 
 const script = (name: string): string => readScript(new URL(name, import.meta.url));
+
+/** What is kept for a key: bytes of all its files, and how many it finds in its list. */
+interface Kept {
+  readonly bytes: number;
+  readonly files: number;
+}
 
 interface Options {
   readonly redis: Redis;
@@ -99,6 +107,11 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
     return record.expiresAtMs > now() ? record : undefined;
   };
 
+  const keptBy = async (keyId: string): Promise<Kept> => {
+    const [bytes, files] = await away(Promise.all([redis.get(bytesKey(keyId)), redis.zcard(listKey(keyId))]));
+    return { bytes: Number(bytes ?? 0), files };
+  };
+
   const sweepExpired = async (): Promise<number> => {
     let swept = 0;
     for (;;) {
@@ -109,18 +122,26 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
   };
 
   return {
-    put: async ({ isListed, maxKeyBytes = -1, ...file }, source) => {
+    put: async ({ isListed, maxKeyBytes, ...file }, source) => {
       const { sizeBytes } = await store.put(file.id, source);
       const record: StoredFile = { ...file, sizeBytes };
       const { id, keyId, createdAtMs, expiresAtMs } = record;
       const text = JSON.stringify(record);
-      const listed = isListed ? 1 : 0;
-      const keptBytes = await away(
-        put(keysOf(id), PREFIX, id, keyId, text, sizeBytes, createdAtMs, expiresAtMs, listed, maxKeyBytes),
-      );
-      if (keptBytes < 0) return record;
+      const limits = maxKeyBytes === undefined ? [-1, -1] : [maxKeyBytes, MAX_FILES_PER_KEY];
+      const args = [
+        PREFIX,
+        id,
+        keyId,
+        text,
+        sizeBytes,
+        createdAtMs,
+        expiresAtMs,
+        isListed ? 1 : 0,
+        ...limits,
+      ];
+      if ((await away(put(keysOf(id), ...args))) === 1) return record;
       await store.delete(id);
-      throw noRoom(keptBytes, maxKeyBytes);
+      throw noRoom(await keptBy(keyId), maxKeyBytes ?? 0);
     },
     find: async (id, keyId) => {
       const found = await away(find(id));
@@ -138,16 +159,15 @@ export function createStoredFiles({ redis, store, now }: Options): StoredFiles {
     remove: async (id) => void (await away(drop(id, 'deleted'))),
     discard: async (id) => void (await away(drop(id, 'done'))),
     ensureRoom: async (keyId, maxBytes) => {
-      const bytes = Number((await away(redis.get(bytesKey(keyId)))) ?? 0);
-      if (bytes < maxBytes) return;
-      throw noRoom(bytes, maxBytes);
+      const kept = await keptBy(keyId);
+      if (kept.bytes >= maxBytes || kept.files >= MAX_FILES_PER_KEY) throw noRoom(kept, maxBytes);
     },
     sweep: async () => (await sweepExpired()) + (await store.sweep(now() - FORGOTTEN_AFTER_MS)),
   };
 }
 
-const noRoom = (bytes: number, maxBytes: number): GatewayError =>
+const noRoom = ({ bytes, files }: Kept, maxBytes: number): GatewayError =>
   new GatewayError(
     'result_quota_exhausted',
-    `Your files take ${bytes} bytes, and this key may keep ${maxBytes}. Delete some: GET /v1/files lists them.`,
+    `Your ${files} files take ${bytes} bytes, and this key may keep ${maxBytes} bytes in ${MAX_FILES_PER_KEY} files. Delete some: GET /v1/files lists them.`,
   );
