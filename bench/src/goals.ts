@@ -40,6 +40,8 @@ export const GOALS: readonly Goal[] = [
   goal('token', 'one', 1.1, { over: 'key' }),
   goal('embeddings', 'each', 1, { over: 'chat' }),
   goal('embeddings', 'one', 1, { over: 'chat' }),
+  goal('batch-line', 'each', 2, { over: 'chat' }),
+  goal('batch-line', 'one', 2, { over: 'chat' }),
   goal('chain', 'each', 1.5, { over: null }),
   goal('chain', 'one', 1.5, { over: null }),
   goal('agent', 'each', 0.5),

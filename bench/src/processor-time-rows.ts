@@ -1,3 +1,4 @@
+import { batchLoad } from './batches.ts';
 import { compare, type Load, type Measured } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { REQUESTS, type Request } from './requests.ts';
@@ -71,6 +72,20 @@ export function besideRow({ id, what, request, plain, name: ending }: BesideRow)
     },
   };
 }
+
+/** Processor time of a line of a batch, and of the same chat that a caller waits for, in turn. */
+export const batchRow: Row = {
+  id: 'batch-line',
+  what: 'a line of a batch, or a small chat',
+  unit: 'µs',
+  measure: async ({ generator, gateways, rounds }) => {
+    const all = gateways.flatMap((gateway) => [gateway, { ...gateway, name: gateway.name + AS_CHAT }]);
+    const asLines: Load = { generator: batchLoad, request: REQUESTS.batchLine };
+    const asChat: Load = { generator, request: REQUESTS.smallChat };
+    const measured = await compare(all, ({ name }) => (name.endsWith(AS_CHAT) ? asChat : asLines), rounds);
+    return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
+  },
+};
 
 /** The name of a contender where the same response comes over HTTP. */
 export const OVER_HTTP = ', over HTTP';

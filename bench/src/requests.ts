@@ -92,6 +92,11 @@ export const REQUESTS = {
     }),
   },
   smallChat: chat({ model: MODEL, messages: [{ role: 'user', content: small.input }] }),
+  /** The same chat as the lines of a batch. */
+  batchLine: {
+    path: '/v1/batches',
+    body: chat({ model: MODEL, messages: [{ role: 'user', content: small.input }] }).body,
+  },
   signed: responses({ ...small, model: 'signed' }),
   token: responses({ ...small, model: 'by-token' }),
   /** Its response is kept, with its input. */

@@ -5,7 +5,15 @@ import type { Contender } from './contender.ts';
 import { JOB_ROWS } from './jobs/job-rows.ts';
 import { pacedLatency } from './latency.ts';
 import { residentBytes } from './processor-time.ts';
-import { AS_CHAT, BY_KEY, besideRow, loadRow, NOT_STORED, socketRow } from './processor-time-rows.ts';
+import {
+  AS_CHAT,
+  BY_KEY,
+  batchRow,
+  besideRow,
+  loadRow,
+  NOT_STORED,
+  socketRow,
+} from './processor-time-rows.ts';
 import { REQUESTS } from './requests.ts';
 import { eachOf, everybody, type Figure, gatewaysOnly, type Row, withoutLimits } from './row.ts';
 import { openSocketsBytes } from './sockets.ts';
@@ -167,6 +175,7 @@ export const ROWS: readonly Row[] = [
     plain: REQUESTS.smallChat,
     name: AS_CHAT,
   }),
+  batchRow,
   besideRow({
     id: 'stored',
     what: 'small JSON, its response stored',
