@@ -104,7 +104,9 @@ function known(
   if (!isKind(mode)) return leave(`The gateway has no models of the mode '${mode}'.`);
   if (guessed !== undefined)
     note('changed', place, `By its name it is a model of the kind ${KINDS[mode]}; the file does not say it.`);
-  return { place, name, kind: KINDS[mode], prefix, provider, model, params, info: info ?? {} };
+  const kind = KINDS[mode];
+  const reached = kind === 'text' ? (provider.text ?? provider) : provider;
+  return { place, name, kind, prefix, provider: reached, model, params, info: info ?? {} };
 }
 
 const isKind = (mode: string): mode is keyof typeof KINDS => Object.hasOwn(KINDS, mode);

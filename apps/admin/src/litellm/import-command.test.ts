@@ -108,7 +108,7 @@ test.each([
   ['just text', /is not a configuration of LiteLLM's: the file is not/],
   ['', /is not a configuration of LiteLLM's/],
   ['model_list: []', /Nothing of .* can be carried over/],
-  ['model_list: [{ model_name: a, litellm_params: { model: cohere/x } }]', /no provider 'cohere'/],
+  ['model_list: [{ model_name: a, litellm_params: { model: petals/x } }]', /no provider 'petals'/],
   [
     `a: &a [x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*${i === 0 ? 'a' : `b${i - 1}`}, *${i === 0 ? 'a' : `b${i - 1}`}]`).join('\n')}\n`,
     /more than 100 aliases/,

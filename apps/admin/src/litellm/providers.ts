@@ -10,6 +10,8 @@ export interface ImportedProvider {
   readonly baseUrl?: string;
   /** What LiteLLM adds to the address in the file. */
   readonly path?: string;
+  /** What its text models are reached by, where that is another. */
+  readonly text?: ImportedProvider;
   /** Its own settings, instead of a key and an address. */
   readonly settings?: 'aws' | 'google' | 'azure' | 'foundry';
 }
@@ -19,6 +21,9 @@ const compatible = (baseUrl: string, keyVariable: string): ImportedProvider => (
   baseUrl,
   keyVariable,
 });
+
+/** Cohere's chat models, by the paths that it has for clients of OpenAI's. */
+const COHERE_CHAT = compatible('https://api.cohere.ai/compatibility/v1', 'COHERE_API_KEY');
 
 /** By the word before the first `/` of `litellm_params.model`. */
 export const PROVIDERS: Readonly<Record<string, ImportedProvider>> = {
@@ -56,6 +61,10 @@ export const PROVIDERS: Readonly<Record<string, ImportedProvider>> = {
   openai_like: { provider: 'openai-compatible' },
   litellm_proxy: { provider: 'openai-compatible' },
   xinference: { provider: 'openai-compatible' },
+  cohere: { provider: 'cohere', keyVariable: 'COHERE_API_KEY', text: COHERE_CHAT },
+  cohere_chat: COHERE_CHAT,
+  voyage: { provider: 'voyage', keyVariable: 'VOYAGE_API_KEY' },
+  jina_ai: { provider: 'jina', keyVariable: 'JINA_AI_API_KEY' },
   elevenlabs: { provider: 'elevenlabs', keyVariable: 'ELEVENLABS_API_KEY' },
   deepgram: { provider: 'deepgram', keyVariable: 'DEEPGRAM_API_KEY' },
   replicate: { provider: 'replicate', keyVariable: 'REPLICATE_API_KEY' },
