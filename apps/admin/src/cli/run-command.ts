@@ -50,7 +50,7 @@ export async function runCommand(line: CommandLine): Promise<number> {
   }
 }
 
-/** The commands that call no service. */
+/** The commands that do not need the admin service. */
 const HERE = {
   capacity: (argv: readonly string[]) => answerCapacity(argv),
   backup: (argv: readonly string[], { env }: CommandLine) => answerDatabase('backup', argv, env),

@@ -115,11 +115,13 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --reason TEXT
 
   capacity --rps NUMBER  show what a load needs, and what gives way first; asks no service. capacity --help has its options
-  init                   connect providers and model servers, and write a configuration; asks at a terminal; asks no service
+  init                   connect providers and model servers, and write a configuration; asks at a terminal
       --provider NAME    with its key from the environment, such as openai; --provider NAME=URL for another address; repeatable
       --deployment NAME  of azure-openai or foundry, which list none; repeatable
       --server URL       a server with OpenAI's protocol, such as Ollama or vLLM; repeatable
       --server-key NAME  the variable with its key, where it takes one (default: such as VLLM_API_KEY)
+      --team NAME        a first team with a key, made where the gateway runs already; else the commands for later are shown
+      --budget USD       what that team may spend in a month
       --local            those on the usual ports of this machine
       --output FILE      where to (default: gateway.yaml); --replace overwrites it
   check [FILE]           check a configuration (default: gateway.yaml) and ask each of its providers; asks no service

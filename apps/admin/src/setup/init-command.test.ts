@@ -11,6 +11,9 @@ import { startProvider, VALID_KEY } from './provider-for-tests.ts';
 
 const MACHINE = { OPENAI_API_KEY: VALID_KEY, GROQ_API_KEY: VALID_KEY, OPENROUTER_API_KEY: VALID_KEY };
 
+/** No gateway runs here. */
+const NOBODY = { fetch: () => Promise.reject(new Error('no service is asked')), userName: 'ann' };
+
 async function newFolder(): Promise<string> {
   const { path, close } = await temporaryFolder();
   onTestFinished(close);
@@ -21,7 +24,11 @@ async function newFolder(): Promise<string> {
 async function initialized(argv: readonly string[], env: Readonly<Record<string, string>> = MACHINE) {
   const output = join(await newFolder(), 'gateway.yaml');
   const said: string[] = [];
-  const end = await initialize([...argv, '--output', output], { env, print: (line) => said.push(line) });
+  const end = await initialize([...argv, '--output', output], {
+    ...NOBODY,
+    env,
+    print: (line) => said.push(line),
+  });
   const text = await readFile(output, 'utf8');
   return {
     output,
@@ -110,6 +117,9 @@ test('nothing is written where a key is missing or refused, a server is away, or
     ],
     [['--server', 'http://127.0.0.1:9'], {}, /cannot be reached: .*ECONNREFUSED/],
     [['--server', empty.url], {}, /has no model yet/],
+    [['--local', '--team', ' x'], {}, /is no name of a team: it must begin/],
+    [['--local', '--team', 'search', '--budget', 'much'], {}, /'much' is no budget: dollars a month/],
+    [['--local', '--budget', '100'], {}, /--budget is that of the team that --team names/],
     [[], {}, /What is connected\? --provider NAME \(openai, /],
     [['--provider', 'nobody'], {}, /no provider 'nobody' here/],
     [['--server', 'ftp://x'], {}, /is no address/],
@@ -117,7 +127,7 @@ test('nothing is written where a key is missing or refused, a server is away, or
     [['--nonsense'], {}, /nonsense/],
   ] as const) {
     const output = join(await newFolder(), 'gateway.yaml');
-    const end = initialize([...argv, '--output', output], { env, print: () => {} });
+    const end = initialize([...argv, '--output', output], { ...NOBODY, env, print: () => {} });
     await expect(end).rejects.toThrow(message);
     await expect(stat(output)).rejects.toThrow('ENOENT');
   }
@@ -128,7 +138,7 @@ test('what is there is not overwritten unless it is said', async () => {
   const output = join(await newFolder(), 'gateway.yaml');
   await writeFile(output, 'mine');
   const again = (more: readonly string[]) =>
-    initialize(['--server', url, '--output', output, ...more], { env: {}, print: () => {} });
+    initialize(['--server', url, '--output', output, ...more], { ...NOBODY, env: {}, print: () => {} });
   await expect(again([])).rejects.toThrow(/is already there\. .*--replace/);
   expect(await readFile(output, 'utf8')).toBe('mine');
   await again(['--replace']);
@@ -181,9 +191,12 @@ test('at a terminal what is open is asked, a refused key once more, and keys are
   await terminal.answer(/Look for model servers on this machine\? \[yes\]: /, 'no');
   await terminal.answer(/Key of groq, .*: /, 'gsk-wrong-9876543210');
   await terminal.answer(/401: Incorrect API key provided: [\s\S]*Key of groq, .*: /, VALID_KEY);
+  await terminal.answer(/A first team, .*\[none\]: /, 'search team');
+  await terminal.answer(/What may it spend .*: /, '250');
   await terminal.ended;
   expect(terminal.shown()).toContain('Written to gateway.yaml: groq.');
   expect(terminal.shown()).toContain('The keys are in .env: GROQ_API_KEY.');
+  expect(terminal.shown()).toContain("teams create 'search team' --budget 250 --period month");
   expect(await readFile(join(folder, '.env'), 'utf8')).toBe(`\nGROQ_API_KEY='${VALID_KEY}'\n`);
   expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
   for (const text of [terminal.shown(), await readFile(join(folder, 'gateway.yaml'), 'utf8')])

@@ -12,12 +12,13 @@ import type { CommandLine } from '../cli/run-command.ts';
 import { printable } from '../cli/texts/printable.ts';
 import { writeConfigurationFile } from '../cli/write-configuration-file.ts';
 import { describedChannel } from './described-channel.ts';
+import { beginTeam, type FirstTeam, firstTeamIn } from './first-team.ts';
 import { findLocalServers, type ModelServer, serverAt } from './model-servers.ts';
 import { isOffered, KEY_VARIABLES, OFFERED, type Offered, usualVariable } from './offers.ts';
 import type { Terminal } from './terminal.ts';
 import { writtenModels } from './written-models.ts';
 
-type InitLine = Pick<CommandLine, 'env' | 'print' | 'terminal'>;
+type InitLine = Pick<CommandLine, 'env' | 'print' | 'terminal' | 'fetch' | 'userName'>;
 
 /** An entry of the configuration file's `channels`. */
 interface WrittenChannel {
@@ -46,13 +47,15 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const KEY = /^[\x21-\x26\x28-\x7e]{1,4096}$/;
 
 /**
- * `init`: connects providers and model servers, each of which is asked for its models, and writes a configuration file. What the options
- * leave open is asked at a terminal. No service is asked.
+ * `init`: connects providers and model servers, each of which is asked for its models, and writes a configuration file; a first team and
+ * its key are made where a gateway runs already. What the options leave open is asked at a terminal.
  *
  * @throws {CommandError | UsageError}
  */
 export async function initialize(argv: readonly string[], line: InitLine): Promise<string> {
   const options = readArguments(argv);
+  const isAsked = argv.length === 0;
+  const namedTeam = firstTeamIn(options.team, options.budget);
   const chosen = await choose(options, line);
   const typed = new Map<string, string>();
   const connected: Connected[] = [];
@@ -71,6 +74,7 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
     if (found !== null) connected.push(found);
   }
   if (connected.length === 0) throw new CommandError('Nothing is connected, so nothing was written.');
+  const team = isAsked ? await askTeam(line) : namedTeam;
   const text = configurationText(connected);
   // What is written is what the gateway takes, before anybody starts it.
   const env = { ...line.env, ...Object.fromEntries(typed) };
@@ -84,8 +88,7 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
     'Next',
     '  npm start                           the gateway; it prints a first key, and commands to try',
     '  npm run gateway -- check            asks every provider again, whenever you have changed the file',
-    '  npm run gateway -- teams create NAME --budget 100 --period month',
-    '  npm run gateway -- keys create --team NAME --name PROGRAM',
+    ...(await beginTeam(team, line)),
   ].join('\n');
 }
 
@@ -100,6 +103,8 @@ function readArguments(argv: readonly string[]) {
         deployment: { type: 'string', multiple: true, default: [] },
         local: { type: 'boolean', default: false },
         output: { type: 'string', default: 'gateway.yaml' },
+        team: { type: 'string' },
+        budget: { type: 'string' },
         replace: { type: 'boolean', default: false },
       },
     });
@@ -137,6 +142,14 @@ async function choose(
   const providers = names.map(providerIn);
   const isLooking = /^y/i.test(await terminal.ask('Look for model servers on this machine? [yes]', 'yes'));
   return { providers, servers: isLooking ? await localServers(print) : [] };
+}
+
+async function askTeam({ terminal }: InitLine): Promise<FirstTeam | undefined> {
+  const name = await terminal?.ask('A first team, which gets a key of its own? [none]', '');
+  const budget = name
+    ? await terminal?.ask('What may it spend in a month, in dollars? [any amount]', '')
+    : '';
+  return firstTeamIn(name, budget);
 }
 
 async function localServers(print: InitLine['print']): Promise<readonly ModelServer[]> {
