@@ -27,6 +27,7 @@ export function prepareCompletion(
   withUsage = requestsUsage(call, candidate),
 ): PreparedAttempt {
   const { caller, endpoint, request } = call;
+  request.content.release();
   return {
     request: {
       operation: endpoint.operation,
