@@ -4,6 +4,7 @@ import asyncio
 import base64
 
 import anthropic
+import cohere
 import openai
 from by_anthropic import check_messages
 from by_openai import HELLO, check_chat, check_responses
@@ -95,6 +96,21 @@ def run(running, given):
         equal([len(one.embedding) for one in made.data], [8, 8])
         numbers = client.embeddings.create(**order, encoding_format="float")
         equal([one.embedding for one in numbers.data], [one.embedding for one in made.data])
+
+    @running.check("Cohere through the gateway: documents by how well they answer, whole and asynchronously, and a wrong key")
+    def _():
+        documents = ["The canteen opens at eight.", "Keys expire after ninety days.", "Doors have keys."]
+        order = {"model": "rerank-v4.0", "query": "when do keys expire", "documents": documents, "top_n": 2}
+        sorted_ones = cohere.ClientV2(api_key=key, base_url=url).rerank(**order)
+        equal([one.index for one in sorted_ones.results], [1, 2])
+
+        async def ask():
+            async with cohere.AsyncClientV2(api_key=key, base_url=url) as other:
+                return await other.rerank(**order)
+
+        equal([one.index for one in asyncio.run(ask()).results], [1, 2])
+        with refused(cohere.UnauthorizedError):
+            cohere.ClientV2(api_key="gw-of-nobody", base_url=url).rerank(**order)
 
     @running.check("OpenAI through the gateway: a moderation, a translation")
     def _():
