@@ -60,7 +60,9 @@ export default defineConfig({
         'redis-server',
         'stack',
       ].map((name) => unit(`packages/${name}`)),
-      ...['edge', 'text', 'image', 'audio', 'retrieval', 'gateway'].map((name) => unit(`apps/${name}`)),
+      ...['edge', 'text', 'image', 'audio', 'retrieval', 'gateway', 'docs'].map((name) =>
+        unit(`apps/${name}`),
+      ),
       ...['packages/records', 'apps/admin'].map((folder) => withPostgres(unit(folder))),
       unit('bench'),
       {

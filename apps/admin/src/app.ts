@@ -17,6 +17,7 @@ import { mountInstanceProof } from './api/instance-proof.ts';
 import { writeAdminError } from './api/write-admin-error.ts';
 import { withoutBasePath } from './console/console-address.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
+import { DOCS_PATH } from './console/serve-docs.ts';
 import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
 import { type Access, accessOf } from './sessions/roles.ts';
@@ -28,6 +29,8 @@ interface AdminAppOptions extends BodyBounds {
   readonly relay: Relay;
   /** The console's pages. */
   readonly console: RequestHandler;
+  /** The documentation's pages. */
+  readonly docs: RequestHandler;
   /** The path below which browsers see this service. */
   readonly basePath: string;
   /** Throws for a `Host` header that is not this service's. */
@@ -42,8 +45,8 @@ interface AdminAppOptions extends BodyBounds {
 }
 
 /**
- * The admin API and the console: every path below `/admin` needs the admin token or a session, but for signing in; the console's
- * files, health and metrics are open, on a private port. All but health and metrics are served under known names only.
+ * The admin API, the console and the documentation: every path below `/admin` needs the admin token or a session, but for signing in;
+ * the files of the other two, health and metrics are open, on a private port. All but health and metrics are served under known names only.
  * Malformed requests are refused before Express, which would answer them itself.
  */
 export function createAdminApp(options: AdminAppOptions): RequestListener {
@@ -59,6 +62,7 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   });
   app.get('/', (_request, response) => response.redirect(options.basePath + CONSOLE_PATH));
   app.use(CONSOLE_PATH, options.console);
+  app.use(DOCS_PATH, compressed, options.docs);
   for (const route of options.routes) mountRoute(app, route, options);
   app.use(PLAYGROUND_PATH, async (request, response) => {
     const context = openRequest(options, request, response, PLAYGROUND_PATH);

@@ -20,6 +20,7 @@ import { type AdminConfig, edgeUrlOf } from './config.ts';
 import { openConfiguration } from './configuration/open-configuration.ts';
 import { consoleAddress } from './console/console-address.ts';
 import { serveConsole } from './console/serve-console.ts';
+import { serveDocs } from './console/serve-docs.ts';
 import { createConversationMetrics } from './operations/conversation-metrics.ts';
 import { createQueueMetrics } from './operations/queue-metrics.ts';
 import { createStorageMetrics } from './operations/storage-metrics.ts';
@@ -33,6 +34,8 @@ import { createSignInAttempts } from './sessions/sign-in-attempts.ts';
 
 /** Where the build of apps/console writes. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console/dist');
+/** The site that apps/docs writes, which is in the repository. */
+const DOCS_FOLDER = join(import.meta.dirname, '../../docs/site');
 /** For a whole request to arrive. As long as the edge's default, whose uploads come through here from the playground. */
 const REQUEST_TIMEOUT_MS = 600_000;
 
@@ -141,6 +144,7 @@ export async function openAdmin({
       passes,
     }),
     console: serveConsole(CONSOLE_FOLDER, basePath),
+    docs: serveDocs(DOCS_FOLDER, basePath),
     basePath,
     checkHost: createHostCheck([...config.ADMIN_ALLOWED_HOSTS, ...(hostName === null ? [] : [hostName])]),
     authenticate: createAuthenticate({

@@ -32,7 +32,8 @@ const policyOf = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-const SAFETY = {
+/** What every page of this service is sent with, beside its own policy. */
+export const SAFETY = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',

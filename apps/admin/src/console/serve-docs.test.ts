@@ -1,0 +1,121 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, request as sendRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import express from 'express';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useAdmin } from '../testing/use-admin.ts';
+import { DOCS_PATH, serveDocs } from './serve-docs.ts';
+
+const admin = useAdmin();
+const resources = new AsyncDisposableStack();
+const urls = { built: '', absent: '' };
+
+beforeAll(async () => {
+  const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
+  const site = join(folder.path, 'site');
+  await mkdir(join(site, 'clouds'), { recursive: true });
+  await writeFile(join(folder.path, 'secret.html'), 'not of the site');
+  await writeFile(join(site, 'index.html'), '<h1>First</h1>');
+  await writeFile(join(site, 'clouds/index.html'), '<h1>Clouds</h1>');
+  await writeFile(join(site, 'style.css'), 'body {}');
+  urls.built = await listen(site);
+  urls.absent = await listen(join(folder.path, 'none'));
+});
+afterAll(() => resources.disposeAsync());
+
+async function listen(folder: string): Promise<string> {
+  const app = express();
+  app.use(DOCS_PATH, serveDocs(folder, '/gw'));
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  resources.defer(() => void server.close());
+  // A server that listens on a port has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
+
+/** A request whose path is sent as it is written. */
+const get = (path: string, { method = 'GET', url = urls.built, headers = {} } = {}) =>
+  new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const outgoing = sendRequest(url, { method, path, headers, agent: false }, async (reply) =>
+        resolve({ status: reply.statusCode, headers: reply.headers, body: await text(reply) }),
+      );
+      outgoing.on('error', reject).end();
+    },
+  );
+
+test.for([
+  ['/docs/', '<h1>First</h1>', 'text/html'],
+  ['/docs/?a=1', '<h1>First</h1>', 'text/html'],
+  ['/docs/index.html', '<h1>First</h1>', 'text/html'],
+  ['/docs/clouds/', '<h1>Clouds</h1>', 'text/html'],
+  ['/docs/style.css', 'body {}', 'text/css'],
+])('%s is a file of the site', async ([path, body, type]) => {
+  const reply = await get(path);
+  expect(reply).toMatchObject({ status: 200, body });
+  expect(reply.headers).toMatchObject({
+    'content-type': expect.stringContaining(type),
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'none'; script-src 'self'; style-src 'self'/,
+    ),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-cache',
+    etag: expect.any(String),
+  });
+  expect(reply.headers['content-security-policy']).not.toContain('unsafe');
+});
+
+test('a browser that has a file asks whether it changed, and HEAD has no body', async () => {
+  const { headers } = await get('/docs/');
+  expect(await get('/docs/', { headers: { 'if-none-match': `${headers.etag}` } })).toMatchObject({
+    status: 304,
+    body: '',
+  });
+  const head = await get('/docs/', { method: 'HEAD' });
+  expect(head).toMatchObject({ status: 200, body: '' });
+  expect(head.headers['content-length']).toBe('14');
+});
+
+test.for([
+  '/docs/nothing.html',
+  '/docs/clouds',
+  '/docs/style.css/',
+  '/docs/../secret.html',
+  '/docs/%2e%2e/secret.html',
+  '/docs/..%2fsecret.html',
+  '/docs/clouds/..%2f..%2fsecret.html',
+  '/docs/%00',
+  '/docs/%zz',
+])('%s is no page of the site', async (path) => {
+  const { status, body } = await get(path);
+  expect([400, 404]).toContain(status);
+  expect(body).not.toContain('not of the site');
+});
+
+test('a page that does not exist leads to the first one, wherever a proxy has this service', async () => {
+  const { headers, body } = await get('/docs/nothing.html');
+  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' });
+  expect(body).toContain('href="/gw/docs/"');
+  expect(await get('/docs')).toMatchObject({ status: 302, headers: { location: '/gw/docs/' } });
+});
+
+test('without the built site every page says what to run', async () => {
+  for (const path of ['/docs/', '/docs/api.html'])
+    expect(await get(path, { url: urls.absent })).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('npm run docs:build'),
+    });
+});
+
+test('the admin service has the site, open to anybody, compressed, and for reading only', async () => {
+  const reply = await fetch(`${admin.url}/docs/`, { headers: { 'accept-encoding': 'br' } });
+  expect(reply.headers.get('content-encoding')).toBe('br');
+  expect(await reply.text()).toContain('<h1 id="documentation">');
+  const post = await fetch(`${admin.url}/docs/`, { method: 'POST' });
+  expect(post.status).toBe(405);
+  expect(post.headers.get('allow')).toBe('GET, HEAD');
+});

@@ -1,0 +1,1 @@
+const versions = [{"name":"Unreleased","href":"."}];

@@ -1,0 +1,13 @@
+/** Runs before anything is shown, so that a page never changes its colours while it loads. */
+const THEME = 'docs-theme';
+
+const storedTheme = (): string | null => {
+  try {
+    return localStorage.getItem(THEME);
+  } catch {
+    return null;
+  }
+};
+
+const theme = storedTheme();
+if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
