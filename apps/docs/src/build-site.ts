@@ -13,8 +13,8 @@ import { type Page, type Pages, readPages } from './pages.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const BROWSER = join(import.meta.dirname, 'browser');
-/** Written by apps/admin: `turbo run openapi`. */
-const ADMIN_OPENAPI = join(ROOT, 'apps/admin/.build/openapi.json');
+
+const run = promisify(execFile);
 
 const Rendered = z.array(z.object({ outputPath: z.string(), content: z.string() }));
 
@@ -27,7 +27,7 @@ const Rendered = z.array(z.object({ outputPath: z.string(), content: z.string() 
 export async function buildSite(): Promise<ReadonlyMap<string, string>> {
   const dead = await findDeadLinks(ROOT);
   if (dead.length > 0) throw new Error(`Links that lead nowhere:\n${dead.join('\n')}`);
-  const pages = await readPages(ROOT, JSON.parse(await readFile(ADMIN_OPENAPI, 'utf8')));
+  const pages = await readPages(ROOT, await adminOpenapi());
   const contents = await render(pages);
   const contentOf = (page: Page): string => contents.get(page.output) ?? '';
   return new Map([
@@ -36,6 +36,14 @@ export async function buildSite(): Promise<ReadonlyMap<string, string>> {
     ...(await files(pages.version)),
   ]);
 }
+
+/** The description of the admin API, as its service writes it. */
+const adminOpenapi = (): Promise<unknown> =>
+  inTemporaryFolder(async (folder) => {
+    const file = join(folder, 'openapi.json');
+    await run(process.execPath, [join(ROOT, 'apps/admin/src/write-openapi.ts'), file]);
+    return JSON.parse(await readFile(file, 'utf8'));
+  });
 
 /** What each page's Markdown is as HTML, by its path on the site. */
 async function render({ all }: Pages): Promise<ReadonlyMap<string, string>> {
@@ -126,7 +134,7 @@ async function files(version: string): Promise<[string, string][]> {
 const scripts = (): Promise<[string, string][]> =>
   inTemporaryFolder(async (folder) => {
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    await promisify(execFile)(tsc, ['-p', BROWSER, '--noEmit', 'false', '--outDir', folder]);
+    await run(tsc, ['-p', BROWSER, '--noEmit', 'false', '--outDir', folder]);
     const read = async (name: string): Promise<[string, string]> => [
       name,
       await readFile(join(folder, name), 'utf8'),

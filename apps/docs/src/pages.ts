@@ -44,7 +44,7 @@ function pageOf(source: string, markdown: string): Page {
 /**
  * Reads every page of the site.
  *
- * @param adminOpenapi the description of the admin API, which apps/admin writes
+ * @param adminOpenapi the description of the admin API
  * @throws {Error} with the pages of `docs/` that are in no menu, or the entries of the menu without a file
  */
 export async function readPages(root: string, adminOpenapi: unknown): Promise<Pages> {
