@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, spotlight } from '@mantine/spotlight';
 import {
   IconActivity,
+  IconBook,
   IconBox,
   IconHistory,
   IconKey,
@@ -18,6 +19,7 @@ import { keepPreviousData, queryOptions, useQuery, useSuspenseQuery } from '@tan
 import { useRouter } from '@tanstack/react-router';
 import { type ComponentType, useEffect, useState } from 'react';
 import '@mantine/spotlight/styles.css';
+import { BASE_PATH } from '../api/base-path.ts';
 import { api, bodyOf } from '../api/client.ts';
 import { allows } from '../api/permissions.ts';
 import { sessionQuery } from '../api/queries.ts';
@@ -143,6 +145,13 @@ export default function CommandPalette({ calls }: { calls: number }) {
                   },
                 ]
               : []),
+            {
+              id: 'documentation',
+              label: 'Documentation',
+              description: 'How to set up, call and run the gateway',
+              onClick: () => void window.open(`${BASE_PATH}/docs/`, '_blank', 'noreferrer'),
+              leftSection: <IconBook {...icon} />,
+            },
             {
               id: 'light',
               label: 'Light',

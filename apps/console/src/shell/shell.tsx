@@ -10,10 +10,11 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
+import { IconBook, IconSearch } from '@tabler/icons-react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { BASE_PATH } from '../api/base-path.ts';
 import { sessionQuery } from '../api/queries.ts';
 import { PAGES, pagesFor } from '../pages.ts';
 import { useTimeZone } from '../parts/time-zone.ts';
@@ -85,6 +86,19 @@ export function Shell() {
             aria-label="Search"
           >
             <IconSearch size={16} aria-hidden />
+          </Button>
+          <Button
+            component="a"
+            href={`${BASE_PATH}/docs/`}
+            target="_blank"
+            rel="noreferrer"
+            variant="default"
+            size="xs"
+            px={8}
+            aria-label="Documentation"
+            title="Documentation"
+          >
+            <IconBook size={16} aria-hidden />
           </Button>
           <PersonMenu />
         </Group>
