@@ -11,7 +11,13 @@ export interface MenuPart {
 export const MENU: readonly MenuPart[] = [
   {
     title: 'First steps',
-    pages: ['docs/README.md', 'docs/moving-from-litellm.md', 'docs/coding-agents.md', 'docs/local-models.md'],
+    pages: [
+      'docs/README.md',
+      'docs/comparison.md',
+      'docs/moving-from-litellm.md',
+      'docs/coding-agents.md',
+      'docs/local-models.md',
+    ],
   },
   {
     title: 'Set it up',

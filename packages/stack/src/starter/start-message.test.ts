@@ -32,6 +32,7 @@ test('a terminal shows the key and the admin token', () => {
   const shown = startMessage({ ...facts, sources: null });
   expect(shown).toContain(KEY);
   expect(shown).toContain(TOKEN);
+  expect(shown).toContain('Docs         http://127.0.0.1:8090/docs/\n');
 });
 
 test('output that is no terminal has neither, but where they are', () => {

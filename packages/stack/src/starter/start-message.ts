@@ -56,6 +56,7 @@ export function startMessage(options: StartMessageOptions): string {
       ? [
           `Admin token  ${sources === null ? adminToken : placeOf(sources.adminToken)}   (admin service: ${adminUrl})`,
           `Console      ${adminUrl}/console/   (sign in with the admin token)`,
+          `Docs         ${adminUrl}/docs/`,
         ]
       : []),
     '',
