@@ -101,6 +101,7 @@ export function createGateway(options: GatewayOptions) {
       return requestHeaders(request, {
         mark: seal?.mark,
         requestId,
+        traceparent: context.trace?.traceparent,
         mayMoveOn: isSentAgain,
         isUncounted: identity !== null && identity.accounts.length > 0 && isCountedByService(endpoint),
         token,

@@ -53,7 +53,7 @@ interface ServiceAccess {
 
 /** Makes the edge with one kind of connection to its services, and listens. */
 export async function listenEdge(
-  { config, life, logger, metrics, page, processLoad }: Started<EdgeSettings>,
+  { config, life, logger, metrics, page, processLoad, tracing }: Started<EdgeSettings>,
   { forwarder: opened, openSocket, seal }: ServiceAccess,
 ): Promise<void> {
   const now = Date.now;
@@ -72,7 +72,8 @@ export async function listenEdge(
   const keepSumsDays = config.USAGE_SUMS_DAYS;
   const counts = life.own(createRefusalCounts({ redis, now, keepSumsDays }), (owned) => owned.close());
   const refusals = createRefusals({ counts, metrics });
-  const contexts = createEdgeContexts({ requestLog: createRequestLog({ logger, metrics }), deadline });
+  const requestLog = createRequestLog({ logger, metrics });
+  const contexts = createEdgeContexts({ requestLog, deadline, tracing });
   const crossOrigin = createCrossOrigin(config.EDGE_CORS_ORIGINS);
   const gateway = createGateway({
     contexts,

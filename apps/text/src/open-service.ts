@@ -33,9 +33,17 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
   };
   const service = serviceAppOptions(started, access);
-  const { requestLog, verifyIdentity, load } = service;
+  const { requestLog, verifyIdentity, load, tracing } = service;
   const { redis, entry, refusals } = access;
-  const { acceptSocket } = openSockets(started, { services, redis, entry, refusals, requestLog, load });
+  const { acceptSocket } = openSockets(started, {
+    services,
+    redis,
+    entry,
+    refusals,
+    requestLog,
+    load,
+    tracing,
+  });
   const batches = await openBatches(started, { access, services, queue, uploads, assets });
   const acceptance = {
     responses: openBackgroundResponses(started, access),

@@ -15,7 +15,7 @@ import { createRequestRunner } from './sockets/run-create.ts';
 import { createSocketMemory } from './sockets/socket-memory.ts';
 
 /** What its requests have in common with those over HTTP. */
-interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load'> {
+interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load' | 'tracing'> {
   readonly services: TextServices;
   readonly redis: Redis;
   readonly entry: RequestEntry;
@@ -42,7 +42,7 @@ const [KEY_SHARE, REMEMBERED_SHARE] = [0.25, 0.5];
 /** Opens the WebSockets of the text service; the process's life closes them. */
 export function openSockets(
   { config, life, logger, metrics }: Opened,
-  { services, redis, entry, refusals, requestLog, load }: SocketsAccess,
+  { services, redis, entry, refusals, requestLog, load, tracing }: SocketsAccess,
 ): Sockets {
   const { now } = services;
   const onBroken = reportOnce((broken) => {
@@ -63,6 +63,7 @@ export function openSockets(
         counting: { entry, refusals },
         requestLog,
         load,
+        tracing,
         deadline: life.deadline,
       }),
       limits: {

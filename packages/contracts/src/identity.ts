@@ -138,6 +138,8 @@ export const INTERNAL_HEADERS = {
   redelivery: 'x-gateway-redelivery',
   /** The edge has not counted the request on its limits on requests: the service does. */
   uncounted: 'x-gateway-uncounted',
+  /** The span of the edge that the request belongs to, as `traceparent` has it. Only where the edge exports traces. */
+  trace: 'x-gateway-trace',
 } as const;
 
 /** On the answer to a request that was sent by a draft of the configuration, with the draft's id: a service of an older version does not know of drafts. */

@@ -30,6 +30,8 @@ export const JobEnvelope = z.strictObject({
   claim: z.string().optional(),
   /** Where its end is to be reported, from its request. */
   webhook: z.string().optional(),
+  /** The span by which it was queued, for its worker to continue. Absent: no traces are exported there. */
+  traceparent: z.string().optional(),
   /** The batch that this job is a line of. The job begins only while the batch is not cancelled. */
   batchId: z.string().optional(),
   /** How often a person has queued it again. */
@@ -68,6 +70,7 @@ export interface QueuedJob
     | 'isDetached'
     | 'claim'
     | 'webhook'
+    | 'traceparent'
     | 'batchId'
     | 'requeues'
   > {

@@ -33,11 +33,13 @@ export interface JobEnding {
   readonly nowMs: number;
   /** How long it was queued until it was begun for the last time; absent where that is not known. */
   readonly queuedMs?: number | undefined;
+  /** Of its trace, if there is one to be shown. */
+  readonly traceId?: string | undefined;
 }
 
 /** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
 export function settlementOf(ending: JobEnding): UsageResult {
-  const { metering, hasRun, consumed, consumedBefore, error, heardAtMs, nowMs, queuedMs } = ending;
+  const { metering, hasRun, consumed, consumedBefore, error, heardAtMs, nowMs, queuedMs, traceId } = ending;
   const { subject, estimate } = metering;
   const last = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
   const usage = consumedBefore === undefined ? last : withEarlier(last, consumedBefore);
@@ -49,6 +51,7 @@ export function settlementOf(ending: JobEnding): UsageResult {
     detail: {
       ...usage.detail,
       ...(queuedMs !== undefined && { queuedMs }),
+      ...(traceId !== undefined && { traceId }),
       // The errors of both dialects have the same statuses for jobs: their endpoints are OpenAI's.
       ...(error && failureDetail(error, 'openai')),
     },

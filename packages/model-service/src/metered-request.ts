@@ -14,6 +14,7 @@ import { identityOf, type RequestContext } from '@gateway/service-kit/request/re
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { Caller } from './caller.ts';
 import { callerNamesIn } from './caller-names.ts';
+import { tracedSettle } from './tracing/inference-span.ts';
 
 interface MeteringService {
   readonly meter: Meter;
@@ -77,8 +78,9 @@ export async function reserveJob(
   { jobId, isDetached }: { readonly jobId: string; readonly isDetached: boolean },
 ): Promise<ReservedJob> {
   const { subject } = await reserve(service, costly, jobId, longestLifeMs(kind, { isDetached }));
-  const { requestId } = costly.context;
-  return { ...turnTaker(costly.identity), requestId, metering: { subject, estimate: costly.estimate } };
+  const { requestId, trace } = costly.context;
+  const metering = { subject, estimate: costly.estimate };
+  return { ...turnTaker(costly.identity), requestId, metering, trace };
 }
 
 async function reserve(
@@ -118,5 +120,5 @@ async function reserve(
   const givenBack = async () => {
     if (accounts.length > 0) await meter.sent();
   };
-  return { ...metered, subject, givenBack };
+  return { ...metered, ...tracedSettle(metered, { context, subject }), subject, givenBack };
 }

@@ -9,12 +9,13 @@ import type { ModelServiceSettings } from './settings.ts';
 
 /** What every service's app is made with, beside its own handlers. */
 export const serviceAppOptions = (
-  { config, life, logger, metrics, processLoad }: Started<ModelServiceSettings>,
+  { config, life, logger, metrics, processLoad, tracing }: Started<ModelServiceSettings>,
   { refusals }: Pick<ModelAccess, 'refusals'>,
 ): Omit<ServiceAppOptions, 'service' | 'handlers'> => ({
   readiness: life.readiness,
   metrics,
   requestLog: createRequestLog({ logger, metrics }),
+  tracing,
   verifyIdentity: createIdentityVerifier({
     secret: config.GATEWAY_SECRET,
     now: createTolerantClock({ now: Date.now, uptime: () => performance.now() }),

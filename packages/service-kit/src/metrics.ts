@@ -1,4 +1,6 @@
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { OPEN_METRICS, writeOpenMetrics } from './open-metrics.ts';
 
 /**
  * The Prometheus metrics of a process, or of one part of it: where all others are registered by those who observe them, and what every
@@ -6,7 +8,8 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Histogram, Registry
  */
 export interface Metrics {
   readonly registry: Registry;
-  request(labels: RequestLabels, durationMs: number): void;
+  /** @param trace the sampled trace of the request, as an example for those that took as long */
+  request(labels: RequestLabels, durationMs: number, trace?: Pick<RequestTrace, 'context'>): void;
   /** A request with a valid key that was refused for what the key may do or use. */
   refused(reason: RefusalReason): void;
   /** A request let in on a budget that is nearly spent. */
@@ -48,19 +51,33 @@ export const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 1
 export interface MetricsPage {
   readonly contentType: string;
   text(): Promise<string>;
+  /** The same as OpenMetrics, with examples of traces. */
+  readonly openMetrics: { readonly contentType: string; text(): Promise<string> };
+}
+
+interface MetricsOptions {
+  /** Whether durations keep examples of sampled traces, for OpenMetrics. */
+  readonly exemplars?: boolean;
 }
 
 /** The metrics of a process that is one service, the process's own among them. */
-export function createMetrics(service: string): Metrics {
-  return metricsIn(processRegistryOf(service));
-}
+export const createMetrics = (service: string, options: MetricsOptions = {}): Metrics =>
+  metricsIn(processRegistryOf(service), options);
 
 /** The metrics of one part of a process: its requests and their results. */
-export const createPartMetrics = (service: string): Metrics => metricsIn(registryOf(service));
+export const createPartMetrics = (service: string, options: MetricsOptions = {}): Metrics =>
+  metricsIn(registryOf(service), options);
 
-export const pageOf = ({ registry }: MetricsRegistry): MetricsPage => ({
-  contentType: registry.contentType,
-  text: async () => withNumbers(await registry.metrics()),
+export const pageOf = (part: MetricsRegistry): MetricsPage => ({
+  contentType: part.registry.contentType,
+  text: async () => withNumbers(await part.registry.metrics()),
+  openMetrics: openMetricsOf([part]),
+});
+
+const openMetricsOf = (parts: readonly MetricsRegistry[]): MetricsPage['openMetrics'] => ({
+  contentType: OPEN_METRICS,
+  text: async () =>
+    writeOpenMetrics(await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()))),
 });
 
 /** The library writes `Nan`, which the format does not have. @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
@@ -75,6 +92,11 @@ export function createSharedPage(process: string, parts: readonly MetricsRegistr
     text: async () => {
       const samples = await Promise.all(parts.map(({ registry }) => registry.getMetricsAsJSON()));
       return withNumbers(`${await own.metrics()}\n${await AggregatorRegistry.aggregate(samples).metrics()}`);
+    },
+    openMetrics: {
+      contentType: OPEN_METRICS,
+      // Parts are added while the process starts.
+      text: () => openMetricsOf([{ registry: own }, ...parts]).text(),
     },
   };
 }
@@ -96,6 +118,9 @@ const UNSAFE_METRICS = [
  */
 const LAG_RESOLUTION_MS = 100;
 
+/** Where a process counts what is of none of its parts. */
+export const createPartRegistry = (service: string): MetricsRegistry => ({ registry: registryOf(service) });
+
 /** What prom-client measures of a process, but for what may end it. */
 function processRegistryOf(service: string): Registry {
   const registry = registryOf(service);
@@ -110,20 +135,23 @@ function registryOf(service: string): Registry {
   return registry;
 }
 
-function metricsIn(registry: Registry): Metrics {
+function metricsIn(registry: Registry, { exemplars = false }: MetricsOptions): Metrics {
   const requests = new Counter({
     name: 'gateway_requests_total',
     help: 'Requests, by endpoint, status and outcome',
     labelNames: ['endpoint', 'status', 'outcome'],
     registers: [registry],
   });
-  const duration = new Histogram({
+  const duration = new Histogram<'endpoint' | 'outcome' | 'trace_id'>({
     name: 'gateway_request_duration_seconds',
     help: 'Time from the first byte received to the last byte sent',
     labelNames: ['endpoint', 'outcome'],
     buckets: DURATION_BUCKETS,
-    registers: [registry],
+    enableExemplars: exemplars,
+    // The library takes examples in a registry of OpenMetrics alone; `writeOpenMetrics` shows them in any.
+    registers: [],
   });
+  registry.registerMetric(duration);
   const refused = new Counter({
     name: 'gateway_refused_total',
     help: 'Requests with a valid key that were refused before any provider was called, by reason',
@@ -158,9 +186,12 @@ function metricsIn(registry: Registry): Metrics {
     brokenRecord: (kind) => brokenRecords.inc({ kind }),
     redisReplaced: () => redisReplaced.inc(),
     usageRestored: (count) => usageRestored.inc(count),
-    request: ({ endpoint, status, outcome }, durationMs) => {
+    request: ({ endpoint, status, outcome }, durationMs, trace) => {
       requests.inc({ endpoint, status, outcome });
-      duration.observe({ endpoint, outcome }, durationMs / 1000);
+      const [labels, value] = [{ endpoint, outcome }, durationMs / 1000];
+      if (!exemplars) return duration.observe(labels, value);
+      const { context } = trace ?? {};
+      duration.observe({ labels, value, ...(context && { exemplarLabels: { trace_id: context.traceId } }) });
     },
   };
 }

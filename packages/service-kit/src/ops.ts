@@ -3,6 +3,7 @@ import express, { type Router } from 'express';
 import type { ProcessSettings } from './config.ts';
 import type { Readiness } from './life/readiness.ts';
 import type { MetricsPage } from './metrics.ts';
+import { acceptsOpenMetrics } from './open-metrics.ts';
 import type { Started } from './start-service.ts';
 
 /** `/healthz` (the process is alive) and `/readyz` (it can serve, else what is missing). */
@@ -47,9 +48,11 @@ export function mountReadinessChanges(router: Router, readiness: Readiness): voi
   });
 }
 
-/** `/metrics` in Prometheus' text format. */
-export function mountMetrics(router: Router, { contentType, text }: MetricsPage): void {
-  router.get('/metrics', async (_request, response) => {
+/** `/metrics` in Prometheus' text format, or as OpenMetrics where that is asked for. */
+export function mountMetrics(router: Router, page: MetricsPage): void {
+  router.get('/metrics', async (request, response) => {
+    const { contentType, text } = acceptsOpenMetrics(request.headers.accept) ? page.openMetrics : page;
+    response.setHeader('vary', 'accept');
     response.type(contentType).send(await text());
   });
 }

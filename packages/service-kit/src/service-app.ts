@@ -22,6 +22,7 @@ import {
 } from './request/request-context.ts';
 import { requestIdOf } from './request/request-id.ts';
 import { type RequestLog, UNKNOWN_PATH } from './request/request-log.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export interface ServiceAppOptions {
   readonly service: ServiceName;
@@ -31,6 +32,8 @@ export interface ServiceAppOptions {
   readonly verifyIdentity: (token: string) => Identity | undefined;
   readonly deadline: AbortSignal;
   readonly load: LoadGuard;
+  /** Undefined: no traces are exported. */
+  readonly tracing?: Tracing | undefined;
   /** One handler for each endpoint of the service, named `METHOD /path/{id}`. */
   readonly handlers: Readonly<Record<string, Handler>>;
 }
@@ -162,7 +165,7 @@ function refuseForeign(request: IncomingMessage, response: ServerResponse): void
 
 /** Whether a request was for an endpoint, and so is handled. */
 function createDispatched(
-  { service, verifyIdentity, deadline, requestLog }: ServiceAppOptions,
+  { service, verifyIdentity, deadline, requestLog, tracing }: ServiceAppOptions,
   serve: Serve,
 ) {
   const findPath = createPathTable(ENDPOINTS.filter((endpoint) => endpoint.service === service));
@@ -173,7 +176,8 @@ function createDispatched(
     const token = headers[INTERNAL_HEADERS.identity];
     const identity = (typeof token === 'string' ? verifyIdentity(token) : undefined) ?? null;
     const requestId = requestIdOf(headers[INTERNAL_HEADERS.requestId]);
-    createContext(request, { requestId, identity, deadline });
+    const trace = tracing?.continued(headers[INTERNAL_HEADERS.trace], 'internal');
+    createContext(request, { requestId, identity, deadline, trace });
     serve(endpoint, request, response, requestLog.observe);
     return true;
   };
@@ -181,12 +185,13 @@ function createDispatched(
 
 /** The context of a request that failed before it reached an endpoint. */
 function openUnknown(
-  { requestLog, deadline }: ServiceAppOptions,
+  { requestLog, deadline, tracing }: ServiceAppOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): RequestContext {
   const requestId = requestIdOf(request.headers[INTERNAL_HEADERS.requestId]);
-  const context = openContext(request, response, { requestId, identity: null, deadline });
+  const trace = tracing?.continued(request.headers[INTERNAL_HEADERS.trace], 'internal');
+  const context = openContext(request, response, { requestId, identity: null, deadline, trace });
   requestLog.observe(request, response, context, UNKNOWN_PATH);
   return context;
 }

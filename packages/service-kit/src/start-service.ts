@@ -9,11 +9,15 @@ import { createLogger, type Logger } from './logger.ts';
 import {
   createMetrics,
   createPartMetrics,
+  createPartRegistry,
   createSharedPage,
   type Metrics,
   type MetricsPage,
+  type MetricsRegistry,
   pageOf,
 } from './metrics.ts';
+import { isTraced } from './tracing/settings.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 /** Files that a process makes are its user's alone: 600, and folders 700. */
 const OWNER_ONLY = 0o077;
@@ -38,6 +42,8 @@ export interface Started<Config extends ProcessSettings> {
   readonly page: MetricsPage;
   /** Shared by all parts of the process. */
   readonly processLoad: ProcessLoad;
+  /** Undefined where no traces are exported. Shared by all parts of the process. */
+  readonly tracing: Tracing | undefined;
 }
 
 /** A process that runs several services or workers as its parts. */
@@ -52,12 +58,13 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   options: StartOptions<Schema>,
   open: (started: Started<z.infer<Schema>>) => Promise<void>,
 ): Promise<void> {
-  const metrics = createMetrics(options.service);
-  await run(options, ({ config, life, rootLogger }) => {
+  const env = ownEnvironment(options.process.env);
+  const metrics = createMetrics(options.service, { exemplars: isTraced(env) });
+  await run(options, async ({ config, life, rootLogger }) => {
     const logger = rootLogger.child({ service: options.service });
-    const env = ownEnvironment(options.process.env);
     const processLoad = createProcessLoad();
-    return open({ config, env, life, logger, metrics, page: pageOf(metrics), processLoad });
+    const tracing = await tracingOf(options.service, { config, env, life, metrics });
+    return open({ config, env, life, logger, metrics, page: pageOf(metrics), processLoad, tracing });
   });
 }
 
@@ -66,18 +73,21 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
   options: StartOptions<Schema>,
   open: (started: StartedProcess<z.infer<Schema>>) => Promise<void>,
 ): Promise<void> {
-  await run(options, ({ config, life, rootLogger }) => {
-    const parts: Metrics[] = [];
+  await run(options, async ({ config, life, rootLogger }) => {
+    const parts: MetricsRegistry[] = [];
     const env = ownEnvironment(options.process.env);
     const page = createSharedPage(options.service, parts);
     const processLoad = createProcessLoad();
+    const own = createPartRegistry(options.service);
+    const tracing = await tracingOf(options.service, { config, env, life, metrics: own });
+    if (tracing !== undefined) parts.push(own);
     return open({
       config,
       life,
       page,
       part: (service) => {
         const logger = rootLogger.child({ service });
-        const metrics = createPartMetrics(service);
+        const metrics = createPartMetrics(service, { exemplars: tracing !== undefined });
         parts.push(metrics);
         const readiness = readinessOf(service, life.readiness);
         return {
@@ -88,10 +98,28 @@ export async function startParts<Schema extends z.ZodType<ProcessSettings>>(
           metrics,
           page,
           processLoad,
+          tracing,
         };
       },
     });
   });
+}
+
+/** Nothing of it is loaded where no endpoint is set. */
+async function tracingOf(
+  service: string,
+  {
+    config,
+    env,
+    life,
+    metrics,
+  }: Pick<Started<ProcessSettings>, 'config' | 'env' | 'life'> & {
+    metrics: MetricsRegistry;
+  },
+): Promise<Tracing | undefined> {
+  if (!isTraced(env)) return undefined;
+  const { openTracing } = await import('./tracing/open-tracing.ts');
+  return openTracing({ service, env, life, metrics, drainTimeoutMs: config.DRAIN_TIMEOUT_MS });
 }
 
 interface Running<Config> {

@@ -24,7 +24,7 @@ interface SpeakOptions {
 /** The longest input at the lowest speed, without compression, is some 80 MB. */
 const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
-interface Context extends Pick<JobContext, 'jobId' | 'signal' | 'consumed'> {
+interface Context extends Pick<JobContext, 'jobId' | 'signal' | 'trace' | 'consumed'> {
   readonly onAttempt: OnAttempt;
 }
 
@@ -47,7 +47,7 @@ export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
 async function makeSpeech(
   { upstream, assets }: SpeakOptions,
   { model: name, parameters, strict = false }: SpeechInput,
-  { jobId, signal, onAttempt, ...context }: Context,
+  { jobId, signal, trace, onAttempt, ...context }: Context,
 ): Promise<SpeechOutput> {
   const model = modelOfJob(upstream, name);
   const speech = SpeechRequest.parse({ ...parameters, model: name });
@@ -67,6 +67,7 @@ async function makeSpeech(
     checkOutput: checkAudio,
     dialect: 'openai',
     signal,
+    trace,
     work: 'paid',
     streamed: true,
     onAttempt,

@@ -120,6 +120,7 @@ export const speechHandler =
         checkOutput: checkAudio,
         dialect: context.dialect,
         signal: context.signal,
+        trace: context.trace,
         work: 'paid',
         streamed: true,
       })

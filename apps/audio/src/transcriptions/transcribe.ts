@@ -120,12 +120,12 @@ interface WholeFile {
 async function transcribeWhole(
   { upstream, uploads }: TranscribeOptions,
   { input, model, plans }: WholeFile,
-  { signal, emit, consumed, onAttempt, onDiscarded }: TranscriptionContext,
+  { signal, trace, emit, consumed, onAttempt, onDiscarded }: TranscriptionContext,
 ): Promise<Transcription> {
   const path = uploads.pathOf(input.file.uploadId);
   const { candidates, of: planOf } = plans;
   const reply = await requestTranscript({
-    ...{ upstream, candidates, planOf, input, path, signal, onAttempt },
+    ...{ upstream, candidates, planOf, input, path, signal, trace, onAttempt },
     onDiscarded: (discarded) => onDiscarded(input, discarded),
   });
   const channel = reply.candidate.channel.name;

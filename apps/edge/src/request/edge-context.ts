@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createContext, findContext, type OpenedContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import { type RequestLog, UNKNOWN_PATH } from '@gateway/service-kit/request/request-log';
+import type { Tracing } from '@gateway/service-kit/tracing/tracing';
 
 /** The edge's context of a request. A service in the same process takes it. */
 export interface EdgeContext extends OpenedContext {
@@ -19,14 +20,17 @@ export interface EdgeContexts {
 export function createEdgeContexts({
   requestLog,
   deadline,
+  tracing,
 }: {
   requestLog: RequestLog;
   deadline: AbortSignal;
+  tracing: Tracing | undefined;
 }): EdgeContexts {
   const open: EdgeContexts['open'] = (request, response, endpoint) => {
     const requestId = requestIdOf(request.headers['x-request-id']);
     // The proxy handles a caller who leaves, so only the deadline is signalled here.
-    const context = createContext(request, { requestId, identity: null, deadline });
+    const trace = tracing?.fromCaller(request.headers);
+    const context = createContext(request, { requestId, identity: null, deadline, trace });
     requestLog.observe(request, response, context, endpoint);
     return context;
   };

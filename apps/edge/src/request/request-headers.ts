@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CONTENT_LOG_HEADER } from '@gateway/contracts/content-log';
 import { INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { TRACEPARENT_HEADER } from '@gateway/contracts/trace/trace-context';
 import { CALLER_NAME_HEADERS } from '@gateway/contracts/usage/caller-names';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
@@ -32,6 +33,10 @@ const REMOVED = new Set([
   'x-forwarded-port',
   'x-forwarded-proto',
   INTERNAL_HEADERS.requestId,
+  // The trace goes on by a header of our own; these two are passed on to nobody.
+  TRACEPARENT_HEADER,
+  'tracestate',
+  'baggage',
 ]);
 
 const INTERNAL_PREFIX = 'x-gateway-';
@@ -57,6 +62,8 @@ interface Added {
   /** The first header: it marks the beginning of a request for a service. Undefined for a service in this process. */
   readonly mark: string | undefined;
   readonly requestId: string;
+  /** See `INTERNAL_HEADERS.trace`; undefined where no traces are exported. */
+  readonly traceparent: string | undefined;
   /** Whether it may be sent again after it has changed something. */
   readonly mayMoveOn: boolean;
   /** Whether the service counts the request on its limits on requests. */
@@ -83,6 +90,7 @@ export function requestHeaders(request: IncomingMessage, added: Added): Incoming
     headers['transfer-encoding'] = sent['transfer-encoding'];
   addForwarded(headers, request, added.trustProxy);
   headers[INTERNAL_HEADERS.requestId] = added.requestId;
+  if (added.traceparent !== undefined) headers[INTERNAL_HEADERS.trace] = added.traceparent;
   if (added.mayMoveOn) headers[INTERNAL_HEADERS.delivery] = requestIdOf(undefined);
   if (added.isUncounted) headers[INTERNAL_HEADERS.uncounted] = '1';
   if (added.token !== undefined) headers[INTERNAL_HEADERS.identity] = added.token;

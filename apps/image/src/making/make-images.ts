@@ -26,7 +26,7 @@ import { editRequest } from './request/edit-request.ts';
 import { generationRequest } from './request/generation-request.ts';
 import { openMasks } from './request/mask-for.ts';
 
-interface Job extends Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'emit'> {
+interface Job extends Pick<JobContext, 'jobId' | 'signal' | 'trace' | 'consumed' | 'emit'> {
   readonly onAttempt: OnAttempt;
 }
 type Input = ImageGenerationInput | ImageEditInput;
@@ -83,6 +83,7 @@ async function make({ maker, input, model, prepare, job: made }: MakeOptions): P
     prepare,
     streamed: input.stream ?? false,
     signal: job.signal,
+    trace: job.trace,
     onAttempt: job.onAttempt,
     onDiscarded: (reply) => {
       const usage = usageOfDiscarded(model.price, reply);

@@ -140,6 +140,7 @@ export async function sendParts<Result>(
         },
         dialect: context.dialect,
         signal,
+        trace: context.trace,
         work: 'free',
         streamed: false,
       });

@@ -8,6 +8,7 @@ import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
 import { openRequest } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { RequestLog } from '@gateway/service-kit/request/request-log';
+import type { Tracing } from '@gateway/service-kit/tracing/tracing';
 import { openReadCall } from '../call/open-call.ts';
 import { describeInThread } from '../call/request/read-text-request.ts';
 import { type TextServices, waitingFor } from '../call/request/text-call.ts';
@@ -49,6 +50,7 @@ interface RunnerOptions {
   readonly counting: Counting;
   readonly requestLog: RequestLog;
   readonly load: LoadGuard;
+  readonly tracing: Tracing | undefined;
   readonly deadline: AbortSignal;
 }
 
@@ -71,13 +73,15 @@ export function createRequestRunner({
   counting,
   requestLog,
   load: guard,
+  tracing,
   deadline,
 }: RunnerOptions): RequestRunner {
   const open = (connection: Connection, lane: Lane, identity: Identity) => {
     const { headers, connectionId, sink, callers } = connection;
     const requestId = requestIdOf(undefined);
     const load = guard.begin(WEBSOCKET, identity);
-    const { context, close } = openRequest(WEBSOCKET.path, { requestId, identity, deadline, load });
+    const trace = tracing?.linked(headers[INTERNAL_HEADERS.trace]);
+    const { context, close } = openRequest(WEBSOCKET.path, { requestId, identity, deadline, load, trace });
     const logEnd = requestLog.begin({ method: 'POST', url: WEBSOCKET.path }, context, WEBSOCKET.path);
     const own = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
     const caller = new SocketCaller({ headers: own, context, sink, lane });

@@ -51,6 +51,8 @@ export const UsageDetail = z.object({
   errorCode: z.string().max(MAX_CODE_LENGTH).optional(),
   /** Absent where nothing was charged or the model has no price. */
   unitPrices: UnitPrices.optional(),
+  /** Of its trace, where that is exported and it was sampled: 32 hex digits. */
+  traceId: z.string().max(MAX_CODE_LENGTH).optional(),
   /** The object of the content log that has what was asked and answered. */
   contentObject: z.string().max(MAX_OBJECT_LENGTH).optional(),
   /** Why it is not there, although a rule of the content log applies. */

@@ -1,4 +1,5 @@
 import type { JobShare } from '@gateway/contracts/identity';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { JobMetering } from '../job-metering.ts';
 import type { QueueSlot } from './queue-slots.ts';
 
@@ -25,4 +26,6 @@ export interface JobOwner {
   readonly batchId?: string;
   /** Where its end is to be reported. */
   readonly webhook?: string;
+  /** Of the request, or of the batch, that makes it. Undefined where no traces are exported. */
+  readonly trace?: RequestTrace | undefined;
 }

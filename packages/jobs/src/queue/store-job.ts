@@ -1,4 +1,5 @@
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import { Job, type Queue } from 'bullmq';
 import { JOBS } from '../catalog.ts';
 import type { JobEnvelope } from '../job-envelope.ts';
@@ -17,6 +18,8 @@ export interface JobToStore {
   readonly slotId: string;
   /** Unix milliseconds. */
   readonly createdAtMs: number;
+  /** Of the span by which it is queued. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** Stores a job in its queue and gives it its turn: both or neither. Does nothing if the job is stored already. */

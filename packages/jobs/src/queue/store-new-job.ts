@@ -8,6 +8,7 @@ import type { JobMetering, SettleJob } from '../job-metering.ts';
 import { newJobId } from '../redis/job-keys.ts';
 import type { JobTurns } from '../turns/job-turns.ts';
 import { type Cancelled, unstarted } from './cancel-job.ts';
+import { jobAttributes } from './job-attributes.ts';
 import type { JobOwner } from './job-owner.ts';
 import { unlessAway } from './queue-errors.ts';
 import type { QueueSlot, QueueSlots } from './queue-slots.ts';
@@ -53,6 +54,8 @@ export function createJobStoring(options: StoringOptions) {
       slot: QueueSlot,
     ): Promise<JobToStore> => {
       const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
+      // A batch may have more lines than a trace can show.
+      const trace = batchId === undefined ? owner.trace?.child('producer') : owner.trace?.linked('producer');
       const checked = JOBS[kind].input.parse(input);
       const uploadIds = uploadsOf(kind, checked);
       const inputId = await uploads
@@ -72,18 +75,27 @@ export function createJobStoring(options: StoringOptions) {
         ...(batchId && { batchId }),
         ...(metering && { metering }),
         ...(share && { share }),
+        ...(trace && { traceparent: trace.traceparent }),
       };
       const id = metering?.subject.id ?? owner.id ?? newJobId();
-      return { id, kind, envelope, slotId: slot.id, createdAtMs: now() };
+      return { id, kind, envelope, slotId: slot.id, createdAtMs: now(), trace };
     },
 
     /** Stores it, and what `beside` does at the same time. @throws {GatewayError} `service_unavailable` */
     store: async (job: JobToStore, beside: () => Promise<unknown>): Promise<void> => {
-      const { id, kind, envelope, slotId } = job;
+      const { id, kind, envelope, slotId, trace } = job;
+      const written = (isFailed: boolean) =>
+        trace?.write({
+          name: `enqueue ${kind}`,
+          isFailed,
+          attributes: { ...jobAttributes({ id, kind, envelope }), 'messaging.operation.type': 'send' },
+        });
       try {
         await unlessAway(Promise.all([beside(), storeJob({ queue: queueOf(kind), turns }, job)]));
         slots.used(slotId);
+        written(false);
       } catch (error) {
+        written(true);
         const removed = () =>
           Promise.all([neverStarted(envelope.metering, error), uploads.delete(envelope.inputId)]);
         // A command that timed out may have been carried out all the same.

@@ -28,8 +28,10 @@ export async function announceEnd(
     requeues,
     batchId,
     webhook = null,
+    traceparent,
   } = parseEnvelope(kind, data);
   // A batch reports its own end, and none for each line.
   if (announce === undefined || !isDetached || batchId !== undefined) return;
-  await announce({ id: webhookIdOf(id, requeues), jobId: id, keyId, requestId, url: webhook }).catch(onError);
+  const notice = { id: webhookIdOf(id, requeues), jobId: id, keyId, requestId, url: webhook };
+  await announce({ ...notice, ...(traceparent !== undefined && { traceparent }) }).catch(onError);
 }

@@ -15,6 +15,8 @@ export const Delivery = z.strictObject({
   body: z.string(),
   /** Where the last attempt went, fit for people. */
   sentTo: z.string().nullable(),
+  /** Of the span that queued the job. Absent: no traces are exported there. */
+  traceparent: z.string().optional(),
   attempts: z.array(WebhookAttempt),
 });
 export type Delivery = z.infer<typeof Delivery>;

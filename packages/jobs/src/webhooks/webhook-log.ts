@@ -7,7 +7,8 @@ import { type Delivery, shownWebhook, WEBHOOK_ID, WEBHOOK_QUEUE } from './delive
 import { RETRY_DELAYS_MS } from './retry-delays.ts';
 
 /** An ended job that somebody may want to hear of. */
-export interface EndedJobNotice extends Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url'> {
+export interface EndedJobNotice
+  extends Pick<Delivery, 'jobId' | 'keyId' | 'requestId' | 'url' | 'traceparent'> {
   /** The id of its webhook. */
   readonly id: string;
 }

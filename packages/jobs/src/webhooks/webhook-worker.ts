@@ -70,7 +70,7 @@ export async function createWebhookWorker(options: WebhookWorkerOptions): Promis
   const sending = new Map<string, number>();
 
   const attempt = async (job: Job, delivery: Delivery): Promise<void> => {
-    const { jobId, keyId, requestId, url, body } = delivery;
+    const { jobId, keyId, requestId, traceparent, url, body } = delivery;
     const webhookId = job.id ?? '';
     const startedAt = new Date();
     const started = performance.now();
@@ -83,7 +83,8 @@ export async function createWebhookWorker(options: WebhookWorkerOptions): Promis
       sentTo: outcome.url === null ? delivery.sentTo : shownWebhookUrl(outcome.url),
       attempts: [...delivery.attempts, made].slice(-MAX_SHOWN_ATTEMPTS),
     } satisfies Delivery);
-    onAttempt({ webhookId, jobId, keyId, requestId, attempt: job.attemptsMade + 1, outcome, durationMs });
+    const finished = { webhookId, jobId, keyId, requestId, traceparent, attempt: job.attemptsMade + 1 };
+    onAttempt({ ...finished, outcome, durationMs });
     if (error !== null) throw isFinal ? new UnrecoverableError(error) : new Error(error);
   };
 

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
-import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Job } from 'bullmq';
 import { parseEnvelope } from '../job-envelope.ts';
 import { decodeFailure } from '../job-failure.ts';
@@ -23,15 +24,20 @@ export interface FinishedJob {
   readonly durationMs: number;
   /** The recorded usage; undefined if the job is not metered. */
   readonly usage: UsageResult | undefined;
+  /** Whose usage that is. */
+  readonly subject: UsageSubject | undefined;
+  readonly batchId: string | undefined;
+  /** Of its last attempt, if that was made in this process. Undefined where no traces are exported. */
+  readonly trace: RequestTrace | undefined;
 }
 
 export function finishedJob(
   job: Job,
   thrown: Error | undefined,
-  { output, usage }: Partial<Pick<FinishedJob, 'output' | 'usage'>>,
+  { output, usage, trace }: Partial<Pick<FinishedJob, 'output' | 'usage' | 'trace'>>,
 ): FinishedJob {
   const kind = JobKind.parse(job.name);
-  const { keyId, requestId, model } = parseEnvelope(kind, job.data);
+  const { keyId, requestId, model, batchId, metering } = parseEnvelope(kind, job.data);
   const error = thrown && errorOf(thrown);
   const { timestamp, processedOn = timestamp, finishedOn = processedOn } = job;
   return {
@@ -47,6 +53,9 @@ export function finishedJob(
     queuedMs: processedOn - timestamp,
     durationMs: finishedOn - processedOn,
     usage,
+    subject: metering?.subject,
+    batchId,
+    trace,
   };
 }
 

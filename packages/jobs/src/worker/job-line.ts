@@ -13,13 +13,14 @@ export interface JobLine {
 }
 
 /** What a job's one log line and its metrics hold, for every kind. */
-export function jobLine({ error, output: _, usage, ...line }: FinishedJob): JobLine {
+export function jobLine({ error, output: _, usage, subject: __, trace, ...line }: FinishedJob): JobLine {
   const status = error?.status('openai') ?? 200;
   return {
     level: line.outcome === 'failed' ? 'error' : 'info',
     labels: { endpoint: line.kind, status, outcome: outcomeOf(line.outcome, status) },
     fields: {
       ...line,
+      ...(trace && { traceId: trace.context.traceId, spanId: trace.context.spanId }),
       costMicroUsd: usage?.costMicroUsd ?? undefined,
       'error.code': error?.code,
       'error.source': error?.source,

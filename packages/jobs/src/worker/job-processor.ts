@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
 import type { FinishedJob } from './finished-job.ts';
@@ -9,6 +10,8 @@ export interface JobContext {
   readonly jobId: string;
   readonly requestId: string;
   readonly keyId: string;
+  /** Of this attempt at the job. Undefined where no traces are exported. */
+  readonly trace?: RequestTrace | undefined;
   /** From 1; counts every begin, those of workers that died included. */
   readonly attempt: number;
   /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */

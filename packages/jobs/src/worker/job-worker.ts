@@ -1,6 +1,7 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import { soundUsage } from '@gateway/contracts/usage/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import { oncePerOutage } from '@gateway/redis/once-per-outage';
@@ -50,6 +51,8 @@ export interface JobWorkerOptions {
   readonly settle?: SettleJob;
   /** Queues the webhooks of detached jobs that have ended. */
   readonly announce?: AnnounceEnd;
+  /** Continues the trace of what queued a job. Absent: no traces are exported. */
+  readonly openTrace?: ((traceparent: string | undefined) => RequestTrace) | undefined;
   /** For the log line and the metrics. */
   readonly onFinished: (job: FinishedJob) => void;
   /** Called for lost connections and the like, which the worker recovers from itself. */
@@ -120,6 +123,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const running = new Map<string, RunningJob>();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
+  const traces = new WeakMap<Job, RequestTrace>();
   const answerWaitMs = takeover.lockMs / 10;
   const channel = await openWorkerChannel({ redisUrl, workerId, running, redis, answerWaitMs, onError });
 
@@ -133,6 +137,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       error,
       nowMs: Date.now(),
       queuedMs: queuedMsOf(job),
+      traceId: traces.get(job)?.shownId,
     });
     const { usage, wrong } = soundUsage(settlement, metering.estimate);
     if (wrong.length > 0)
@@ -146,15 +151,16 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const run = (job: Job, jobId: string, token: string, earlier: EarlierRun | undefined): RunningJob => {
     const stopper = new AbortController();
     const settle = (state: JobRun, error: GatewayError | undefined) => account(job, state, error);
-    const { keyId, claim } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const { keyId, claim, traceparent } = parseEnvelope(JobKind.parse(job.name), job.data);
+    const trace = options.openTrace?.(traceparent);
+    if (trace !== undefined) traces.set(job, trace);
     const retentionSeconds = spec.resultRetentionSeconds;
     const held = claim && { heldUntilMs: claimedUntilMs(job.timestamp) };
     // Without its entry a result stays until the assets are swept that nobody knows of.
     const keep = (kept: readonly KeptAsset[]) =>
       results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
-    const attempt = { job, jobId, token, earlier, workerId, stopper };
     const shared = {
-      ...attempt,
+      ...{ job, jobId, token, earlier, workerId, stopper, trace },
       redis,
       log,
       files,
@@ -225,7 +231,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     const accounting =
       thrown && account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
-    const finished = finishedJob(job, thrown, { output: outputs.get(job), usage: accounted.get(job) });
+    const known = { output: outputs.get(job), usage: accounted.get(job), trace: traces.get(job) };
+    const finished = finishedJob(job, thrown, known);
     const isRead = finished.outcome !== 'cancelled';
     if (thrown) keepUnkept(job, errorOf(thrown)).catch(onError);
     if (hasEmitted(job)) endJobLog(log, finished.jobId, { isRead }).catch(onError);

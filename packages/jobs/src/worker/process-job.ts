@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -28,6 +29,7 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly jobId: string;
   /** The worker's claim on the job. */
   readonly token: string;
+  readonly trace: RequestTrace | undefined;
   readonly redis: Redis;
   readonly log: EventLog;
   readonly files: JobFiles;
@@ -169,7 +171,8 @@ async function attempt<Kind extends JobKind>(
   run: JobRun,
   emit: JobContext['emit'],
 ): Promise<JobOutput<Kind>> {
-  const { kind, processor, job, jobId, redis, files, marks, workerId, memory, stopper, settle } = options;
+  const { kind, processor, job, jobId, trace, redis, files, marks, workerId, memory, stopper, settle } =
+    options;
   const spec = JOBS[kind];
   const { keyId, requestId } = queued;
   const account = (error?: GatewayError) => settle(run, error);
@@ -202,7 +205,7 @@ async function attempt<Kind extends JobKind>(
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
-  const context = { jobId, requestId, keyId, attempt: job.attemptsStarted, emit, consumed, account };
+  const context = { jobId, requestId, keyId, trace, attempt: job.attemptsStarted, emit, consumed, account };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;

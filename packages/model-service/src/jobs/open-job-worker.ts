@@ -9,6 +9,7 @@ import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
+import { writeJob } from '../tracing/job-spans.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 import { attemptFields } from './job-attempts.ts';
@@ -34,7 +35,7 @@ export async function openJobWorker(
   started: Started<JobWorkerSettings>,
   { processors, outputFields, concurrency = {} }: WorkerOptions,
 ): Promise<void> {
-  const { config, life, logger, metrics } = started;
+  const { config, life, logger, metrics, tracing } = started;
   const access = await openModelAccess(started);
   const jobMetrics = createJobMetrics(metrics);
   const { uploads, assets } = await openFileStores(started);
@@ -51,11 +52,14 @@ export async function openJobWorker(
         assets,
         settle: (subject, result) => access.meter.resume(subject).settle(result),
         announce,
+        openTrace: tracing && ((traceparent) => tracing.continued(traceparent, 'consumer')),
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
-          metrics.request(labels, job.durationMs);
+          metrics.request(labels, job.durationMs, job.trace?.isSampled ? job.trace : undefined);
           jobMetrics.queued(job.kind, job.queuedMs);
-          logger[level]({ ...fields, ...attemptFields(job), ...outputFields(job.output) });
+          const line = { ...fields, ...attemptFields(job), ...outputFields(job.output) };
+          logger[level](line);
+          writeJob(job, line);
         },
         onError,
       }),

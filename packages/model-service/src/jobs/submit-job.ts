@@ -105,7 +105,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   try {
     const owner =
       estimate === null
-        ? { id: jobId, ...turnTaker(identity), requestId: context.requestId }
+        ? { id: jobId, ...turnTaker(identity), requestId: context.requestId, trace: context.trace }
         : await reserveJob(
             service,
             kind,

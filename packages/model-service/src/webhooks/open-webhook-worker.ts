@@ -6,11 +6,12 @@ import { environmentNetwork } from '@gateway/upstream/connecting/network';
 import type { Redis } from 'ioredis';
 import { Counter } from 'prom-client';
 import type { JobWorkerSettings } from '../settings.ts';
+import { writeWebhook } from '../tracing/job-spans.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
 /** Opens the sending of webhooks in a worker's process: each attempt ends with one log line. */
 export async function openWebhookWorker(
-  { config, env, life, logger, metrics }: Started<JobWorkerSettings>,
+  { config, env, life, logger, metrics, tracing }: Started<JobWorkerSettings>,
   redis: Redis,
 ): Promise<void> {
   const onBroken = reportOnce((broken) => {
@@ -36,6 +37,7 @@ export async function openWebhookWorker(
   const onAttempt = (attempt: FinishedAttempt) => {
     attempts.inc({ outcome: resultOf(attempt) });
     const line = attemptLine(attempt);
+    writeWebhook(tracing?.continued(attempt.traceparent, 'consumer'), attempt, line.host);
     if (attempt.outcome.error === null) logger.info(line, 'webhook delivered');
     else logger.warn(line, 'webhook not delivered');
   };
@@ -57,7 +59,7 @@ function resultOf({ outcome }: FinishedAttempt): 'delivered' | 'failed' | 'refus
 
 /** Only the host of its address: a path or a query may contain a secret. */
 const attemptLine = (attempt: FinishedAttempt) => {
-  const { outcome, ...line } = attempt;
+  const { outcome, traceparent: _, ...line } = attempt;
   return {
     ...line,
     outcome: resultOf(attempt),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dialectOf } from '@gateway/contracts/endpoints/endpoints';
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { RequestLoad } from '../load/load-guard.ts';
 import { createUnderway, type Underway } from './underway.ts';
 
@@ -25,6 +26,8 @@ export interface RequestContext {
   mayBePaid?: boolean;
   /** The request's share of its service's load. Absent if nothing is counted. */
   readonly load?: RequestLoad;
+  /** Undefined where no traces are exported. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /**
@@ -52,6 +55,7 @@ interface CreateOptions {
   readonly requestId: string;
   readonly identity: Identity | null;
   readonly deadline: AbortSignal;
+  readonly trace?: RequestTrace | undefined;
 }
 
 interface TakeOptions {
@@ -61,13 +65,17 @@ interface TakeOptions {
 }
 
 /** @param path decides the dialect */
-const newContext = (path: string, { requestId, identity, deadline }: CreateOptions): OpenedContext => ({
+const newContext = (
+  path: string,
+  { requestId, identity, deadline, trace }: CreateOptions,
+): OpenedContext => ({
   requestId,
   dialect: dialectOf(path),
   identity,
   signal: deadline,
   line: {},
   failure: undefined,
+  trace,
 });
 
 /** A request under way, whatever carries it. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { createLineWriter, type Logger } from '../logger.ts';
 import type { Metrics, RequestOutcome } from '../metrics.ts';
+import { writeRequestSpan } from '../tracing/request-span.ts';
 import type { LogFields, RequestContext } from './request-context.ts';
 
 type Observe = (
@@ -40,7 +41,8 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
       const durationMs = performance.now() - startedAt;
       const outcome = outcomeOf(end, context);
       const status = outcome === 'left' ? 499 : end.status;
-      metrics.request({ endpoint, status, outcome }, durationMs);
+      const { trace } = context;
+      metrics.request({ endpoint, status, outcome }, durationMs, trace?.isSampled ? trace : undefined);
       return { durationMs, outcome, status };
     };
   };
@@ -54,11 +56,13 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
         requestedPath: endpoint === UNKNOWN_ENDPOINT ? pathOf(request) : undefined,
         requestId: context.requestId,
         keyId: context.identity?.keyId,
+        ...traceFields(context),
         status,
         outcome,
         durationMs: Math.round(durationMs * 100) / 100,
       };
       writeLine(outcome === 'failed' ? 'error' : 'info', head, context.line, failureFields(context.failure));
+      writeRequestSpan({ method: request.method, endpoint, status, outcome, context });
     };
   };
   const whenClosed = (response: ServerResponse, end: (end: ReplyEnd) => void) =>
@@ -89,6 +93,12 @@ function outcomeOf(
   if (status >= 400) return 'refused';
   return failure === undefined ? 'ok' : 'failed';
 }
+
+const NO_TRACE: LogFields = {};
+
+/** By which the line and its span are found from each other. */
+const traceFields = ({ trace }: RequestContext): LogFields =>
+  trace === undefined ? NO_TRACE : { traceId: trace.context.traceId, spanId: trace.context.spanId };
 
 const NO_FAILURE: LogFields = {};
 

@@ -63,6 +63,8 @@ export interface Channel {
   readonly cooldown: Cooldown | null;
   /** Whether a translated request passes a caller's end-user ids to the provider. */
   readonly forwardUserIds: boolean;
+  /** Whether the provider gets the trace of a request, to continue it. */
+  readonly passTraceparent: boolean;
   /** How it departs from its protocols: its preset's quirks, with the configuration's changes. */
   readonly quirks: Quirks;
   /** Further quirks of the models that speak a protocol. */

@@ -123,6 +123,7 @@ export const ChannelEntry = z.strictObject({
     .union([z.literal('off'), CooldownEntry], { error: 'off, or a mapping of its settings' })
     .optional(),
   forwardUserIds: z.boolean().optional(),
+  passTraceparent: z.boolean().optional(),
   quirks: QuirkSettings.optional(),
 });
 export type ChannelEntry = z.infer<typeof ChannelEntry>;

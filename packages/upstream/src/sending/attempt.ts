@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { TRACEPARENT_HEADER, type TraceContext, traceparentOf } from '@gateway/contracts/trace/trace-context';
 import { type Candidate, libraryBy } from '../candidate.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { callLibrary } from '../libraries/call-library.ts';
@@ -14,14 +15,17 @@ export interface AttemptOptions extends Omit<ExchangeOptions, 'namesObject' | 't
   readonly request: UpstreamRequest;
   /** Null: its account has a key, or needs none. */
   readonly credentials: CredentialSource | null;
+  /** Of the attempt's span, for a channel that it is passed on to. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 /** Sends the request to one channel. @throws for internal errors, before anything has begun */
-export function attempt({ request, credentials, ...options }: AttemptOptions): Exchange {
+export function attempt({ request, credentials, traceContext, ...options }: AttemptOptions): Exchange {
   const { candidate, client } = options;
   const library = libraryBy(candidate);
   const streamed = request.streamed ?? options.streamed;
   const sent = library === null ? httpRequest(candidate, request, streamed) : null;
+  if (traceContext !== undefined) sent?.headers.push(TRACEPARENT_HEADER, traceparentOf(traceContext));
   const exchange = new Exchange({
     ...options,
     streamed,

@@ -1,4 +1,5 @@
 import { type Dialect, GatewayError } from '@gateway/contracts/gateway-error';
+import type { AttemptTarget, RequestTrace } from '@gateway/contracts/trace/request-trace';
 import { type Candidate, libraryBy } from '../candidate.ts';
 import type { Accounts } from '../choosing/accounts.ts';
 import type { RouteLoads } from '../choosing/route-loads.ts';
@@ -64,6 +65,8 @@ export interface SendOptions {
   readonly onDiscarded?: (reply: DiscardedReply, error: GatewayError) => void;
   /** Called for every attempt as soon as it has its first output or has failed; `all` includes it, and is kept current. */
   readonly onAttempt?: (attempt: Attempt, all: readonly Attempt[]) => void;
+  /** Has a span of each attempt. Undefined where no traces are exported. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** What all requests of a service share. */
@@ -127,6 +130,7 @@ async function sendInTurn(
 ): Promise<Reply | null> {
   const { health, loads } = services;
   const { signal, dialect, work, streamed, checkOutput = checkFirstOutput, holdsStart = false } = options;
+  const { trace } = options;
   const taker = leg ?? { isHedge: false, ended: signal };
   /** The turn that is not used until the request is sent. */
   let unsent: Turn | null = null;
@@ -155,8 +159,10 @@ async function sendInTurn(
       }
 
       leg?.onBegin(candidate);
+      const traced = trace?.attempt(targetOf(candidate));
       const exchange = attempt({
         candidate,
+        traceContext: candidate.channel.passTraceparent ? traced?.context : undefined,
         client: state.connections,
         credentials: state.credentials,
         slot: state.slots,
@@ -181,6 +187,7 @@ async function sendInTurn(
       const isHedge = taker.isHedge;
       const status = exchange.status || null;
       progress.record({ turn, outcome, isHedge, status, durationMs, detail: failure?.detail ?? null });
+      if (traced !== undefined) trace?.endAttempt(traced, { outcome, status, isHedge });
       if (outcome === 'ok' || outcome === 'overtaken') leg?.onEnd(candidate, durationMs);
       if (outcome === 'overtaken') return null;
       if (failure?.discarded !== undefined) options.onDiscarded?.(failure.discarded, failureError(failure));
@@ -191,6 +198,7 @@ async function sendInTurn(
         const unread = options.read === undefined ? null : await options.read(reply);
         if (unread === null) return reply;
         progress.unread(candidate, unread);
+        if (traced !== undefined) trace?.endAttempt(traced, { outcome: 'failed', status, isHedge });
       } else if (exchange.draining) throw left();
       else if (failureRule(failure.kind).elsewhere) progress.failed(failure);
       else {
@@ -204,6 +212,14 @@ async function sendInTurn(
     if (unsent !== null) progress.skip(unsent);
   }
 }
+
+const targetOf = ({ channel, account, model }: Candidate): AttemptTarget => ({
+  channel: channel.name,
+  account: account.name,
+  provider: channel.provider,
+  origin: channel.origin,
+  model,
+});
 
 /** What a library cannot take; a provider that speaks the protocol takes all of it. */
 function fitFor(candidate: Candidate, request: UpstreamRequest): Fit {

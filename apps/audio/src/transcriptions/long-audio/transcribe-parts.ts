@@ -186,6 +186,7 @@ class PartsRun {
       input: { ...input, file },
       path,
       signal,
+      trace: this.#context.trace,
       onAttempt: this.#context.onAttempt,
       onDiscarded: (reply) =>
         this.#context.onDiscarded({ ...input, file, durationSeconds: part.end - part.start }, reply),

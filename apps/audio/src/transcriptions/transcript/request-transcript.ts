@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isEventStream } from '@gateway/contracts/event-stream/sse-frames';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { Transcript, TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { DiscardedReply } from '@gateway/upstream/failures/failure';
@@ -21,6 +22,7 @@ interface AskOptions {
   /** Where the file lies. */
   readonly path: string;
   readonly signal: AbortSignal;
+  readonly trace: RequestTrace | undefined;
   readonly onAttempt: OnAttempt;
   readonly onDiscarded: (reply: DiscardedReply) => void;
 }
@@ -49,7 +51,7 @@ const checkedStart: OutputCheck = (first) => {
 
 /** Calls the candidates for the transcript of one file, until one begins to answer. @throws {GatewayError} */
 export const requestTranscript = (options: AskOptions): Promise<Reply> => {
-  const { upstream, candidates, planOf, input, path, signal, onAttempt, onDiscarded } = options;
+  const { upstream, candidates, planOf, input, path, signal, trace, onAttempt, onDiscarded } = options;
   return upstream.send({
     candidates,
     request: (candidate) => {
@@ -68,6 +70,7 @@ export const requestTranscript = (options: AskOptions): Promise<Reply> => {
     holdsStart: true,
     checkOutput: checkTranscript,
     signal,
+    trace,
     onAttempt,
     onDiscarded,
   });

@@ -8,7 +8,7 @@ import type { Recording } from '../../metering/transcription-usage.ts';
 import type { WholeTranscript } from './request-transcript.ts';
 
 /** The context of a job that transcribes. */
-export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'emit' | 'consumed'> {
+export interface TranscriptionContext extends Pick<JobContext, 'signal' | 'trace' | 'emit' | 'consumed'> {
   readonly onAttempt: OnAttempt;
   /** Called for a reply to this recording, or to a part of it, that turned out to be none. */
   readonly onDiscarded: (recording: Recording, reply: DiscardedReply) => void;

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { DiscardedReply } from '@gateway/upstream/failures/failure';
 import { checkMediaReply, type OutputCheck } from '@gateway/upstream/first-output/check-first-output';
@@ -18,6 +19,7 @@ interface AskOptions {
   readonly prepare: Prepare;
   readonly streamed: boolean;
   readonly signal: AbortSignal;
+  readonly trace: RequestTrace | undefined;
   readonly onAttempt: (attempt: Attempt) => void;
   readonly onDiscarded: (reply: DiscardedReply) => void;
 }
@@ -29,6 +31,7 @@ export async function requestImages({
   prepare,
   streamed,
   signal,
+  trace,
   onAttempt,
   onDiscarded,
 }: AskOptions): Promise<{ reply: Reply; dropped: readonly string[] }> {
@@ -45,6 +48,7 @@ export async function requestImages({
     work: 'paid',
     streamed,
     signal,
+    trace,
     checkOutput: checkImages,
     onAttempt,
     onDiscarded,

@@ -117,6 +117,7 @@ export async function attemptCandidates(
       work: 'free',
       streamed: request.streamed,
       signal: context.signal,
+      trace: context.trace,
       checkOutput: checkWholeReply,
       holdsStart,
       mayHedge,

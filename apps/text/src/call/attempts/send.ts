@@ -8,12 +8,12 @@ import { logAttempt, logReply } from '../accounting/call-log.ts';
 export async function send(
   context: RequestContext,
   upstream: Pick<Upstream, 'send'>,
-  options: Omit<SendOptions, 'work' | 'signal' | 'onAttempt'>,
+  options: Omit<SendOptions, 'work' | 'signal' | 'onAttempt' | 'trace'>,
 ): Promise<Reply> {
-  const { signal } = context;
+  const { signal, trace } = context;
   const onAttempt = (attempt: Attempt, all: readonly Attempt[]) => logAttempt(context, attempt, all.length);
   try {
-    const reply = await upstream.send({ ...options, work: 'free', signal, onAttempt });
+    const reply = await upstream.send({ ...options, work: 'free', signal, onAttempt, trace });
     logReply(context, reply);
     return reply;
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Identity } from '@gateway/contracts/identity';
 import type { TextResponseInput } from '@gateway/contracts/jobs';
+import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { EventCaller } from '@gateway/model-service/event-caller';
 import { openRequest } from '@gateway/service-kit/request/request-context';
@@ -19,6 +20,8 @@ interface QueuedOptions {
   readonly services: TextServices;
   readonly caller: EventCaller;
   readonly requestId: string;
+  /** The job's. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** Requests of jobs end with their jobs. */
@@ -27,11 +30,14 @@ const NO_DEADLINE = new AbortController().signal;
 /** A request that waited in a queue: checked again, because the configuration may have changed since it was accepted. */
 export async function openQueuedCall(
   { endpoint, identity, bytes }: QueuedRequest,
-  { services, caller, requestId }: QueuedOptions,
+  { services, caller, requestId, trace }: QueuedOptions,
 ): Promise<OpenedCall> {
   const waiting = { owner: identity.keyId };
   const request = await describeBody(endpoint, bytes, services.maxJsonDepth, waiting);
-  const { context, close } = openRequest(caller.url, { requestId, identity, deadline: NO_DEADLINE });
+  const { context, close } = openRequest(caller.url, {
+    ...{ requestId, identity, trace },
+    deadline: NO_DEADLINE,
+  });
   caller.onClosed(() => close(caller.hasEnded));
   const startedAt = performance.now();
   return openReadCall({

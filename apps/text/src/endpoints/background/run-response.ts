@@ -39,7 +39,7 @@ interface WorkerAccess extends BackgroundAccess {
  * called for it once; where its worker dies after that, nobody knows what it has cost, and it fails.
  */
 export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'> => ({
-  run: async (input, { jobId, requestId, signal, consumed, account }) => {
+  run: async (input, { jobId, requestId, trace, signal, consumed, account }) => {
     const id = responseIdOf(jobId);
     const { services, responses, uploads } = access;
     let call: TextCall | null = null;
@@ -51,7 +51,8 @@ export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'>
       const caller = callerOf(access, input, { jobId, accepted });
       leave = () => void caller.leave();
       signal.addEventListener('abort', leave, { once: true });
-      call = withContent(await openJobCall(input, { services, uploads, caller, requestId }), jobId);
+      const opened = await openJobCall(input, { services, uploads, caller, requestId, trace });
+      call = withContent(opened, jobId);
       const candidates = candidatesFor(call);
       signal.throwIfAborted();
       if (!(await responses.begin(id))) throw notStarted();

@@ -23,7 +23,7 @@ interface WorkerAccess {
  * knows what it has cost, and the line fails.
  */
 export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLine> => ({
-  run: async ({ url, body, headers, identity }, { jobId, requestId, signal, consumed }) => {
+  run: async ({ url, body, headers, identity }, { jobId, requestId, trace, signal, consumed }) => {
     const endpoint = LINE_ENDPOINTS.get(url);
     if (endpoint === undefined) throw new Error(`no endpoint ${url}`);
     const caller = new LineCaller(headers, url);
@@ -33,7 +33,8 @@ export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLi
     consumed(null);
     try {
       const bytes = Buffer.from(body);
-      const opened = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
+      const options = { services, caller, requestId, trace };
+      const opened = await openQueuedCall({ endpoint, identity, bytes }, options);
       held = await holdCall(withContent(opened, jobId), 'generating');
       const candidates = candidatesFor(held);
       signal.throwIfAborted();

@@ -99,6 +99,7 @@ export const buildChannel = (
     drainMs: entry.drainMs ?? DEFAULTS.drainMs,
     cooldown: buildCooldown(entry.cooldown),
     forwardUserIds: entry.forwardUserIds ?? false,
+    passTraceparent: entry.passTraceparent ?? false,
     quirks: Quirks.parse({ ...preset.quirks, ...entry.quirks }),
     ...withoutSet(preset, entry.quirks),
   };

@@ -1,0 +1,161 @@
+import type { RequestTrace, SpanAttributes, TracedAttempt } from '@gateway/contracts/trace/request-trace';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import type { Metered } from '@gateway/metering/meter/meter';
+import type { LogFields, RequestContext } from '@gateway/service-kit/request/request-context';
+import { BRIDGES, GEN_AI, operationOf, providerName } from './gen-ai.ts';
+
+/** What was requested of a model, and what it came to. */
+export interface Inference {
+  readonly subject: UsageSubject;
+  readonly result: UsageResult;
+  /** What its log line has beside that. */
+  readonly line?: LogFields;
+}
+
+const MICRO_USD = 1e6;
+
+/** Writes the span of a request to a model, and one of each attempt at a provider below it, when the request is settled. */
+export function writeInference(trace: RequestTrace, { subject, result, line = {} }: Inference): void {
+  if (!trace.isSampled) return;
+  const { attempts, nowMs } = trace;
+  trace.shared = { ...trace.shared, ...sharedOf(subject, result) };
+  const answered = attempts.findLast(({ result: one }) => one?.outcome === 'ok');
+  // It gave the answer to its end.
+  if (answered !== undefined) answered.endMs = nowMs;
+  const { name, outputType } = operationOf(subject.endpoint);
+  trace.write({
+    context: trace.inference,
+    parent: trace.context,
+    links: [],
+    name: `${name} ${subject.model}`,
+    kind: 'client',
+    isFailed: result.outcome === 'failed' || result.outcome === 'cut',
+    attributes: {
+      // The first are what samplers of collectors decide by.
+      [GEN_AI.operation]: name,
+      [GEN_AI.outputType]: outputType,
+      [GEN_AI.requestModel]: subject.model,
+      ...placeOf(answered ?? attempts.at(-1)),
+      ...responseOf(result, answered, line),
+      ...usageOf(result),
+      ...gatewayAttributes(subject, result, trace),
+    },
+  });
+  for (const attempt of attempts) writeAttempt(trace, attempt);
+}
+
+/** The settling of a request that is traced also writes its spans, and its record names the trace. Nothing where none are exported. */
+export function tracedSettle(
+  { settle }: Pick<Metered, 'settle'>,
+  { context, subject }: { readonly context: RequestContext; readonly subject: UsageSubject },
+): Partial<Pick<Metered, 'settle'>> {
+  const { trace, line } = context;
+  if (trace === undefined || !trace.isSampled) return {};
+  let isWritten = false;
+  return {
+    settle: (result) => {
+      // Only the first call counts.
+      if (!isWritten) writeInference(trace, { subject, result, line });
+      isWritten = true;
+      return settle({ ...result, detail: { ...result.detail, traceId: trace.context.traceId } });
+    },
+  };
+}
+
+/** Langfuse reads them on every span of a trace. */
+const sharedOf = ({ endUser, session, label, team }: UsageSubject, result: UsageResult): SpanAttributes => {
+  const tags = [label, team].filter((one) => typeof one === 'string');
+  return {
+    [BRIDGES.user]: endUser,
+    [BRIDGES.session]: session ?? result.session,
+    [BRIDGES.tags]: tags.length > 0 ? tags : undefined,
+  };
+};
+
+function placeOf(attempt: TracedAttempt | undefined): SpanAttributes {
+  if (attempt === undefined) return {};
+  return { [GEN_AI.provider]: providerName(attempt.provider), ...serverOf(attempt) };
+}
+
+function serverOf({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
+  const { hostname, port, protocol } = new URL(origin);
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'http:' ? 80 : 443) };
+}
+
+const responseOf = (
+  { firstByteMs, detail = {}, outcome }: UsageResult,
+  answered: TracedAttempt | undefined,
+  line: LogFields,
+): SpanAttributes => ({
+  [GEN_AI.requestStream]: detail.isStreamed,
+  [GEN_AI.responseModel]: answered?.model,
+  [GEN_AI.responseId]: textIn(line.responseId),
+  [GEN_AI.conversationId]: textIn(line.conversationId),
+  [GEN_AI.compacted]: line.compaction === undefined ? undefined : true,
+  [GEN_AI.timeToFirstChunk]: detail.isStreamed && firstByteMs !== null ? firstByteMs / 1000 : undefined,
+  'error.type': detail.errorCode ?? (outcome === 'ok' ? undefined : outcome),
+});
+
+const textIn = (value: LogFields[string]): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+/** Counts of zero are left out: of images there are no tokens. */
+function usageOf({ consumption, costMicroUsd }: UsageResult): SpanAttributes {
+  const cost = costMicroUsd === null ? undefined : costMicroUsd / MICRO_USD;
+  return {
+    [GEN_AI.inputTokens]: consumption.inputTokens || undefined,
+    [GEN_AI.outputTokens]: consumption.outputTokens || undefined,
+    [GEN_AI.cacheReadTokens]: consumption.cachedInputTokens || undefined,
+    [GEN_AI.cacheWriteTokens]: consumption.cacheWriteTokens || undefined,
+    [GEN_AI.reasoningTokens]: consumption.reasoningTokens || undefined,
+    [BRIDGES.cost]: cost,
+    'gateway.cost.usd': cost,
+    'gateway.images': consumption.images || undefined,
+    'gateway.characters': consumption.characters || undefined,
+    'gateway.audio.seconds': consumption.audioMs / 1000 || undefined,
+  };
+}
+
+const gatewayAttributes = (
+  { id, requestId, keyId, team }: UsageSubject,
+  { outcome, channel, attempts, estimated, detail = {} }: UsageResult,
+  trace: RequestTrace,
+): SpanAttributes => ({
+  'gateway.request.id': requestId,
+  'gateway.usage.id': id,
+  'gateway.key.id': keyId,
+  'gateway.team': team,
+  'gateway.outcome': outcome,
+  'gateway.channel': channel,
+  'gateway.account': trace.attempts.findLast(({ result }) => result?.outcome === 'ok')?.account,
+  'gateway.attempts': attempts,
+  'gateway.hedged': trace.attempts.some(({ result }) => result?.isHedge) || undefined,
+  'gateway.dropped': detail.dropped?.split(', '),
+  'gateway.usage.estimated': estimated || undefined,
+});
+
+function writeAttempt(trace: RequestTrace, attempt: TracedAttempt): void {
+  const { context, startMs, endMs, result, channel, account, model } = attempt;
+  const outcome = result?.outcome ?? 'left';
+  trace.write({
+    context,
+    parent: trace.inference,
+    links: [],
+    name: `attempt ${channel}`,
+    kind: 'client',
+    startMs,
+    endMs: result === null ? trace.nowMs : endMs,
+    isFailed: outcome !== 'ok' && outcome !== 'overtaken' && outcome !== 'left',
+    attributes: {
+      'http.request.method': 'POST',
+      'http.response.status_code': result?.status,
+      'error.type': outcome === 'ok' ? undefined : outcome,
+      ...serverOf(attempt),
+      'gateway.channel': channel,
+      'gateway.account': account,
+      'gateway.attempt.model': model,
+      'gateway.attempt.outcome': outcome,
+      'gateway.hedged': result?.isHedge || undefined,
+    },
+  });
+}
