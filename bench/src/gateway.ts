@@ -61,7 +61,11 @@ async function startTokens(): Promise<{ readonly url: string; readonly stop: () 
 }
 
 /** Starts the gateway as `npm start` does, with a Redis of its own, in front of an upstream that runs already. */
-export async function startGateway(processes: Processes, upstreamUrl: string): Promise<GatewayContenders> {
+export async function startGateway(
+  processes: Processes,
+  upstreamUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<GatewayContenders> {
   const dataDir = await mkdtemp(join(tmpdir(), `gateway-bench-${processes}-`));
   const configuration = join(dataDir, 'gateway.yaml');
   const tokens = await startTokens();
@@ -81,6 +85,7 @@ export async function startGateway(processes: Processes, upstreamUrl: string): P
     SIMULATOR_URL: upstreamUrl,
     EDGE_MAX_WEBSOCKETS_PER_KEY: '2000',
     CONSOLE_BUILD: 'false',
+    ...env,
   });
   const baseUrl = `http://127.0.0.1:${ports.PORT}`;
   const headers = { authorization: `Bearer ${KEY}` };

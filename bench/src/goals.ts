@@ -1,5 +1,6 @@
 import { AS_CHAT, BY_KEY, NOT_STORED, OVER_HTTP } from './processor-time-rows.ts';
 import type { Figures } from './row.ts';
+import { NOT_TRACED } from './traced.ts';
 
 /** What the gateway may cost: a figure of ours over one of another contender, or the figure itself. */
 export interface Goal {
@@ -9,8 +10,8 @@ export interface Goal {
   readonly limits?: boolean;
   /** The row whose figure we compare with: a translated request is held against one that the peer passes. */
   readonly baseRow?: string;
-  /** `itself`: the gateway's own figure of the same row for a request that is not stored; `http`: for one over HTTP; `key`: for one by a key; `chat`: for a chat. */
-  readonly over: 'portkey' | 'floor' | 'itself' | 'http' | 'key' | 'chat' | null;
+  /** `itself`: the gateway's own figure of the same row for a request that is not stored; `http`: for one over HTTP; `key`: for one by a key; `chat`: for a chat; `untraced`: for one that is not traced. */
+  readonly over: 'portkey' | 'floor' | 'itself' | 'http' | 'key' | 'chat' | 'untraced' | null;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
@@ -42,6 +43,8 @@ export const GOALS: readonly Goal[] = [
   goal('embeddings', 'one', 1, { over: 'chat' }),
   goal('batch-line', 'each', 2, { over: 'chat' }),
   goal('batch-line', 'one', 2, { over: 'chat' }),
+  goal('traced', 'each', 1.05, { over: 'untraced' }),
+  goal('traced', 'one', 1.05, { over: 'untraced' }),
   goal('chain', 'each', 1.5, { over: null }),
   goal('chain', 'one', 1.5, { over: null }),
   goal('agent', 'each', 0.5),
@@ -88,6 +91,7 @@ const OWN: { readonly [over: string]: (name: string) => string } = {
   http: (name) => name + OVER_HTTP,
   key: (name) => name + BY_KEY,
   chat: (name) => name + AS_CHAT,
+  untraced: (name) => name + NOT_TRACED,
 };
 
 export interface Outcome {

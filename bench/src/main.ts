@@ -43,6 +43,7 @@ const bench: Bench = {
   streams: options.streams,
   portkey,
   floor,
+  upstreamUrl: upstream.url,
   gateways: started.map(({ plain }) => plain),
   limited: started.map(({ limited }) => limited),
 };

@@ -111,7 +111,7 @@ export const socketRow: Row = {
   },
 };
 
-const processorFigure = (measured: Measured, events: number): Figure => ({
+export const processorFigure = (measured: Measured, events: number): Figure => ({
   value: measured.totalProcessorUs / events,
   parts: new Map([...measured.processorUs].map(([name, us]) => [name, us / events])),
   note: `${measured.requestsPerSecond.toFixed(0)} requests/s, p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.errors} errors`,

@@ -6,6 +6,7 @@ export interface Bench {
   readonly generator: LoadGenerator;
   readonly rounds: Rounds;
   readonly streams: number;
+  readonly upstreamUrl: string;
   readonly portkey: Contender;
   readonly floor: Contender;
   /** The gateway in both ways of running. */

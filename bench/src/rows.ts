@@ -18,6 +18,7 @@ import { REQUESTS } from './requests.ts';
 import { eachOf, everybody, type Figure, gatewaysOnly, type Row, withoutLimits } from './row.ts';
 import { openSocketsBytes } from './sockets.ts';
 import { manyStreams } from './streams.ts';
+import { tracedRow } from './traced.ts';
 import { largeUpload } from './upload.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -204,6 +205,7 @@ export const ROWS: readonly Row[] = [
     plain: REQUESTS.keyed,
     name: BY_KEY,
   }),
+  tracedRow,
   {
     id: 'chain',
     what: 'a turn at the end of a chain of 200, over one at its beginning',

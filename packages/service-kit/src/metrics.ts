@@ -8,8 +8,8 @@ import { OPEN_METRICS, writeOpenMetrics } from './open-metrics.ts';
  */
 export interface Metrics {
   readonly registry: Registry;
-  /** @param trace the sampled trace of the request, as an example for those that took as long */
-  request(labels: RequestLabels, durationMs: number, trace?: Pick<RequestTrace, 'context'>): void;
+  /** @param trace of the request: an example for those that took as long, if it was sampled */
+  request(labels: RequestLabels, durationMs: number, trace?: Pick<RequestTrace, 'shownId'>): void;
   /** A request with a valid key that was refused for what the key may do or use. */
   refused(reason: RefusalReason): void;
   /** A request let in on a budget that is nearly spent. */
@@ -190,8 +190,8 @@ function metricsIn(registry: Registry, { exemplars = false }: MetricsOptions): M
       requests.inc({ endpoint, status, outcome });
       const [labels, value] = [{ endpoint, outcome }, durationMs / 1000];
       if (!exemplars) return duration.observe(labels, value);
-      const { context } = trace ?? {};
-      duration.observe({ labels, value, ...(context && { exemplarLabels: { trace_id: context.traceId } }) });
+      const id = trace?.shownId;
+      duration.observe({ labels, value, ...(id !== undefined && { exemplarLabels: { trace_id: id } }) });
     },
   };
 }

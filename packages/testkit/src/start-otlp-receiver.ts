@@ -20,8 +20,8 @@ export interface OtlpReceiver {
   receive(how: Reception): void;
   /** The spans of one trace, once this many have come. */
   trace(traceId: string, count: number): Promise<ReceivedSpan[]>;
-  /** The first span with this attribute, once it has come. */
-  find(name: string, value: unknown): Promise<ReceivedSpan>;
+  /** The first such span, once it has come. */
+  find(isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   close(): Promise<void>;
 }
 
@@ -62,10 +62,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
         },
         { what: `${count} spans of the trace ${traceId}` },
       ),
-    find: (name, value) =>
-      waitFor(() => spans.find(({ attributes }) => attributes[name] === value), {
-        what: `a span whose ${name} is ${String(value)}`,
-      }),
+    find: (isWanted) => waitFor(() => spans.find(isWanted), { what: 'a span that was looked for' }),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

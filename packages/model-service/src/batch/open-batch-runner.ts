@@ -12,6 +12,7 @@ import { z } from 'zod';
 import type { JobMetrics } from '../jobs/job-metrics.ts';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { ModelSettings } from '../settings.ts';
+import { jobTraces, writeJob } from '../tracing/job-spans.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import type { BatchService, LineKind } from './batch-service.ts';
 import { runBatch } from './run-batch.ts';
@@ -59,7 +60,7 @@ export async function openBatchRunner(
   { uploads, assets, jobMetrics }: RunnerStores,
   processors: JobProcessors<BatchKind>,
 ): Promise<void> {
-  const { config, life, logger, metrics } = started;
+  const { config, life, logger, metrics, tracing } = started;
   life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
@@ -68,13 +69,15 @@ export async function openBatchRunner(
       uploads,
       assets,
       announce: await openAnnouncer(started, { uploads, assets }),
+      openTrace: jobTraces(tracing),
       onFinished: (job) => {
         const { level, labels, fields } = jobLine(job);
         const { counts } = Counted.parse(job.output ?? {});
-        metrics.request(labels, job.durationMs);
+        metrics.request(labels, job.durationMs, job.trace);
         jobMetrics.queued(job.kind, job.queuedMs);
         if (counts !== undefined) jobMetrics.batchLines(job.kind, counts);
         logger[level]({ ...fields, linesCompleted: counts?.completed, linesFailed: counts?.failed });
+        writeJob(job, fields);
       },
       onError: (error) => logger.warn({ err: error }, 'batches'),
     }),

@@ -9,7 +9,7 @@ import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import { type ModelAccess, openModelAccess } from '../open-model-access.ts';
 import type { JobWorkerSettings } from '../settings.ts';
-import { writeJob } from '../tracing/job-spans.ts';
+import { jobTraces, writeJob } from '../tracing/job-spans.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 import { attemptFields } from './job-attempts.ts';
@@ -52,10 +52,10 @@ export async function openJobWorker(
         assets,
         settle: (subject, result) => access.meter.resume(subject).settle(result),
         announce,
-        openTrace: tracing && ((traceparent) => tracing.continued(traceparent, 'consumer')),
+        openTrace: jobTraces(tracing),
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
-          metrics.request(labels, job.durationMs, job.trace?.isSampled ? job.trace : undefined);
+          metrics.request(labels, job.durationMs, job.trace);
           jobMetrics.queued(job.kind, job.queuedMs);
           const line = { ...fields, ...attemptFields(job), ...outputFields(job.output) };
           logger[level](line);

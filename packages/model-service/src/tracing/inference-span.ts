@@ -77,7 +77,7 @@ function placeOf(attempt: TracedAttempt | undefined): SpanAttributes {
   return { [GEN_AI.provider]: providerName(attempt.provider), ...serverOf(attempt) };
 }
 
-function serverOf({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
+export function serverOf({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
   const { hostname, port, protocol } = new URL(origin);
   return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'http:' ? 80 : 443) };
 }

@@ -3,7 +3,14 @@ import { jobAttributes } from '@gateway/jobs/queue/job-attributes';
 import type { FinishedAttempt } from '@gateway/jobs/webhooks/webhook-worker';
 import type { FinishedJob } from '@gateway/jobs/worker/finished-job';
 import type { LogFields } from '@gateway/service-kit/request/request-context';
-import { writeInference } from './inference-span.ts';
+import type { Tracing } from '@gateway/service-kit/tracing/tracing';
+import { serverOf, writeInference } from './inference-span.ts';
+
+/** For a worker: continues the traces of what queued its jobs. Undefined where no traces are exported. */
+export const jobTraces = (
+  tracing: Tracing | undefined,
+): ((traceparent: string | undefined) => RequestTrace) | undefined =>
+  tracing && ((traceparent) => tracing.continued(traceparent, 'consumer'));
 
 /** Writes the spans of a job that has ended, from what its log line has. Does nothing where no traces are exported. */
 export function writeJob(job: FinishedJob, line: LogFields): void {
@@ -24,14 +31,11 @@ export function writeJob(job: FinishedJob, line: LogFields): void {
   });
 }
 
-/** Writes the span of one attempt to send a webhook. */
-export function writeWebhook(
-  trace: RequestTrace | undefined,
-  attempt: FinishedAttempt,
-  host: string | undefined,
-): void {
-  const { outcome, durationMs } = attempt;
-  if (trace === undefined) return;
+/** Writes the span of one attempt to send a webhook. Only the host of its address: a path or a query may contain a secret. */
+export function writeWebhook(tracing: Tracing | undefined, attempt: FinishedAttempt): void {
+  if (tracing === undefined) return;
+  const { outcome, durationMs, traceparent } = attempt;
+  const trace = tracing.continued(traceparent, 'consumer');
   trace.write({
     name: 'webhook',
     kind: 'client',
@@ -40,7 +44,7 @@ export function writeWebhook(
     attributes: {
       'http.request.method': 'POST',
       'http.response.status_code': outcome.status,
-      'server.address': host,
+      ...(outcome.url !== null && serverOf({ origin: outcome.url })),
       'gateway.webhook.id': attempt.webhookId,
       'gateway.webhook.attempt': attempt.attempt,
       'gateway.job.id': attempt.jobId,

@@ -37,7 +37,7 @@ export async function openWebhookWorker(
   const onAttempt = (attempt: FinishedAttempt) => {
     attempts.inc({ outcome: resultOf(attempt) });
     const line = attemptLine(attempt);
-    writeWebhook(tracing?.continued(attempt.traceparent, 'consumer'), attempt, line.host);
+    writeWebhook(tracing, attempt);
     if (attempt.outcome.error === null) logger.info(line, 'webhook delivered');
     else logger.warn(line, 'webhook not delivered');
   };

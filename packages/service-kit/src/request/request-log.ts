@@ -41,8 +41,7 @@ export function createRequestLog({ logger, metrics }: { logger: Logger; metrics:
       const durationMs = performance.now() - startedAt;
       const outcome = outcomeOf(end, context);
       const status = outcome === 'left' ? 499 : end.status;
-      const { trace } = context;
-      metrics.request({ endpoint, status, outcome }, durationMs, trace?.isSampled ? trace : undefined);
+      metrics.request({ endpoint, status, outcome }, durationMs, context.trace);
       return { durationMs, outcome, status };
     };
   };
