@@ -47,6 +47,7 @@ import { createTestChannel } from './playground/test-channel.ts';
 import { createFindRequest } from './requests/find-request.ts';
 import { createContentNote } from './requests/note-content.ts';
 import { createRequestTail } from './requests/request-tail.ts';
+import { createShowRequest } from './requests/shown-request.ts';
 import { groupRoutes } from './routes/access/group-routes.ts';
 import { keyRoutes } from './routes/access/key-routes.ts';
 import { oidcRoutes } from './routes/access/oidc-routes.ts';
@@ -193,6 +194,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     }),
     (opened) => opened.close(),
   );
+  const show = createShowRequest(config.TRACE_URL);
   return withOpenapi(
     withRoles([
       ...sessionRoutes({
@@ -272,7 +274,9 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         find,
         now,
         keysOf,
+        show,
         tail: createRequestTail({
+          show,
           openTail: () => createRecordTail({ redis, now, maxRecords: MAX_TAILED, onBroken }),
           stopping: options.stopping,
         }),

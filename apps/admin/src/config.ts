@@ -5,6 +5,9 @@ import { ConfigurationSourceSetting } from '@gateway/upstream/configuration/stor
 import { PrivateNetworks } from '@gateway/upstream/fetching/public-address';
 import { z } from 'zod';
 
+/** Stands for the id of a trace in its address. */
+export const TRACE_ID_PLACE = /\$?\{traceId\}/g;
+
 export const AdminConfig = ProcessSettings.extend({
   /** Where the content log lies. */
   ...FileSettings.shape,
@@ -43,6 +46,14 @@ export const AdminConfig = ProcessSettings.extend({
   PORT: setting.port(8080),
   /** Where browsers reach this service, with the path below which a proxy has it. */
   CONSOLE_URL: setting.url().optional(),
+  /** Where a person sees a trace, for links of the console. */
+  TRACE_URL: setting
+    .url()
+    .refine(
+      (template) => template.search(TRACE_ID_PLACE) >= 0,
+      'must have {traceId} where the id of the trace belongs',
+    )
+    .optional(),
   /** Further names under which this service is reached; `*.example.com` for all below one. */
   ADMIN_ALLOWED_HOSTS: setting.texts(),
   /** Whether a proxy of one's own is before this service, which says the address of each client in `x-forwarded-for`. */

@@ -28,6 +28,8 @@ interface StartOptions<Schema extends z.ZodType<ProcessSettings>> {
   readonly settings: Schema;
   /** The process itself: its environment, its output, its signals. */
   readonly process: NodeJS.Process;
+  /** Whether it takes part in requests of callers, so that it may export traces. Absent: it does. */
+  readonly isTraced?: boolean;
 }
 
 /** The parts with which a service or a worker is opened. */
@@ -63,7 +65,9 @@ export async function startService<Schema extends z.ZodType<ProcessSettings>>(
   await run(options, async ({ config, life, rootLogger }) => {
     const logger = rootLogger.child({ service: options.service });
     const processLoad = createProcessLoad();
-    const tracing = await tracingOf(options.service, { config, env, life, metrics });
+    const { service } = options;
+    const tracing =
+      options.isTraced === false ? undefined : await tracingOf(service, { config, env, life, metrics });
     return open({ config, env, life, logger, metrics, page: pageOf(metrics), processLoad, tracing });
   });
 }

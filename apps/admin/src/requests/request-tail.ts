@@ -2,7 +2,7 @@ import { eventFrame } from '@gateway/contracts/event-stream/sse-frames';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { RecordTail } from '@gateway/metering/usage/record-tail';
-import { shownRequest } from './shown-request.ts';
+import type { ShowRequest } from './shown-request.ts';
 
 /** Shows requests as they end, to several readers. */
 export interface RequestTail {
@@ -18,6 +18,7 @@ export interface RequestTail {
 interface RequestTailOptions {
   /** Made for each time in which there are readers. */
   readonly openTail: () => RecordTail;
+  readonly show: ShowRequest;
   readonly stopping: AbortSignal;
 }
 
@@ -36,7 +37,7 @@ interface Reader {
   wake: () => void;
 }
 
-export function createRequestTail({ openTail, stopping }: RequestTailOptions): RequestTail {
+export function createRequestTail({ openTail, show, stopping }: RequestTailOptions): RequestTail {
   const readers = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
   /** The first look of a time with readers, which finds where the records end. */
@@ -84,7 +85,7 @@ export function createRequestTail({ openTail, stopping }: RequestTailOptions): R
           const { pending, skipped } = reader;
           reader.pending = [];
           reader.skipped = 0;
-          for (const record of pending) yield eventFrame('request', shownRequest(record));
+          for (const record of pending) yield eventFrame('request', show(record));
           if (skipped > 0) yield eventFrame('skipped', { count: skipped });
           quietLooks = pending.length > 0 ? 0 : quietLooks + 1;
           if (quietLooks === QUIET_LOOKS) {

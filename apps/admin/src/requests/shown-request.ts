@@ -4,6 +4,7 @@ import { costParts } from '@gateway/metering/price/unit-prices';
 import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/replies/attempts-header';
 import { z } from 'zod';
 import { instant, page } from '../api/schemas/page.ts';
+import { TRACE_ID_PLACE } from '../config.ts';
 
 const milliseconds = z.number().min(0);
 const count = z.int().min(0);
@@ -43,6 +44,8 @@ export const RequestReply = z.strictObject({
     /** Of the attempt that answered: until its first output. */
     upstreamMs: milliseconds.nullable(),
   }),
+  /** Null: no trace was exported, or it was not sampled. `url`: by `TRACE_URL`; null where that is not set. */
+  trace: z.strictObject({ id: z.string(), url: z.string().nullable() }).nullable(),
   attempts: count,
   /** In the order in which they ended; of very many, the first and the last. */
   attemptList: z.array(
@@ -97,13 +100,22 @@ export const RequestPage = page(RequestReply);
 
 const COMMA = /,\s*/;
 
+export type ShowRequest = (record: UsageRecord) => RequestReply;
+
+/** @param traceUrl the address of a trace, with `{traceId}` */
+export const createShowRequest =
+  (traceUrl: string | undefined): ShowRequest =>
+  (record) =>
+    shownRequest(record, (id) => traceUrl?.replaceAll(TRACE_ID_PLACE, id) ?? null);
+
 /** A usage record as the admin API shows it. */
-export function shownRequest(record: UsageRecord): RequestReply {
+function shownRequest(record: UsageRecord, traceUrlOf: (traceId: string) => string | null): RequestReply {
   const { detail = {}, consumption, costMicroUsd } = record;
   const { audioMs, ...counts } = consumption;
   const cost = detail.unitPrices === undefined ? [] : costParts(consumption, detail.unitPrices);
   const explained = cost.reduce((sum, { microUsd }) => sum + microUsd, 0);
   const attemptList = attemptsOf(record);
+  const { traceId: id } = detail;
   const other = costMicroUsd === null ? null : costMicroUsd - explained;
   return {
     id: record.id,
@@ -129,6 +141,7 @@ export function shownRequest(record: UsageRecord): RequestReply {
       waitedMs: detail.waitedMs ?? null,
       upstreamMs: detail.upstreamMs ?? null,
     },
+    trace: id === undefined ? null : { id, url: traceUrlOf(id) },
     // A job that failed is charged nothing, so its record counts no attempts; its error lists them.
     attempts: Math.max(record.attempts, attemptList.length),
     attemptList,

@@ -76,7 +76,7 @@ export class RequestTrace {
   readonly startMs = Date.now();
   readonly attempts: TracedAttempt[] = [];
   /** What all of its spans say, such as whom it was sent for. */
-  shared: SpanAttributes = {};
+  shared: SpanAttributes | null = null;
   readonly #tracer: Tracer;
   readonly #started = performance.now();
   #inference: TraceContext | null = null;
@@ -146,7 +146,9 @@ export class RequestTrace {
     if (!this.isSampled) return;
     const { context, parent, links, kind, startMs, nowMs: endMs } = this;
     const own = { context, parent, links, kind, startMs, endMs };
-    this.#tracer.write({ ...own, ...span, attributes: { ...this.shared, ...span.attributes } });
+    const { shared } = this;
+    const attributes = shared === null ? span.attributes : { ...shared, ...span.attributes };
+    this.#tracer.write({ ...own, ...span, attributes });
   }
 
   #child(): TraceContext {

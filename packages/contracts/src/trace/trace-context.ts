@@ -32,8 +32,20 @@ export function readTraceparent(header: string | readonly string[] | undefined):
 export const traceparentOf = ({ traceId, spanId, isSampled }: TraceContext): string =>
   `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 
-const hexDigits16 = (): string =>
-  ((crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n) || 1n).toString(16).padStart(16, '0');
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** Drawn at once: a request takes several ids. */
+const drawn = new Uint8Array(2048);
+let used = drawn.length;
 
-export const newSpanId = hexDigits16;
-export const newTraceId = (): string => hexDigits16() + hexDigits16();
+function randomHex(bytes: number): string {
+  if (used + bytes > drawn.length) {
+    crypto.getRandomValues(drawn);
+    used = 0;
+  }
+  let text = '';
+  for (const end = used + bytes; used < end; used += 1) text += HEX[drawn[used] ?? 0];
+  return text;
+}
+
+export const newTraceId = (): string => randomHex(16);
+export const newSpanId = (): string => randomHex(8);

@@ -18,7 +18,7 @@ const MICRO_USD = 1e6;
 export function writeInference(trace: RequestTrace, { subject, result, line = {} }: Inference): void {
   if (!trace.isSampled) return;
   const { attempts, nowMs } = trace;
-  trace.shared = { ...trace.shared, ...sharedOf(subject, result) };
+  trace.shared = sharedOf(subject, result);
   const answered = attempts.findLast(({ result: one }) => one?.outcome === 'ok');
   // It gave the answer to its end.
   if (answered !== undefined) answered.endMs = nowMs;
@@ -63,23 +63,41 @@ export function tracedSettle(
 }
 
 /** Langfuse reads them on every span of a trace. */
-const sharedOf = ({ endUser, session, label, team }: UsageSubject, result: UsageResult): SpanAttributes => {
+const sharedOf = (
+  { endUser, session, label, team }: UsageSubject,
+  result: UsageResult,
+): SpanAttributes | null => {
   const tags = [label, team].filter((one) => typeof one === 'string');
+  const named = session ?? result.session;
+  if (endUser === undefined && named === undefined && tags.length === 0) return null;
   return {
     [BRIDGES.user]: endUser,
-    [BRIDGES.session]: session ?? result.session,
+    [BRIDGES.session]: named,
     [BRIDGES.tags]: tags.length > 0 ? tags : undefined,
   };
 };
 
 function placeOf(attempt: TracedAttempt | undefined): SpanAttributes {
   if (attempt === undefined) return {};
-  return { [GEN_AI.provider]: providerName(attempt.provider), ...serverOf(attempt) };
+  return { [GEN_AI.provider]: providerName(attempt.provider), ...channelServer(attempt) };
 }
 
-export function serverOf({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
-  const { hostname, port, protocol } = new URL(origin);
+export function serverOf(url: string): SpanAttributes {
+  const { hostname, port, protocol } = new URL(url);
   return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'http:' ? 80 : 443) };
+}
+
+/** By the origins of channels, which are few and configured. */
+const servers = new Map<string, SpanAttributes>();
+const MAX_SERVERS = 1000;
+
+function channelServer({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
+  const known = servers.get(origin);
+  if (known !== undefined) return known;
+  if (servers.size >= MAX_SERVERS) servers.clear();
+  const server = serverOf(origin);
+  servers.set(origin, server);
+  return server;
 }
 
 const responseOf = (
@@ -150,7 +168,7 @@ function writeAttempt(trace: RequestTrace, attempt: TracedAttempt): void {
       'http.request.method': 'POST',
       'http.response.status_code': result?.status,
       'error.type': outcome === 'ok' ? undefined : outcome,
-      ...serverOf(attempt),
+      ...channelServer(attempt),
       'gateway.channel': channel,
       'gateway.account': account,
       'gateway.attempt.model': model,

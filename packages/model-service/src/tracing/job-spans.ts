@@ -44,7 +44,7 @@ export function writeWebhook(tracing: Tracing | undefined, attempt: FinishedAtte
     attributes: {
       'http.request.method': 'POST',
       'http.response.status_code': outcome.status,
-      ...(outcome.url !== null && serverOf({ origin: outcome.url })),
+      ...(outcome.url !== null && serverOf(outcome.url)),
       'gateway.webhook.id': attempt.webhookId,
       'gateway.webhook.attempt': attempt.attempt,
       'gateway.job.id': attempt.jobId,

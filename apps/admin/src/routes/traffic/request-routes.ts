@@ -8,7 +8,7 @@ import { pageQuery } from '../../api/schemas/page.ts';
 import { type KeysOfOwner, requestFilterOf, requestFilters } from '../../api/schemas/traffic.ts';
 import type { FindRequest } from '../../requests/find-request.ts';
 import type { RequestTail } from '../../requests/request-tail.ts';
-import { RequestPage, RequestReply, shownRequest } from '../../requests/shown-request.ts';
+import { RequestPage, RequestReply, type ShowRequest } from '../../requests/shown-request.ts';
 import { rangeOf, rangeQuery } from './usage-range.ts';
 
 interface RequestRoutesOptions {
@@ -16,11 +16,12 @@ interface RequestRoutesOptions {
   readonly find: FindRequest;
   readonly now: () => number;
   readonly tail: RequestTail;
+  readonly show: ShowRequest;
   readonly keysOf: KeysOfOwner;
 }
 
 /** The requests that have ended: the newest, one by its id, and all from now on. */
-export function requestRoutes({ usage, find, now, tail, keysOf }: RequestRoutesOptions): AdminRoute[] {
+export function requestRoutes({ usage, find, now, tail, show, keysOf }: RequestRoutesOptions): AdminRoute[] {
   return [
     adminRoute({
       method: 'GET',
@@ -38,7 +39,7 @@ export function requestRoutes({ usage, find, now, tail, keysOf }: RequestRoutesO
             ...(await requestFilterOf(filters, scope, keysOf)),
           }),
         );
-        return { data: records.map(shownRequest), next };
+        return { data: records.map(show), next };
       },
     }),
     streamRoute({
@@ -66,7 +67,7 @@ export function requestRoutes({ usage, find, now, tail, keysOf }: RequestRoutesO
       reply: RequestReply,
       handle: async ({ parameter: id, principal }) => {
         const record = await awaitRedis(find(id, principal.scope));
-        if (record !== null) return shownRequest(record);
+        if (record !== null) return show(record);
         throw new GatewayError(
           'object_not_found',
           `There is no record of the request '${id}'. It may still be running, may have been refused before it was recorded, or may be too old.`,

@@ -1,4 +1,4 @@
-import { Alert, Badge, Group, Stack, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
 import type { ShownRequest } from '../../api/types.ts';
@@ -53,8 +53,18 @@ const CALLER_FACTS = [
   ['Label', 'label'],
 ] as const;
 
+/** Where it can be seen, or the id to look for. */
+const TraceLink = ({ of: { id, url } }: { of: NonNullable<ShownRequest['trace']> }) =>
+  url === null ? (
+    <code>{id}</code>
+  ) : (
+    <Anchor href={url} target="_blank" rel="noreferrer" size="sm">
+      View trace
+    </Anchor>
+  );
+
 function Shown({ of: request }: { of: ShownRequest }) {
-  const { keyId, team, channel, requestId, outcome, status, errorCode } = request;
+  const { keyId, team, channel, requestId, outcome, status, errorCode, trace } = request;
   const playground = playgroundViewOf(request);
   return (
     <Stack>
@@ -104,6 +114,7 @@ function Shown({ of: request }: { of: ShownRequest }) {
             return [[label, link] as const];
           }),
           ['Started', exact(new Date(request.startedAt))],
+          ...(trace === null ? [] : ([['Trace', <TraceLink key="trace" of={trace} />]] as const)),
           ...(requestId === null || requestId === request.id
             ? []
             : ([['Record ID', <code key="id">{request.id}</code>]] as const)),
