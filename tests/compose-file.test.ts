@@ -5,6 +5,7 @@ import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
+import { TracingSettings } from '@gateway/service-kit/tracing/settings';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -33,7 +34,7 @@ const SETTINGS = {
   ...PROCESS_SETTINGS,
   simulator: z.object({ SIMULATOR_HOST: z.string() }),
 };
-/** Read with REDIS_URL, by the configuration of channels, by the S3 client, by what connects to the outside and Node, and by the image's health check. */
+/** Read with REDIS_URL, by the configuration of channels, by the S3 client, by what connects to the outside and Node, by what exports traces, and by the image's health check. */
 const BESIDE_SETTINGS = [
   ...Object.keys(NO_REDIS_FILES),
   'OPENAI_API_KEY',
@@ -45,6 +46,7 @@ const BESIDE_SETTINGS = [
   'HTTP_PROXY',
   'NO_PROXY',
   'NODE_EXTRA_CA_CERTS',
+  ...Object.keys(TracingSettings.shape),
   'HEALTH_URL',
 ];
 

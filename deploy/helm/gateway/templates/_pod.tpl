@@ -73,6 +73,9 @@ capabilities: { drop: [ALL] }
 {{- range $process.optionalSecrets }}
 {{ include "gateway.secretVariable" (list . $values.secretName . true) }}
 {{- end }}
+{{- if and $values.traces.secretName (ne $name "admin") }}
+{{ include "gateway.secretVariable" (list "OTEL_EXPORTER_OTLP_HEADERS" $values.traces.secretName "OTEL_EXPORTER_OTLP_HEADERS" false) }}
+{{- end }}
 {{- if and (has "database" $process.reads) $values.database.url.secretName }}
 {{ include "gateway.secretVariable" (list "DATABASE_URL" $values.database.url.secretName $values.database.url.key false) }}
 {{- end }}
