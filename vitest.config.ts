@@ -54,6 +54,7 @@ export default defineConfig({
         'assets',
         'jobs',
         'forms',
+        'hooks',
         'model-service',
         'simulator',
         'testkit',

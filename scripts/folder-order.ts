@@ -28,6 +28,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['history', 'content'],
     ['candidates', 'accounting'],
     ['attempts', 'storing'],
+    ['hooks'],
   ],
 };
 

@@ -33,6 +33,9 @@ const MIDDLE = [
 /** The layer above the middle packages, for model services; only apps may use it. */
 const MODEL_SERVICE = 'packages/model-service';
 
+/** Who checks the texts of requests, for the model services; only apps may use it. */
+const HOOKS = 'packages/hooks';
+
 /** What lasts, in a database: above the package that writes the streams that it reads. */
 const RECORDS = 'packages/records';
 
@@ -55,6 +58,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     REDIS,
     'packages/contracts',
   ],
+  [HOOKS]: ['packages/service-kit', 'packages/upstream', 'packages/contracts'],
   [RECORDS]: ['packages/metering', CONVERSATIONS, REDIS, 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
   'packages/stack': [
@@ -75,7 +79,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [MODEL_SERVICE, RECORDS, CONVERSATIONS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
+const APPS_MAY_USE = [MODEL_SERVICE, HOOKS, RECORDS, CONVERSATIONS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';

@@ -1,3 +1,4 @@
+import { openServiceHooks } from '@gateway/hooks/open-hooks';
 import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openSharedStores } from '@gateway/model-service/jobs/open-file-stores';
 import { namedFetching } from '@gateway/model-service/named-fetching';
@@ -26,7 +27,7 @@ const SWEEP_INTERVAL_MS = 60_000;
  */
 export async function openTextServices(
   started: Started<SharedSettings>,
-  { upstream, redis, meter }: ModelAccess,
+  { upstream, redis, meter, refusals }: ModelAccess,
   { sweeps = false }: { readonly sweeps?: boolean } = {},
 ): Promise<Omit<TextServices, 'keepAliveMs'>> {
   const { config, life, logger } = started;
@@ -65,6 +66,8 @@ export async function openTextServices(
     upstream,
     meter,
     contentLog: openContentLog(started, { upstream }, { sweeps }),
+    hooks: openServiceHooks(started),
+    refusals,
     background,
     conversations,
     origins: createIdOrigins({ redis, ttlSeconds: config.TEXT_RESPONSE_TTL_SECONDS }),

@@ -137,6 +137,10 @@ export const ERRORS = {
   invalid_mask_image_format: invalid('invalid_mask_image_format'),
   audio_too_short: invalid('audio_too_short'),
 
+  // Hooks
+  guardrail_blocked: invalid('content_filter'),
+  guardrail_unavailable: upstream(503, 'guardrail_unavailable', overloaded, true),
+
   // Limits
   rate_limited: {
     openai: { status: 429, type: 'requests', code: 'rate_limit_exceeded' },

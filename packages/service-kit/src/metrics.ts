@@ -34,7 +34,8 @@ export type RefusalReason =
   | 'images_per_minute'
   | 'audio_seconds_per_minute'
   | 'budget'
-  | 'unpriced_model';
+  | 'unpriced_model'
+  | 'guardrail';
 
 export interface RequestLabels {
   readonly endpoint: string;

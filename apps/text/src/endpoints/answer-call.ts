@@ -1,7 +1,9 @@
+import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { type Answered, attemptCandidates } from '../call/attempts/attempt-candidates.ts';
 import type { PrepareAttempt } from '../call/attempts/prepared-attempt.ts';
 import { isPassed } from '../call/candidates/is-passed.ts';
+import { hooksOf, refusedCall } from '../call/hooks/call-hooks.ts';
 import { namesStored } from '../call/request/history.ts';
 import type { TextCall } from '../call/request/text-call.ts';
 import { compactFirst } from '../compaction/compact-first.ts';
@@ -16,10 +18,27 @@ interface Answering {
   /** See `SendOptions`. */
   readonly holdsStart: boolean;
   readonly mayHedge?: boolean;
+  /** Hooks have checked its input when it was accepted. */
+  readonly isInputChecked?: boolean;
 }
 
-/** Has a call answered by one of its candidates, its conversation compacted first where it wants that. Never rejects. */
+/** Has a call answered by one of its candidates, with its texts checked where hooks do that. Never rejects. */
 export async function answerCall(call: TextCall, answering: Answering): Promise<Answered> {
+  const hooks = hooksOf(call);
+  if (hooks === null) return answerReady(call, answering);
+  let ready: TextCall;
+  try {
+    const { answerChecked, checkedCall } = await import('../call/hooks/checked-call.ts');
+    const check = answering.isInputChecked ? answerChecked : checkedCall;
+    ready = await check(call, await hooks);
+  } catch (error) {
+    return refusedCall(call, toGatewayError(error));
+  }
+  return answerReady(ready, answering);
+}
+
+/** The same for a call that may be answered, its conversation compacted first where it wants that. */
+async function answerReady(call: TextCall, answering: Answering): Promise<Answered> {
   const order = call.request.compaction?.order ?? null;
   const attempt = async (ready: TextCall): Promise<Answered> => ({
     call: ready,

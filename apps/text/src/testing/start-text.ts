@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
+import { openHooks } from '@gateway/hooks/open-hooks';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import type { KeyFinder } from '@gateway/metering/keys/find-key';
@@ -194,8 +195,15 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     createMetrics: (spool) => createContentMetrics(metrics, spool),
     report: ({ reason, cause }) => logger.warn({ reason, err: cause }, 'content log'),
   });
+  const hooks = openHooks({
+    metrics,
+    onProblem: (problem) => logger.warn(problem, 'a check by a hook failed'),
+    onReported: (report) => logger.warn(report, 'a hook reports an answer'),
+  });
   const services = {
     contentLog,
+    hooks,
+    refusals,
     conversations,
     meter,
     background,
@@ -322,6 +330,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
       await acceptance.close();
       await background.close();
       await contentLog.close();
+      await hooks.close();
       await upstream.destroy();
       await admission.close();
       await meter.close();

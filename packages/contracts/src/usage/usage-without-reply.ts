@@ -8,6 +8,9 @@ const MAY_BE_BILLED: ReadonlySet<ErrorCode> = new Set([
   'client_closed_request',
   'job_cancelled',
   'shutting_down',
+  // By a check beside the request.
+  'guardrail_blocked',
+  'guardrail_unavailable',
 ]);
 
 /** Whether a provider that got the request may have done the work despite this error. */

@@ -12,6 +12,7 @@ import type { ChannelSecrets } from './channel-secrets.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import type { ContentLogSettings } from './content-log.ts';
 import type { ImageFamily } from './file-schema.ts';
+import type { HookSettings } from './hooks.ts';
 import type { ModelList, Preset } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
 
@@ -165,6 +166,8 @@ export interface Configuration {
   readonly alerts: Alerts;
   /** Null: nothing is logged of what requests ask and are answered. */
   readonly contentLog: ContentLogSettings | null;
+  /** In the order of the file, in which they check. */
+  readonly hooks: readonly HookSettings[];
   /** The way to everything that is no channel's. */
   readonly network: Network;
 }

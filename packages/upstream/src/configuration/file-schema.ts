@@ -38,12 +38,12 @@ const providers = Object.keys(PRESETS).filter((name): name is Provider => name i
 /** A name of a channel or an account that is safe in a header and as a metric's label. */
 export const SafeName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'a header name' });
-const HeaderValue = z
+export const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'a header name' });
+export const HeaderValue = z
   .string()
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a text on one line, without control characters' });
 
-const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
+export const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
 
 const maxConcurrent = z.int().min(1).max(100_000).optional();
 const weight = z.number().positive().max(1_000_000).optional();
@@ -207,4 +207,5 @@ export const FileOutline = z.strictObject({
   conversations: z.unknown().optional(),
   alerts: z.unknown().optional(),
   contentLog: z.unknown().optional(),
+  hooks: z.record(z.string(), z.unknown()).optional(),
 });

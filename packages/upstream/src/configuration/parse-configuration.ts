@@ -6,15 +6,19 @@ import { buildAlerts } from './build/build-alerts.ts';
 import { buildChannel } from './build/build-channel.ts';
 import { buildContentLog } from './build/build-content-log.ts';
 import { buildConversationRules } from './build/build-conversation-rules.ts';
+import { buildHook } from './build/build-hooks.ts';
 import { buildModel } from './build/build-model.ts';
 import { type Channel, type Configuration, type Model, revisionOf } from './configuration.ts';
 import { ContentLogEntry } from './content-log-entry.ts';
 import { variablesIn } from './expand-variables.ts';
 import { ChannelEntry, ConversationsEntry, FileOutline, ModelEntry } from './file-schema.ts';
+import type { HookSettings } from './hooks.ts';
+import { HookEntry } from './hooks-entry.ts';
 import { checkAlerts } from './mistakes/check-alerts.ts';
 import { checkChannel, possibleProtocols } from './mistakes/check-channel.ts';
 import { checkContentLog } from './mistakes/check-content-log.ts';
 import { checkEntry } from './mistakes/check-entry.ts';
+import { checkHook } from './mistakes/check-hooks.ts';
 import { checkModel, type KnownChannel } from './mistakes/check-model.ts';
 import { ConfigurationError } from './mistakes/configuration-error.ts';
 import { MistakeList, valueAt } from './mistakes/mistake-list.ts';
@@ -84,6 +88,16 @@ export const parseConfiguration = (
   if (contentLog !== null)
     for (const complaint of checkContentLog(contentLog)) mistakes.add(['contentLog'], complaint);
 
+  const hooks: HookSettings[] = [];
+  for (const [name, value] of Object.entries(outline?.hooks ?? {})) {
+    const path = ['hooks', name];
+    const entry = checkEntry(HookEntry, value, path, mistakes);
+    if (entry === null) continue;
+    const complaints = checkHook(name, entry);
+    for (const complaint of complaints) mistakes.add(path, complaint);
+    if (complaints.length === 0) hooks.push(buildHook(name, entry));
+  }
+
   if (mistakes.sorted.length > 0) throw new ConfigurationError(file, mistakes.sorted);
   return {
     source: 'file',
@@ -93,6 +107,7 @@ export const parseConfiguration = (
     conversations: buildConversationRules(rules),
     alerts: buildAlerts(alerts, missing),
     contentLog: contentLog && buildContentLog(contentLog),
+    hooks,
     network,
   };
 };

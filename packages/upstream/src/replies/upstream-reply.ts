@@ -68,28 +68,35 @@ export class UpstreamReply implements Reply {
   }
 
   bytes(maxBytes: number): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let sizeBytes = 0;
-      this.consume({
-        onChunk: (chunk) => {
-          chunks.push(chunk);
-          sizeBytes += chunk.length;
-          if (sizeBytes <= maxBytes) return true;
-          const message = 'The upstream sent more than this gateway takes.';
-          reject(new GatewayError('upstream_failed', { message, source: 'upstream', retry: false }));
-          this.cancel();
-          return false;
-        },
-        onEnd: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
-        onError: reject,
-      });
-    });
+    return wholeReply(this, maxBytes);
   }
 }
 
+/** See `Reply.bytes`. */
+export function wholeReply(reply: Pick<Reply, 'consume' | 'cancel'>, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    reply.consume({
+      onChunk: (chunk) => {
+        chunks.push(chunk);
+        sizeBytes += chunk.length;
+        if (sizeBytes <= maxBytes) return true;
+        const message = 'The upstream sent more than this gateway takes.';
+        reject(new GatewayError('upstream_failed', { message, source: 'upstream', retry: false }));
+        reply.cancel();
+        return false;
+      },
+      onEnd: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+      onError: reject,
+    });
+  });
+}
+
 /** Pulls a reply's body chunk by chunk; the connection is paused while no chunk is pulled. */
-async function* iterateReply(reply: Reply): AsyncGenerator<Buffer, void, undefined> {
+export async function* iterateReply(
+  reply: Pick<Reply, 'consume' | 'resume' | 'cancel'>,
+): AsyncGenerator<Buffer, void, undefined> {
   const waiting: Buffer[] = [];
   let state: { readonly done: boolean; readonly error?: unknown } = { done: false };
   let wake = (): void => undefined;

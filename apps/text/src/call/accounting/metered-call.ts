@@ -190,12 +190,18 @@ export function costlyRequest(call: OpenedCall, attempts = 1): CostlyRequest {
 export async function settle(call: TextCall, reservation: Reservation, outcome: CallOutcome): Promise<void> {
   const { background } = call.services;
   const { pendingId } = outcome;
+  // It was refused, like what a limit refuses.
+  if (isBlockedBefore(outcome)) return reservation.release();
   if (pendingId === null) return reservation.settle(resultOf(call, outcome));
   if (await reservation.keep(background.leaseMs)) return;
   await background.forget(pendingId).catch(() => undefined);
   const { consumption, costMicroUsd } = reservation.estimate;
   await reservation.settle({ ...resultOf(call, outcome), consumption, costMicroUsd, estimated: true });
 }
+
+/** Whether a hook has blocked a call before a provider got it. */
+const isBlockedBefore = ({ thrown, attempts }: CallOutcome): boolean =>
+  attempts.length === 0 && thrown instanceof GatewayError && thrown.code === 'guardrail_blocked';
 
 /**
  * The result of a call that is over. Where no upstream has begun to answer nothing is charged, but the input where one
@@ -241,7 +247,7 @@ export function resultOf(
     isDraft: call.identity.draft !== undefined,
     unitPrices: hasBegun ? pricesOf(price, answer) : null,
   });
-  const detail = call.content === undefined ? went : { ...went, ...call.content.note };
+  const detail = { ...went, ...call.content?.note, ...call.hooks?.note };
   return {
     outcome,
     channel: candidate?.channel.name ?? spent?.candidate.channel.name ?? null,

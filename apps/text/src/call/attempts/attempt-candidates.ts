@@ -108,7 +108,7 @@ export async function attemptCandidates(
         showAttempts(attempts, context, caller);
         const answering = prepared.get(reply.candidate);
         if (answering === undefined) throw new Error('a reply to a request that was not prepared');
-        const outcome = await answering.receive(reply);
+        const outcome = await answering.receive(call.hooks ? await call.hooks.reply(reply) : reply);
         if (outcome.thrown instanceof UnreadableReply) reply.unreadable(outcome.thrown.message);
         take(outcome, reply.candidate);
         return unreadable(call, outcome);

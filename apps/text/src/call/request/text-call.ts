@@ -1,14 +1,19 @@
 import type { Identity } from '@gateway/contracts/identity';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { Refusals } from '@gateway/metering/usage/refusals';
+import type { Hooks } from '@gateway/hooks/open-hooks';
 import type { Caller } from '@gateway/model-service/caller';
 import type { ContentLog, ContentNote } from '@gateway/model-service/content-log/content-log';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
+import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
+import type { Reply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Waiting } from '../../large/in-thread.ts';
 import type { TextMetrics } from '../../metering/text-metrics.ts';
@@ -38,6 +43,8 @@ export interface TextServices {
   readonly compactions: CompactionSeals;
   readonly meter: Meter;
   readonly contentLog: ContentLog;
+  readonly hooks: Hooks;
+  readonly refusals: Pick<Refusals<RefusalReason>, 'add'>;
   readonly now: () => number;
   readonly maxBodyBytes: number;
   readonly maxJsonDepth: number;
@@ -68,6 +75,20 @@ export interface OpenedCall {
   readonly startedAt: number;
   /** Absent: no rule of the content log applies to it. */
   readonly content?: CallContent;
+  /** Absent: no hook checks it. */
+  readonly hooks?: CallHooks;
+}
+
+/** The checks of a call's answer. */
+export interface CallHooks {
+  /** For its usage record. */
+  readonly note: Pick<UsageDetail, 'hooks'>;
+  /**
+   * A reply as it may be read: with its texts held until they were checked.
+   *
+   * @throws {GatewayError} where the input was blocked meanwhile; the reply is cancelled
+   */
+  reply(reply: Reply): Promise<Reply>;
 }
 
 /** What of a call goes to the content log. */

@@ -1,2 +1,2 @@
 /** What of the configuration a change is about. */
-export const CHANGED_SECTIONS = ['channels', 'models', 'conversations', 'alerts', 'contentLog'] as const;
+export const CHANGED_SECTIONS = ['channels', 'models', 'conversations', 'alerts', 'contentLog', 'hooks'] as const;

@@ -1,0 +1,29 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { RequestHooks } from '@gateway/hooks/request-hooks';
+import { failedWith, NONE_UNREAD } from '../accounting/outcome.ts';
+import type { Answered } from '../attempts/attempt-candidates.ts';
+import { namesOf } from '../request/conversation-key.ts';
+import type { OpenedCall, TextCall } from '../request/text-call.ts';
+
+/** The hooks that check a call; null: none does. */
+export function hooksOf(call: OpenedCall): Promise<RequestHooks> | null {
+  const { services, identity, context, request } = call;
+  const { configuration } = services.upstream;
+  if (configuration.hooks.length === 0) return null;
+  return services.hooks.begin(configuration, {
+    identity,
+    model: request.model,
+    requestId: context.requestId,
+    endUser: namesOf(call).endUser ?? null,
+    signal: context.signal,
+    onNote: (text) => {
+      context.line.hooks = text;
+    },
+  });
+}
+
+/** A call whose input was refused before a provider got it. */
+export const refusedCall = (call: TextCall, error: GatewayError): Answered => ({
+  call,
+  outcome: { ...failedWith(error), candidate: null, attempts: [], unread: NONE_UNREAD, discarded: [] },
+});

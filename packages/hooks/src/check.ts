@@ -1,0 +1,39 @@
+/** The request whose texts are checked, as hooks are told of it. */
+export interface CheckedRequest {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly team: string | null;
+  /** Whom it was sent for; null: not known. */
+  readonly endUser: string | null;
+  /** The caller's name for it. */
+  readonly model: string;
+  /** Fires when its caller leaves. */
+  readonly signal: AbortSignal;
+}
+
+export type Side = 'input' | 'output';
+
+/** Whose words a text is. */
+export type Role = 'system' | 'user' | 'assistant' | 'tool';
+
+/** Texts of one request or of its answer, in their order. */
+export interface Check {
+  readonly side: Side;
+  readonly texts: readonly string[];
+  /** One for each text. */
+  readonly roles: readonly Role[];
+}
+
+/** What a hook says of texts. Replacements are by position: one for each text. */
+export type Verdict =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'blocked'; readonly reason: string | null }
+  | { readonly kind: 'replaced'; readonly texts: readonly string[] };
+
+export const PASSED: Verdict = { kind: 'passed' };
+
+/** Why a hook has no verdict, in words for operators. */
+export class HookFailure extends Error {
+  override readonly name = 'HookFailure';
+}
