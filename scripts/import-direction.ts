@@ -79,7 +79,16 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/testkit': ['packages/redis-server', 'packages/contracts'],
 };
-const APPS_MAY_USE = [MODEL_SERVICE, HOOKS, RECORDS, CONVERSATIONS, ...MIDDLE, ASSETS, REDIS, 'packages/contracts'];
+const APPS_MAY_USE = [
+  MODEL_SERVICE,
+  HOOKS,
+  RECORDS,
+  CONVERSATIONS,
+  ...MIDDLE,
+  ASSETS,
+  REDIS,
+  'packages/contracts',
+];
 
 /** Runs the other apps in one process: the only app that may use apps. */
 const GATEWAY = 'apps/gateway';

@@ -161,6 +161,7 @@ test('a Prometheus that reads a running gateway has an answer to every panel and
     'gateway_service_addresses',
     'gateway_team_cost_usd_total',
     'gateway_content_log_lost_total',
+    'gateway_hook_checks_total',
   ];
   expect(
     [...named].filter((name) => !known.includes(`# TYPE ${name} `) && !elsewhere.includes(name)),

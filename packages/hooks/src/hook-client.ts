@@ -125,7 +125,8 @@ function jsonOf(text: string): unknown {
 
 /** Without what was sent, and without its keys. */
 function reasonOf(error: unknown, { timeoutMs, secrets }: HookSettings): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `it did not answer within ${timeoutMs} ms`;
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `it did not answer within ${timeoutMs} ms`;
   return secrets.values.reduce(
     (text, secret) => text.replaceAll(secret, '[secret]'),
     `it cannot be reached: ${errorMessage(error)}`,

@@ -1,10 +1,10 @@
 import type { Identity } from '@gateway/contracts/identity';
 import { fitsPattern } from '@gateway/contracts/models/model-pattern';
-import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import type { ProcessSettings } from '@gateway/service-kit/config';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import type { HookRule } from '@gateway/upstream/configuration/hooks';
+import type { HookRule, HookSettings } from '@gateway/upstream/configuration/hooks';
 import type { CheckedRequest } from './check.ts';
 import type { HookProblem, RequestHooks } from './request-hooks.ts';
 
@@ -42,21 +42,35 @@ export function openHooks({ metrics, onProblem, onReported }: HooksOptions): Hoo
   return {
     begin: ({ hooks, network }, { identity, onNote, ...request }) => {
       if (hooks.length === 0) return null;
-      const chosen = hooks.filter(
-        ({ rules }) => rules === null || rules.some((rule) => applies(rule, identity, request.model)),
-      );
+      const chosen = hooksFor(hooks, identity, request.model);
       if (chosen.length === 0) return null;
       loading ??= load();
       const { keyId, keyName, team } = identity;
       const checked = { ...request, keyId, keyName, team };
       return loading.then(
         ({ RequestHooks, ...parts }) =>
-          new RequestHooks({ ...parts, hooks: chosen, network, request: checked, onProblem, onReported, onNote }),
+          new RequestHooks({
+            ...parts,
+            hooks: chosen,
+            network,
+            request: checked,
+            onProblem,
+            onReported,
+            onNote,
+          }),
       );
     },
     close: async () => (await loading)?.client.close(),
   };
 }
+
+/** Those that check a request. */
+export const hooksFor = (
+  hooks: readonly HookSettings[],
+  identity: HookedRequest['identity'],
+  model: string,
+): readonly HookSettings[] =>
+  hooks.filter(({ rules }) => rules === null || rules.some((rule) => applies(rule, identity, model)));
 
 const applies = (
   { keys, teams, models }: HookRule,

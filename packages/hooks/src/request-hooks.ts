@@ -96,7 +96,8 @@ export class RequestHooks {
     const all = await Promise.all(hooks.map((hook) => this.#inTurn([hook], check)));
     for (const [index, one] of all.entries()) {
       if (one.isBlocked) return one;
-      if (one.texts !== null) return { isBlocked: true, error: blocked(hooks[index]?.name ?? '', 'input', null) };
+      if (one.texts !== null)
+        return { isBlocked: true, error: blocked(hooks[index]?.name ?? '', 'input', null) };
     }
     return { isBlocked: false, texts: null };
   }
@@ -181,7 +182,8 @@ const MAX_REASON_CHARS = 500;
 
 function blocked(hook: string, side: Side, reason: string | null): GatewayError {
   const what = side === 'input' ? 'The request' : 'The answer';
-  const why = reason === null ? '' : ` Its reason: ${reason.replaceAll(/\s+/g, ' ').slice(0, MAX_REASON_CHARS)}`;
+  const why =
+    reason === null ? '' : ` Its reason: ${reason.replaceAll(/\s+/g, ' ').slice(0, MAX_REASON_CHARS)}`;
   return new GatewayError('guardrail_blocked', `${what} was blocked by the check '${hook}'.${why}`);
 }
 

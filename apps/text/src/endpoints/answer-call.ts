@@ -5,7 +5,7 @@ import type { PrepareAttempt } from '../call/attempts/prepared-attempt.ts';
 import { isPassed } from '../call/candidates/is-passed.ts';
 import { hooksOf, refusedCall } from '../call/hooks/call-hooks.ts';
 import { namesStored } from '../call/request/history.ts';
-import type { TextCall } from '../call/request/text-call.ts';
+import type { OpenedCall, TextCall } from '../call/request/text-call.ts';
 import { compactFirst } from '../compaction/compact-first.ts';
 import { prepareContinued } from '../compaction/prepare-continued.ts';
 import { prepareCompletion } from '../passthrough/pass-completion.ts';
@@ -35,6 +35,14 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
     return refusedCall(call, toGatewayError(error));
   }
   return answerReady(ready, answering);
+}
+
+/** A call whose input hooks have checked, for another process that has it answered. @throws {GatewayError} where they block it */
+export async function inputChecked(call: OpenedCall): Promise<OpenedCall> {
+  const hooks = hooksOf(call);
+  if (hooks === null) return call;
+  const { checkedInput } = await import('../call/hooks/checked-call.ts');
+  return checkedInput(call, await hooks);
 }
 
 /** The same for a call that may be answered, its conversation compacted first where it wants that. */

@@ -6,13 +6,14 @@ import { giveBack } from '../call/accounting/give-back.ts';
 import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { withContent } from '../call/content/call-content.ts';
+import { holdsAnswer } from '../call/hooks/call-hooks.ts';
 import { candidatesFor, holdCall, openCall } from '../call/open-call.ts';
 import type { Address } from '../call/request/address.ts';
 import { turnIn } from '../call/request/history.ts';
 import type { HeldCall, OpenedCall, TextServices } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { sayUnstored } from '../call/storing/store-response.ts';
-import { answerCall } from './answer-call.ts';
+import { answerCall, inputChecked } from './answer-call.ts';
 import {
   type Acceptance,
   acceptResponse,
@@ -37,10 +38,10 @@ export function createGenerateHandler(
     const opened = await openCall(endpoint, services, incoming, { caller, entry, address });
     if (opened.request.background && acceptance !== undefined) {
       const candidates = candidatesFor(opened);
-      if (!isDoneByProvider(opened, candidates)) {
+      if (!isDoneByProvider(opened, candidates) || holdsAnswer(opened)) {
         // Its worker logs it; a wish that may not be granted is refused now.
         withContent(opened);
-        return acceptResponse(opened, candidates, acceptance);
+        return acceptResponse(await inputChecked(opened), candidates, acceptance);
       }
     }
     return generateReply(opened);

@@ -82,7 +82,11 @@ export async function ask(
   caller: TextProtocolName,
   model: string,
   said: string,
-  { stream = false, signal, ...more }: { stream?: boolean; signal?: AbortSignal; [member: string]: unknown } = {},
+  {
+    stream = false,
+    signal,
+    ...more
+  }: { stream?: boolean; signal?: AbortSignal; [member: string]: unknown } = {},
 ): Promise<Got & { readonly keyId: string }> {
   keys += 1;
   const keyId = `key_hooked_${keys}`;

@@ -37,8 +37,7 @@ export const generic: HookAdapter = {
     const { action, blocked_reason: reason, texts: replaced, images } = readAnswer(Answer, answer);
     if (action === 'BLOCKED') return { kind: 'blocked', reason: reason ?? null };
     if (action === 'NONE') return PASSED;
-    if (images != null && images.length > 0)
-      throw new HookFailure('it replaces images, and was sent none');
+    if (images != null && images.length > 0) throw new HookFailure('it replaces images, and was sent none');
     if (replaced == null) throw new HookFailure('it intervenes without texts');
     if (replaced.length !== texts.length)
       throw new HookFailure(`it returns ${replaced.length} texts for ${texts.length}`);

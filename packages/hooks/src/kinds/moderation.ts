@@ -4,7 +4,9 @@ import type { HookAdapter } from './kinds.ts';
 import { readAnswer } from './read-answer.ts';
 
 const Answer = z.object({
-  results: z.array(z.object({ flagged: z.boolean(), categories: z.record(z.string(), z.boolean().nullable()) })),
+  results: z.array(
+    z.object({ flagged: z.boolean(), categories: z.record(z.string(), z.boolean().nullable()) }),
+  ),
 });
 
 /** OpenAI's moderations: a text that is flagged blocks. */

@@ -8,8 +8,8 @@ import { type RefusedParts, refusedPart } from './refused-parts.ts';
 const MESSAGES = '/anthropic/v1/messages';
 const COUNT = `${MESSAGES}/count_tokens`;
 const OPENAI = '/openai/v1/';
-/** Converse and the counting of tokens, whose own rules hold behind the gate. */
-const OF_A_MODEL = '/model/';
+/** Converse, the counting of tokens and guardrails, whose own rules hold behind the gate. */
+const OF_THE_RUNTIME = ['/model/', '/guardrail/'];
 
 /** What Claude refuses on every path of the runtime, as observed on its own Messages path. */
 export const REFUSED_AT_BEDROCK: RefusedParts = {
@@ -46,7 +46,7 @@ export const bedrock = (options: BedrockOptions): Cloud => ({
 
 function admitted(request: RecordedRequest, { endpoint }: BedrockOptions): Admitted | Reply {
   const { path, headers, body } = request;
-  if (endpoint === 'runtime' && path.startsWith(OF_A_MODEL))
+  if (endpoint === 'runtime' && OF_THE_RUNTIME.some((begin) => path.startsWith(begin)))
     return { path, headers: behindGate(headers), body };
   if (path.startsWith(OPENAI)) return openai(request);
   if (path !== MESSAGES && path !== COUNT) return unknownOperation();

@@ -109,7 +109,7 @@ const UPSTREAM_TROUBLE = 'The server had an error while processing your request.
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 
 const dialectOf = (path: string): Dialect => {
-  if (path.startsWith('/model/')) return 'aws';
+  if (path.startsWith('/model/') || path.startsWith('/guardrail/')) return 'aws';
   return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'anthropic' : 'openai';
 };
 

@@ -1,5 +1,6 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription, createTranslation } from '../audio/create-transcription.ts';
+import { applyGuardrail } from '../bedrock/apply-guardrail.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
 import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
@@ -62,6 +63,7 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'POST', path: '/v1/rerank', handler: createRerank },
   { method: 'POST', path: '/v1/moderations', handler: createModeration },
   { method: 'POST', path: '/v2/rerank', handler: createCohereRerank },
+  { method: 'POST', path: '/guardrail/{id}/version/{id}/apply', handler: applyGuardrail },
   { method: 'POST', path: '/model/{id}/converse', handler: converse },
   { method: 'POST', path: '/model/{id}/converse-stream', handler: converseStream },
   { method: 'POST', path: '/model/{id}/invoke', handler: invoke },

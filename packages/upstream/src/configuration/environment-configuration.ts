@@ -89,5 +89,15 @@ export const environmentConfiguration = (env: Environment): Configuration => {
   const source = offers.length > 0 ? 'environment' : 'simulator';
   const conversations = buildConversationRules(null);
   const alerts = buildAlerts(null, () => []);
-  return { source, revision: '', channels, models, conversations, alerts, contentLog: null, hooks: [], network };
+  return {
+    source,
+    revision: '',
+    channels,
+    models,
+    conversations,
+    alerts,
+    contentLog: null,
+    hooks: [],
+    network,
+  };
 };

@@ -13,6 +13,7 @@ import {
   ModelEntry,
   RouteEntry,
 } from './file-schema.ts';
+import { HookEntry } from './hooks-entry.ts';
 import { loadConfiguration } from './load-configuration.ts';
 
 const path = fileURLToPath(new URL('../../../../gateway.example.yaml', import.meta.url));
@@ -55,6 +56,9 @@ test('the example shows every setting that exists', async () => {
     ...AuthEntry.options,
     ContentLogEntry,
     ContentLogEntry.shape.rules.element,
+    HookEntry,
+    HookEntry.shape.rules.unwrap().element,
+    HookEntry.shape.guardrail.unwrap(),
     AlertsEntry,
     AlertsEntry.shape.thresholds.unwrap(),
     AlertsEntry.shape.quietHours.unwrap(),

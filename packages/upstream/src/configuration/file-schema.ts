@@ -43,7 +43,9 @@ export const HeaderValue = z
   .string()
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'a text on one line, without control characters' });
 
-export const ApiKey = z.string().regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
+export const ApiKey = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, { error: 'a key: letters, digits and signs, no spaces' });
 
 const maxConcurrent = z.int().min(1).max(100_000).optional();
 const weight = z.number().positive().max(1_000_000).optional();

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { hooksFor } from '@gateway/hooks/open-hooks';
 import type { RequestHooks } from '@gateway/hooks/request-hooks';
 import { failedWith, NONE_UNREAD } from '../accounting/outcome.ts';
 import type { Answered } from '../attempts/attempt-candidates.ts';
@@ -21,6 +22,12 @@ export function hooksOf(call: OpenedCall): Promise<RequestHooks> | null {
     },
   });
 }
+
+/** Whether hooks look at a call's answer before its caller does: then nobody may get it from its provider. */
+export const holdsAnswer = ({ services, identity, request }: OpenedCall): boolean =>
+  hooksFor(services.upstream.configuration.hooks, identity, request.model).some(
+    ({ output }) => output === 'window' || output === 'whole',
+  );
 
 /** A call whose input was refused before a provider got it. */
 export const refusedCall = (call: TextCall, error: GatewayError): Answered => ({

@@ -27,6 +27,13 @@ export async function checkedCall<Call extends OpenedCall>(call: Call, hooks: Re
   }
 }
 
+/** A call whose input has been checked, for another process that has it answered. @throws {GatewayError} as `checkedCall` */
+export async function checkedInput<Call extends OpenedCall>(call: Call, hooks: RequestHooks): Promise<Call> {
+  const { hooks: checks, ...ready } = await checkedCall(call, hooks);
+  await checks?.beside();
+  return { ...call, request: ready.request, history: ready.history };
+}
+
 /** The same for a call whose input was checked when it was accepted. */
 export const answerChecked = <Call extends OpenedCall>(call: Call, hooks: RequestHooks): Call => ({
   ...call,
@@ -51,8 +58,7 @@ function slotsOf({ content }: TextRequest): Slots {
   return typeof body === 'object' && body !== null ? { body, list: requestSlots(body) } : NO_SLOTS;
 }
 
-const textsOf = ({ list }: Slots) =>
-  [list.map(({ text }) => text), list.map(({ role }) => role)] as const;
+const textsOf = ({ list }: Slots) => [list.map(({ text }) => text), list.map(({ role }) => role)] as const;
 
 /** A call with other texts. Of a message thread the whole conversation is sent: what its provider keeps of it has the old ones. */
 async function withTexts<Call extends OpenedCall>(
@@ -80,20 +86,30 @@ function callHooks(call: OpenedCall, hooks: RequestHooks, slots: Slots): CallHoo
   // Its provider has the request meanwhile.
   const beside = hooks.checksBeside && slots.list.length > 0 ? hooks.beside(...textsOf(slots)) : null;
   beside?.catch(() => undefined);
+  const inputPassed = async () => {
+    try {
+      const checked = await beside;
+      if (checked?.isBlocked) throw refused(call, checked.error);
+    } catch (error) {
+      throw error instanceof GatewayError ? error : (endedRequest(call.context) ?? toGatewayError(error));
+    }
+  };
   return {
+    beside: inputPassed,
     get note() {
       const { note } = hooks;
       return note === undefined ? {} : { hooks: note };
     },
     reply: async (reply: Reply) => {
       try {
-        const checked = await beside;
-        if (checked?.isBlocked) throw refused(call, checked.error);
+        await inputPassed();
       } catch (error) {
         reply.cancel();
-        throw error instanceof GatewayError ? error : (endedRequest(call.context) ?? toGatewayError(error));
+        throw error;
       }
-      return hooks.outputHold === null && !hooks.reports ? reply : new HookedReply(reply, hooks, call.context);
+      return hooks.outputHold === null && !hooks.reports
+        ? reply
+        : new HookedReply(reply, hooks, call.context);
     },
   };
 }

@@ -79,7 +79,8 @@ export class HeldStream {
     const length = lengthOf(event);
     const isWhole = hold.windowChars === Number.POSITIVE_INFINITY;
     // What follows a text shows that it is over: nothing of it has to stay held.
-    if (length === 0 && !isSilence && !isWhole && (await this.#check(released, { isLast: true }))) return true;
+    if (length === 0 && !isSilence && !isWhole && (await this.#check(released, { isLast: true })))
+      return true;
     this.#held.push(event);
     this.#unchecked += length;
     this.#heldChars += length;

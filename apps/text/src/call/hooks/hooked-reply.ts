@@ -111,8 +111,7 @@ export class HookedReply implements Reply {
     if (this.#hooks.reports) void this.#hooks.report(texts);
     if (this.#hooks.outputHold === null) return bytes;
     const checked = await this.#hooks.output(texts);
-    if (checked.isBlocked)
-      return Buffer.from(JSON.stringify(blockedReply(this.candidate.protocol, body)));
+    if (checked.isBlocked) return Buffer.from(JSON.stringify(blockedReply(this.candidate.protocol, body)));
     if (checked.texts === null) return bytes;
     for (const [index, slot] of slots.entries()) slot.put(checked.texts[index] ?? '');
     return Buffer.from(JSON.stringify(withoutTokens(body)));

@@ -29,28 +29,31 @@ const lineOf = (keyId: string) =>
     hooked.stack.text.lines.find((line) => line.requestId === `req_${keyId}` && 'outcome' in line),
   );
 
-test.for(CASES)('$caller to $target, stream $stream: a blocked request is a 400 that costs nothing', async (it) => {
-  const { stack, hook } = hooked;
-  hook.answer(() => BLOCKED);
-  const got = await ask(stack, it.caller, `before-${it.target}`, 'Bad words', { stream: it.stream });
-  expect(got.status).toBe(400);
-  expect(got.body).toMatchObject({
-    error: {
-      type: 'invalid_request_error',
-      message: expect.stringContaining("blocked by the check 'before'. Its reason: it is on the list"),
-      ...(it.caller !== 'messages' && { code: 'content_filter' }),
-    },
-  });
-  expect(got.headers.get('x-should-retry')).toBe('false');
-  expect(stack.first.requests).toHaveLength(0);
-  expect(await spentBy(stack, got.keyId)).toBe(0);
-  expect(await lineOf(got.keyId)).toMatchObject({
-    hooks: expect.stringMatching(/^before\/input=blocked;ms=\d+$/),
-    'error.code': 'guardrail_blocked',
-  });
-  const page = await stack.text.metrics.registry.metrics();
-  expect(page).toMatch(/gateway_refused_total\{reason="guardrail",service="text"\} \d/);
-});
+test.for(CASES)(
+  '$caller to $target, stream $stream: a blocked request is a 400 that costs nothing',
+  async (it) => {
+    const { stack, hook } = hooked;
+    hook.answer(() => BLOCKED);
+    const got = await ask(stack, it.caller, `before-${it.target}`, 'Bad words', { stream: it.stream });
+    expect(got.status).toBe(400);
+    expect(got.body).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        message: expect.stringContaining("blocked by the check 'before'. Its reason: it is on the list"),
+        ...(it.caller !== 'messages' && { code: 'content_filter' }),
+      },
+    });
+    expect(got.headers.get('x-should-retry')).toBe('false');
+    expect(stack.first.requests).toHaveLength(0);
+    expect(await spentBy(stack, got.keyId)).toBe(0);
+    expect(await lineOf(got.keyId)).toMatchObject({
+      hooks: expect.stringMatching(/^before\/input=blocked;ms=\d+$/),
+      'error.code': 'guardrail_blocked',
+    });
+    const page = await stack.text.metrics.registry.metrics();
+    expect(page).toMatch(/gateway_refused_total\{reason="guardrail",service="text"\} \d/);
+  },
+);
 
 test.for(CASES)('$caller to $target, stream $stream: texts are replaced by position', async (it) => {
   const { stack, hook } = hooked;
@@ -60,78 +63,93 @@ test.for(CASES)('$caller to $target, stream $stream: texts are replaced by posit
   expect(String(stack.first.requests[0]?.body)).not.toContain('Ada');
 });
 
-test.for(CASES)('$caller to $target, stream $stream: an answer is blocked by its own protocol', async (it) => {
-  const { stack, hook } = hooked;
-  hook.answer(({ texts }) => (texts.some((text) => text.includes('eight')) ? BLOCKED : NONE));
-  const got = await ask(stack, it.caller, `window-${it.target}`, LONG, { stream: it.stream });
-  expect(got.status).toBe(200);
-  expect(got.raw).not.toContain('eight');
-  // A translated refusal that is the whole answer has words.
-  if (it.stream || it.caller === it.target) expect(got.end).toBe(REFUSAL[it.caller]);
-  else expect(['', "I can't help with that."]).toContain(got.text);
-  if (it.stream) expect(got.text).toContain('You said: One');
-  const line = await lineOf(got.keyId);
-  expect(line).toMatchObject({ hooks: expect.stringMatching(/^window\/output=blocked;ms=\d+/) });
-  const spent = await spentBy(stack, got.keyId);
-  // What the provider reports; of a cut stream, what its caller got.
-  expect(spent).toBe(Number(line.inputTokens) + Number(line.outputTokens));
-  expect(spent).toBeGreaterThan(0);
-});
+test.for(CASES)(
+  '$caller to $target, stream $stream: an answer is blocked by its own protocol',
+  async (it) => {
+    const { stack, hook } = hooked;
+    hook.answer(({ texts }) => (texts.some((text) => text.includes('eight')) ? BLOCKED : NONE));
+    const got = await ask(stack, it.caller, `window-${it.target}`, LONG, { stream: it.stream });
+    expect(got.status).toBe(200);
+    expect(got.raw).not.toContain('eight');
+    // A translated refusal that is the whole answer has words.
+    if (it.stream || it.caller === it.target) expect(got.end).toBe(REFUSAL[it.caller]);
+    else expect(['', "I can't help with that."]).toContain(got.text);
+    if (it.stream) expect(got.text).toContain('You said: One');
+    const line = await lineOf(got.keyId);
+    expect(line).toMatchObject({ hooks: expect.stringMatching(/^window\/output=blocked;ms=\d+/) });
+    const spent = await spentBy(stack, got.keyId);
+    // What the provider reports; of a cut stream, what its caller got.
+    expect(spent).toBe(Number(line.inputTokens) + Number(line.outputTokens));
+    expect(spent).toBeGreaterThan(0);
+  },
+);
 
-test.for(CASES)('$caller to $target, stream $stream: texts of an answer are replaced everywhere', async (it) => {
-  const { stack, hook } = hooked;
-  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
-  const got = await ask(stack, it.caller, `window-${it.target}`, LONG, { stream: it.stream });
-  expect(got).toMatchObject({
-    status: 200,
-    text: `You said: ${LONG.replace('eight', '[8]')}`,
-    end: END[it.caller],
-  });
-  expect(got.raw).not.toContain('eight');
-  expect(await lineOf(got.keyId)).not.toHaveProperty('usageEstimated');
-});
+test.for(CASES)(
+  '$caller to $target, stream $stream: texts of an answer are replaced everywhere',
+  async (it) => {
+    const { stack, hook } = hooked;
+    hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+    const got = await ask(stack, it.caller, `window-${it.target}`, LONG, { stream: it.stream });
+    expect(got).toMatchObject({
+      status: 200,
+      text: `You said: ${LONG.replace('eight', '[8]')}`,
+      end: END[it.caller],
+    });
+    expect(got.raw).not.toContain('eight');
+    expect(await lineOf(got.keyId)).not.toHaveProperty('usageEstimated');
+  },
+);
 
-test.for(OWN)('$caller, stream $stream: what no hook changes has the same bytes', async ({ caller, stream }) => {
-  const { stack } = hooked;
-  const reply = { text: LONG };
-  stack.first.script(reply);
-  const plain = await ask(stack, caller, `report-${caller}`, LONG, { stream });
-  stack.first.script(reply);
-  const checked = await ask(stack, caller, `window-${caller}`, LONG, { stream });
-  stack.first.script(reply);
-  const whole = await ask(stack, caller, `whole-${caller}`, LONG, { stream });
-  const withoutIds = (raw: string) =>
-    raw
-      .replaceAll(/(?:resp|msg|chatcmpl|item|fc|rs)[_-][A-Za-z0-9_-]+/g, 'id')
-      .replaceAll(/"(?:created|created_at|completed_at)":\d+/g, '"at":0')
-      .replaceAll(/"obfuscation":"[^"]*"/g, '');
-  const names = (raw: string) => withoutIds(raw).replaceAll(/(?:report|window|whole)-\w+/g, 'model');
-  expect(names(checked.raw)).toBe(names(plain.raw));
-  expect(names(whole.raw)).toBe(names(plain.raw));
-});
+test.for(OWN)(
+  '$caller, stream $stream: what no hook changes has the same bytes',
+  async ({ caller, stream }) => {
+    const { stack } = hooked;
+    const reply = { text: LONG };
+    stack.first.script(reply);
+    const plain = await ask(stack, caller, `report-${caller}`, LONG, { stream });
+    stack.first.script(reply);
+    const checked = await ask(stack, caller, `window-${caller}`, LONG, { stream });
+    stack.first.script(reply);
+    const whole = await ask(stack, caller, `whole-${caller}`, LONG, { stream });
+    const withoutIds = (raw: string) =>
+      raw
+        .replaceAll(/(?:resp|msg|chatcmpl|item|fc|rs)[_-][A-Za-z0-9_-]+/g, 'id')
+        .replaceAll(/"(?:created|created_at|completed_at)":\d+/g, '"at":0')
+        .replaceAll(/"obfuscation":"[^"]*"/g, '');
+    const names = (raw: string) => withoutIds(raw).replaceAll(/(?:report|window|whole)-\w+/g, 'model');
+    expect(names(checked.raw)).toBe(names(plain.raw));
+    expect(names(whole.raw)).toBe(names(plain.raw));
+  },
+);
 
-test.for(OWN)('$caller, stream $stream: a request that is blocked beside the call', async ({ caller, stream }) => {
-  const { stack, hook } = hooked;
-  hook.answer(() => BLOCKED);
-  const got = await ask(stack, caller, `beside-${caller}`, 'Bad words', { stream });
-  expect(got.status).toBe(400);
-  expect(stack.first.requests).toHaveLength(1);
-  // Its provider may bill what it was sent.
-  const spent = await spentBy(stack, got.keyId);
-  expect(spent).toBeGreaterThan(0);
-});
+test.for(OWN)(
+  '$caller, stream $stream: a request that is blocked beside the call',
+  async ({ caller, stream }) => {
+    const { stack, hook } = hooked;
+    hook.answer(() => BLOCKED);
+    const got = await ask(stack, caller, `beside-${caller}`, 'Bad words', { stream });
+    expect(got.status).toBe(400);
+    expect(stack.first.requests).toHaveLength(1);
+    // Its provider may bill what it was sent.
+    const spent = await spentBy(stack, got.keyId);
+    expect(spent).toBeGreaterThan(0);
+  },
+);
 
-test.for(OWN)('$caller, stream $stream: a check beside the call holds the first output', async ({ caller, stream }) => {
-  const { stack, hook } = hooked;
-  const verdict = Promise.withResolvers<typeof NONE>();
-  hook.answer(() => verdict.promise);
-  const asked = ask(stack, caller, `beside-${caller}`, 'Hello', { stream });
-  // The provider is asked although there is no verdict yet.
-  await stack.first.nextRequest(() => true);
-  await waitFor(() => hook.requests.length === 1 || undefined);
-  verdict.resolve(NONE);
-  expect(await asked).toMatchObject({ status: 200, text: 'You said: Hello' });
-});
+test.for(OWN)(
+  '$caller, stream $stream: a check beside the call holds the first output',
+  async ({ caller, stream }) => {
+    const { stack, hook } = hooked;
+    const verdict = Promise.withResolvers<typeof NONE>();
+    hook.answer(() => verdict.promise);
+    const asked = ask(stack, caller, `beside-${caller}`, 'Hello', { stream });
+    // The provider is asked although there is no verdict yet.
+    await stack.first.nextRequest(() => true);
+    await waitFor(() => hook.requests.length === 1 || undefined);
+    verdict.resolve(NONE);
+    expect(await asked).toMatchObject({ status: 200, text: 'You said: Hello' });
+  },
+);
 
 test.for(OWN)('$caller, stream $stream: a report changes nothing', async ({ caller, stream }) => {
   const { stack, hook } = hooked;
@@ -139,7 +157,9 @@ test.for(OWN)('$caller, stream $stream: a report changes nothing', async ({ call
   const got = await ask(stack, caller, `report-${caller}`, LONG, { stream });
   expect(got).toMatchObject({ status: 200, text: `You said: ${LONG}`, end: END[caller] });
   const said = await waitFor(() =>
-    stack.text.lines.find(({ msg, requestId }) => /reports an answer/.test(String(msg)) && requestId === `req_${got.keyId}`),
+    stack.text.lines.find(
+      ({ msg, requestId }) => /reports an answer/.test(String(msg)) && requestId === `req_${got.keyId}`,
+    ),
   );
   expect(said).toMatchObject({ hook: 'report' });
   expect(hook.requests[0]?.texts).toEqual([`You said: ${LONG}`]);
@@ -181,7 +201,9 @@ test('a hook that may fail lets its texts pass, and says so', async () => {
     hooks: expect.stringMatching(/^open\/input=failed_open;ms=\d+, open\/output=failed_open;ms=\d+$/),
   });
   const page = await stack.text.metrics.registry.metrics();
-  expect(page).toMatch(/gateway_hook_checks_total\{hook="open",side="input",result="failed_open",service="text"\} \d/);
+  expect(page).toMatch(
+    /gateway_hook_checks_total\{hook="open",side="input",result="failed_open",service="text"\} \d/,
+  );
   const warned = stack.text.lines.filter(({ msg }) => msg === 'a check by a hook failed');
   expect(JSON.stringify(warned)).not.toMatch(/hook-secret-key|Hello/);
 });
@@ -208,7 +230,9 @@ test('more text than a hook takes is refused with a sentence', async () => {
   const got = await ask(stack, 'chat', 'short-responses', LONG.repeat(3));
   expect(got.status).toBe(400);
   expect(got.body).toMatchObject({
-    error: { message: expect.stringContaining(`there are ${LONG.length * 3} characters to check, and it takes 100`) },
+    error: {
+      message: expect.stringContaining(`there are ${LONG.length * 3} characters to check, and it takes 100`),
+    },
   });
 });
 

@@ -1,10 +1,10 @@
 import type { Identity } from '@gateway/contracts/identity';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
+import type { Hooks } from '@gateway/hooks/open-hooks';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Refusals } from '@gateway/metering/usage/refusals';
-import type { Hooks } from '@gateway/hooks/open-hooks';
 import type { Caller } from '@gateway/model-service/caller';
 import type { ContentLog, ContentNote } from '@gateway/model-service/content-log/content-log';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
@@ -83,6 +83,8 @@ export interface OpenedCall {
 export interface CallHooks {
   /** For its usage record. */
   readonly note: Pick<UsageDetail, 'hooks'>;
+  /** Waits for the checks that run beside the call. @throws {GatewayError} where they block it */
+  beside(): Promise<void>;
   /**
    * A reply as it may be read: with its texts held until they were checked.
    *

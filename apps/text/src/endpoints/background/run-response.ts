@@ -150,7 +150,11 @@ interface Generated {
 }
 
 async function generate(opened: TextCall, candidates: readonly Candidate[]): Promise<Generated> {
-  const { call, outcome } = await answerCall(opened, { candidates, holdsStart: true });
+  const { call, outcome } = await answerCall(opened, {
+    candidates,
+    holdsStart: true,
+    isInputChecked: true,
+  });
   outcome.end();
   const { identity, request } = call;
   const generated = {

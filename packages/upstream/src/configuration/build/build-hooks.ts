@@ -28,7 +28,8 @@ export const KINDS_OF_HOOK: Readonly<Record<HookKind, KindOfHook>> = {
     key: { header: 'authorization', prefix: 'Bearer ' },
   },
   bedrock: {
-    baseUrl: ({ region }) => (region === undefined ? null : `https://bedrock-runtime.${region}.amazonaws.com`),
+    baseUrl: ({ region }) =>
+      region === undefined ? null : `https://bedrock-runtime.${region}.amazonaws.com`,
     path: ({ guardrail }) =>
       `/guardrail/${encodeURIComponent(guardrail?.id ?? '')}/version/${guardrail?.version}/apply`,
     key: { header: 'authorization', prefix: 'Bearer ' },

@@ -1,2 +1,9 @@
 /** What of the configuration a change is about. */
-export const CHANGED_SECTIONS = ['channels', 'models', 'conversations', 'alerts', 'contentLog', 'hooks'] as const;
+export const CHANGED_SECTIONS = [
+  'channels',
+  'models',
+  'conversations',
+  'alerts',
+  'contentLog',
+  'hooks',
+] as const;

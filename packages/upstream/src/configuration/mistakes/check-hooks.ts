@@ -43,9 +43,15 @@ export function checkHook(name: string, entry: HookEntry): Complaint[] {
   else if (wrong !== null) complaints.push({ path: ['baseUrl'], expected: wrong });
   if (kind === 'bedrock') {
     if (guardrail === undefined)
-      complaints.push({ path: ['guardrail'], expected: 'a mapping with the id and the version of a guardrail' });
+      complaints.push({
+        path: ['guardrail'],
+        expected: 'a mapping with the id and the version of a guardrail',
+      });
     if ((auth === undefined) === (apiKey === undefined))
-      complaints.push({ path: ['apiKey'], expected: "either apiKey, Bedrock's own, or auth with the type aws" });
+      complaints.push({
+        path: ['apiKey'],
+        expected: "either apiKey, Bedrock's own, or auth with the type aws",
+      });
     else if (auth !== undefined && auth.type !== 'aws')
       complaints.push({ path: ['auth', 'type'], expected: 'aws', place: 'closed', known: ['aws'] });
     else if (auth !== undefined && (auth.region ?? entry.region) === undefined)

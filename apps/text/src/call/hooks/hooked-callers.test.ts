@@ -1,0 +1,190 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { BLOCKED, intervened, NONE } from '@gateway/testkit/start-hook-server';
+import { waitFor } from '@gateway/testkit/wait-for';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type HookedStack, startHooked } from '../../testing/hooked-stack.ts';
+
+const LONG = 'One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen.';
+
+let hooked: HookedStack;
+let openai: OpenAI;
+let anthropic: Anthropic;
+beforeAll(async () => {
+  hooked = await startHooked();
+  const { text } = hooked.stack;
+  const options = { apiKey: 'k', maxRetries: 0, defaultHeaders: text.identityHeaders() };
+  openai = new OpenAI({ ...options, baseURL: `${text.url}/v1` });
+  anthropic = new Anthropic({ ...options, baseURL: text.url });
+  await text.startWorker();
+});
+afterAll(() => hooked[Symbol.asyncDispose]());
+afterEach(() => {
+  hooked.hook.reset();
+  hooked.stack.first.reset();
+});
+
+const blocksEight = () =>
+  hooked.hook.answer(({ texts }) => (texts.some((text) => text.includes('eight')) ? BLOCKED : NONE));
+
+test("OpenAI's client reads what was blocked", async () => {
+  hooked.hook.answer(() => BLOCKED);
+  const messages = [{ role: 'user' as const, content: LONG }];
+  await expect(openai.chat.completions.create({ model: 'before-chat', messages })).rejects.toMatchObject({
+    status: 400,
+    code: 'content_filter',
+    type: 'invalid_request_error',
+  });
+  blocksEight();
+  const response = await openai.responses.create({ model: 'window-responses', input: LONG });
+  expect(response).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'content_filter' },
+    output_text: '',
+  });
+  const stream = openai.responses.stream({ model: 'window-responses', input: LONG });
+  const final = await stream.finalResponse();
+  expect(final).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } });
+  expect(final.output_text).toMatch(/^You said: One/);
+  const chat = openai.chat.completions.stream({ model: 'window-chat', messages });
+  expect((await chat.finalChatCompletion()).choices).toMatchObject([
+    { finish_reason: 'content_filter', message: { content: expect.stringMatching(/^You said: One/) } },
+  ]);
+});
+
+test("Anthropic's client reads what was blocked", async () => {
+  const body = { max_tokens: 100, messages: [{ role: 'user' as const, content: LONG }] };
+  hooked.hook.answer(() => BLOCKED);
+  await expect(anthropic.messages.create({ ...body, model: 'before-messages' })).rejects.toMatchObject({
+    status: 400,
+    error: { error: { type: 'invalid_request_error' } },
+  });
+  blocksEight();
+  const message = await anthropic.messages.create({ ...body, model: 'window-messages' });
+  expect(message).toMatchObject({ stop_reason: 'refusal', content: [] });
+  const streamed = await anthropic.messages.stream({ ...body, model: 'window-messages' }).finalMessage();
+  expect(streamed.stop_reason).toBe('refusal');
+  expect(streamed.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/^You said: One/) }]);
+});
+
+test.for(['generateContent', 'streamGenerateContent?alt=sse'])('a caller of Gemini, %s', async (method) => {
+  const { stack, hook } = hooked;
+  const post = (model: string) =>
+    stack.text.fetch(`/v1beta/models/${model}:${method}`, {
+      body: { contents: [{ role: 'user', parts: [{ text: LONG }] }] },
+    });
+  hook.answer(() => BLOCKED);
+  const refused = await post('before-gemini');
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { code: 400, message: expect.stringContaining('blocked') },
+  });
+  blocksEight();
+  const cut = await (await post('window-gemini')).text();
+  expect(cut).toContain('"finishReason":"SAFETY"');
+  expect(cut).not.toContain('eight');
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+  const changed = await (await post('window-gemini')).text();
+  expect(changed).not.toContain('eight');
+  expect(changed).toContain('[8]');
+  hook.answer(() => NONE);
+  const passed = await (await post('whole-gemini')).text();
+  expect(passed).toContain('eight');
+});
+
+test('a response over a WebSocket', async () => {
+  const { stack, hook } = hooked;
+  using socket = await stack.text.webSocket();
+  hook.answer(() => BLOCKED);
+  socket.send({ type: 'response.create', model: 'before-responses', input: LONG });
+  expect((await socket.answer()).at(-1)).toMatchObject({
+    type: 'error',
+    status: 400,
+    error: { code: 'content_filter' },
+  });
+  blocksEight();
+  socket.send({ type: 'response.create', model: 'window-responses', input: LONG });
+  const events = await socket.answer();
+  expect(events.at(-1)).toMatchObject({ type: 'response.incomplete' });
+  expect(JSON.stringify(events)).not.toContain('eight');
+});
+
+test('a response in the background: its input is checked when it is accepted, its answer by the worker', async () => {
+  const { stack, hook } = hooked;
+  hook.answer(() => BLOCKED);
+  await expect(
+    openai.responses.create({ model: 'before-responses', input: LONG, background: true }),
+  ).rejects.toMatchObject({ status: 400, code: 'content_filter' });
+  await expect(
+    openai.responses.create({ model: 'beside-chat', input: LONG, background: true }),
+  ).rejects.toMatchObject({ status: 400, code: 'content_filter' });
+  expect(stack.first.requests).toHaveLength(0);
+
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+  const masked = await openai.responses.create({ model: 'before-chat', input: LONG, background: true });
+  const ended = await ending(masked.id);
+  expect(ended.output_text).toBe(`You said: ${LONG.replace('eight', '[8]')}`);
+  const items = await openai.responses.inputItems.list(masked.id);
+  expect(JSON.stringify(items.data)).not.toContain('eight');
+  // Once, by the service that accepted it.
+  expect(hook.requests.filter(({ body }) => body.input_type === 'request')).toHaveLength(3);
+
+  blocksEight();
+  const cut = await openai.responses.create({ model: 'window-responses', input: LONG, background: true });
+  expect(await ending(cut.id)).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'content_filter' },
+  });
+});
+
+const ending = (id: string) =>
+  waitFor(async () => {
+    const response = await openai.responses.retrieve(id);
+    return ['queued', 'in_progress'].includes(response.status ?? '') ? undefined : response;
+  });
+
+test.for([false, true])('what is stored of an answer is what its caller got, stream %s', async (stream) => {
+  const { hook } = hooked;
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+  const body = { model: 'window-chat', input: LONG };
+  const id = stream
+    ? (await openai.responses.stream(body).finalResponse()).id
+    : (await openai.responses.create(body)).id;
+  const stored = await openai.responses.retrieve(id);
+  expect(stored.output_text).toBe(`You said: ${LONG.replace('eight', '[8]')}`);
+});
+
+test('a request that continues a stored one is checked with its own texts', async () => {
+  const { hook, stack } = hooked;
+  const first = await openai.responses.create({ model: 'before-chat', input: 'First' });
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Second', '[2]'))));
+  await openai.responses.create({ model: 'before-chat', input: 'Second', previous_response_id: first.id });
+  expect(hook.requests.at(-1)?.texts).toEqual(['Second']);
+  const sent = String(stack.first.requests.at(-1)?.body);
+  expect(sent).toContain('First');
+  expect(sent).toContain('[2]');
+  expect(sent).not.toContain('Second');
+});
+
+test('tool calls and their results are texts too', async () => {
+  const { hook, stack } = hooked;
+  const messages = [
+    { role: 'user' as const, content: 'Weather?' },
+    {
+      role: 'assistant' as const,
+      content: null,
+      tool_calls: [
+        {
+          id: 'call_1',
+          type: 'function' as const,
+          function: { name: 'weather', arguments: '{"city":"Ada"}' },
+        },
+      ],
+    },
+    { role: 'tool' as const, tool_call_id: 'call_1', content: 'Ada is sunny' },
+  ];
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', '[NAME]'))));
+  await openai.chat.completions.create({ model: 'before-messages', messages });
+  expect(hook.requests[0]?.texts).toEqual(['Weather?', '{"city":"Ada"}', 'Ada is sunny']);
+  expect(String(stack.first.requests[0]?.body)).not.toContain('Ada');
+});
