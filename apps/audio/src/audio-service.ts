@@ -1,4 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import type { TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
@@ -16,6 +17,7 @@ export interface AudioService {
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   readonly meter: Meter;
+  readonly checks: TextChecks;
   readonly jobMetrics: JobMetrics;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;

@@ -1,3 +1,4 @@
+import { openTextChecks } from '@gateway/hooks/text-checks';
 import {
   batchProcessors,
   openBatchRunner,
@@ -22,6 +23,7 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
   const service: AudioService = {
     ...access,
     ...jobs,
+    checks: openTextChecks(started, access, 'speech'),
     jsonMaxBytes: config.JSON_MAX_BYTES,
     keepAliveMs: config.AUDIO_KEEP_ALIVE_MS,
     maxJsonDepth: config.MAX_JSON_DEPTH,

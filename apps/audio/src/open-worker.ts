@@ -1,4 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
+import { openTextChecks, type TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
@@ -24,7 +25,12 @@ const LoggedOutput = z
 /** Opens the worker that transcribes, and speaks for callers who come back. */
 export const openAudioWorker = (started: Started<AudioWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
-    processors: (access) => audioProcessors({ ...access, longAudio: longAudioOf(started) }),
+    processors: (access) =>
+      audioProcessors({
+        ...access,
+        checks: openTextChecks(started, access, 'transcriptions'),
+        longAudio: longAudioOf(started),
+      }),
     outputFields: (output) => {
       const { channel, durationSeconds, characters, parts } = LoggedOutput.parse(output);
       return { channel, audioSeconds: durationSeconds, characters, parts };
@@ -42,6 +48,7 @@ interface AudioMaker {
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   readonly longAudio: LongAudio;
+  readonly checks: TextChecks;
 }
 
 /** What an audio worker does. */

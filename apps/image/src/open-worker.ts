@@ -1,4 +1,5 @@
 import { ImageOutput } from '@gateway/contracts/jobs';
+import { openTextChecks } from '@gateway/hooks/text-checks';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { JobWorkerSettings } from '@gateway/model-service/settings';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -7,7 +8,8 @@ import { imageProcessors } from './making/make-images.ts';
 /** Opens the worker that makes and edits images. */
 export const openImageWorker = (started: Started<JobWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
-    processors: (access) => imageProcessors({ ...access, now: Date.now }),
+    processors: (access) =>
+      imageProcessors({ ...access, checks: openTextChecks(started, access, 'images'), now: Date.now }),
     outputFields: (output) => {
       const { channel, images } = ImageOutput.partial().catch({}).parse(output);
       return { channel, images: images?.length };

@@ -4,6 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type SpeechInput, SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
+import type { TextChecks } from '@gateway/hooks/text-checks';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
@@ -13,18 +14,21 @@ import { usageDetail } from '@gateway/model-service/usage-detail';
 import { modelOfJob } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfDiscarded, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
+import { checkedSpeech } from './checked-speech.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
   readonly assets: AssetStore;
+  readonly checks: TextChecks;
 }
 
 /** The longest input at the lowest speed, without compression, is some 80 MB. */
 const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
-interface Context extends Pick<JobContext, 'jobId' | 'signal' | 'trace' | 'consumed'> {
+interface Context
+  extends Pick<JobContext, 'jobId' | 'requestId' | 'keyId' | 'team' | 'signal' | 'trace' | 'consumed'> {
   readonly onAttempt: OnAttempt;
 }
 
@@ -45,16 +49,25 @@ export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
 });
 
 async function makeSpeech(
-  { upstream, assets }: SpeakOptions,
+  { upstream, assets, checks: textChecks }: SpeakOptions,
   { model: name, parameters, strict = false }: SpeechInput,
   { jobId, signal, trace, onAttempt, ...context }: Context,
 ): Promise<SpeechOutput> {
   const model = modelOfJob(upstream, name);
-  const speech = SpeechRequest.parse({ ...parameters, model: name });
+  const requested = SpeechRequest.parse({ ...parameters, model: name });
+  const { requestId, keyId, team } = context;
+  context.consumed(null);
+  const asker = { requestId, keyId, team, signal, model: name };
+  const { speech, checks } = await checkedSpeech(textChecks, requested, asker);
+  context.consumed(undefined);
   const wanted = speech.stream_format ?? 'audio';
   const estimate = estimateSpeech(model.price, speech);
   const discarded = createDiscardedUsage(context.consumed);
-  const consumed = (usage: ConsumedUsage) => context.consumed(discarded.with(usage));
+  const consumed = (usage: ConsumedUsage) => {
+    const all = discarded.with(usage);
+    const note = checks?.note;
+    context.consumed(note === undefined ? all : { ...all, detail: { ...all.detail, hooks: note } });
+  };
   const reply = await upstream.send({
     candidates: speechCandidates(upstream, model, speech),
     request: (candidate) => ({

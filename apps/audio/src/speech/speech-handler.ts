@@ -6,6 +6,7 @@ import { DEFAULT_SPEECH_FORMAT, SpeechRequest } from '@gateway/contracts/openai/
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { ConsumedUsage, UsageOutcome, UsageResult } from '@gateway/contracts/usage/usage-record';
 import { usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
+import type { TextChecks } from '@gateway/hooks/text-checks';
 import { HttpCaller } from '@gateway/model-service/caller';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
@@ -36,6 +37,7 @@ import type { AudioJobKind } from '../audio-service.ts';
 import { errorFrame } from '../event-frames.ts';
 import { estimateSpeech, usageOfDiscarded, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { writeSpeech } from './answer-job.ts';
+import { checkedSpeech } from './checked-speech.ts';
 import { type StreamFormat, speechCandidates, streamFormatOf } from './speech-candidates.ts';
 import { checkAudio, EVENT_STREAM_TYPE, inStreamFormat, speechStreamFor } from './speech-request.ts';
 
@@ -44,6 +46,7 @@ const KIND = 'audio.speech';
 interface SpeechOptions extends JobService<AudioJobKind> {
   readonly upstream: Upstream;
   readonly assets: AssetStore;
+  readonly checks: TextChecks;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
   /** See `AUDIO_KEEP_ALIVE_MS`. */
@@ -62,13 +65,26 @@ export const speechHandler =
     const identity = identityOf(request);
     const startedAt = performance.now();
     const wishes = wishesOf(request);
-    const body = await readJsonBody(request, { maxBytes, maxDepth });
-    const speech = validate(SpeechRequest, body.value);
+    const sent = await readJsonBody(request, { maxBytes, maxDepth });
+    const requested = validate(SpeechRequest, sent.value);
     const model = modelFor(upstream, {
-      name: speech.model,
+      name: requested.model,
       protocols: ['speech'],
       identity,
     });
+    // A job's worker checks it.
+    const { speech, checks } = wishes.isDetached
+      ? { speech: requested, checks: null }
+      : await checkedSpeech(service.checks, requested, {
+          ...identity,
+          requestId: context.requestId,
+          model: model.name,
+          signal: context.signal,
+        }).catch((thrown: unknown) => {
+          throw endedRequest(context) ?? toGatewayError(thrown);
+        });
+    context.line.hooks = checks?.note;
+    const body = speech === requested ? sent : { ...sent, bytes: Buffer.from(JSON.stringify(speech)) };
     const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
     const wanted = speech.stream_format ?? 'audio';
     const candidates = speechCandidates(upstream, model, speech);
@@ -85,7 +101,12 @@ export const speechHandler =
     const settle = (outcome: UsageOutcome, answered: ConsumedUsage, failure?: GatewayError) => {
       const consumed = discarded.with(answered);
       const durationMs = Math.round(performance.now() - startedAt);
-      const detail = { ...consumed.detail, ...(failure && failureDetail(failure, context.dialect)) };
+      const note = checks?.note;
+      const detail = {
+        ...consumed.detail,
+        ...(note !== undefined && { hooks: note }),
+        ...(failure && failureDetail(failure, context.dialect)),
+      };
       void metered.settle({ ...consumed, outcome, durationMs, firstByteMs, detail });
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;

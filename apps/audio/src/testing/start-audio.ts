@@ -1,6 +1,10 @@
 import ffmpeg from '@ffmpeg-installer/ffmpeg';
+import { openHooks } from '@gateway/hooks/open-hooks';
+import { createTextChecks } from '@gateway/hooks/text-checks';
 import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import { startMedia } from '@gateway/model-service/testing/start-media';
+import { createMetrics } from '@gateway/service-kit/metrics';
+import type { Upstream } from '@gateway/upstream/upstream';
 import OpenAI from 'openai';
 import { createAudioService } from '../app.ts';
 import { audioBatches } from '../audio-batches.ts';
@@ -68,14 +72,22 @@ export async function startAudio({
   configuration = CONFIGURATION,
 }: StartOptions = {}) {
   const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes, keepAliveMs };
+  const hooks = openHooks({
+    metrics: createMetrics('hooks'),
+    onProblem: () => undefined,
+    onReported: () => undefined,
+  });
+  const checksOf = (upstream: Upstream) =>
+    createTextChecks({ hooks, configuration: () => upstream.configuration, onRefused: () => undefined });
   const media = await startMedia({
     name: 'audio',
     kinds: ['audio.transcription', 'audio.speech', 'audio.batch'],
     maxWaiting,
     configuration,
-    service: (parts) => createAudioService({ ...parts, ...settings }),
-    batchProcessors: (parts) => batchProcessors(audioBatches({ ...parts, ...settings })),
-    processors: (parts) => audioProcessors({ ...parts, longAudio }),
+    service: (parts) => createAudioService({ ...parts, ...settings, checks: checksOf(parts.upstream) }),
+    batchProcessors: (parts) =>
+      batchProcessors(audioBatches({ ...parts, ...settings, checks: checksOf(parts.upstream) })),
+    processors: (parts) => audioProcessors({ ...parts, longAudio, checks: checksOf(parts.upstream) }),
   });
   return {
     ...media,

@@ -5,7 +5,7 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
@@ -18,6 +18,7 @@ import {
   usageOfDiscarded,
   usageOfTranscription,
 } from '../metering/transcription-usage.ts';
+import { checkedTranscript } from './checked-transcript.ts';
 import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
 import {
@@ -52,9 +53,12 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
 async function makeTranscript(
   options: TranscribeOptions,
   input: TranscriptionInput,
-  context: Omit<TranscriptionContext, 'onDiscarded'>,
+  context: Omit<TranscriptionContext, 'onDiscarded'> & Pick<JobContext, 'requestId' | 'keyId' | 'team'>,
 ): Promise<TranscriptionOutput> {
   const { upstream } = options;
+  const { requestId, keyId, team, signal } = context;
+  const checks = (await options.checks.of({ requestId, keyId, team, signal, model: input.model })) ?? null;
+  const isHeld = checks?.holdsOutput ?? false;
   const model = modelOfJob(upstream, input.model);
   const wanted = TranscriptFormat.parse(input.responseFormat);
   const plans = transcriptPlans(upstream, model, {
@@ -66,6 +70,7 @@ async function makeTranscript(
   const discarded = createDiscardedUsage(context.consumed);
   const counted: TranscriptionContext = {
     ...context,
+    ...(isHeld && { emit: () => Promise.resolve() }),
     consumed: (usage) => context.consumed(usage && discarded.with(usage)),
     onDiscarded: (recorded, reply) => {
       const usage = usageOfDiscarded(model.price, recorded, reply);
@@ -76,22 +81,15 @@ async function makeTranscript(
     candidates.length > 0
       ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, counted)
       : await transcribeParts(options, { input, model, plans, wanted, streams }, counted);
-  const { received, requested, channel, attempts, attemptList } = done;
-  const answer = answerOf(received, { model, requested, wanted });
-  if (streams && !done.isEmitted)
-    await emitWhole(
-      received.transcript,
-      { channel, dropped: [...done.dropped], attemptList, wanted },
-      context.emit,
-    );
-
-  const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? answer.durationSeconds;
+  const { received: made, requested, channel, attempts, attemptList } = done;
+  const whole = answerOf(made, { model, requested, wanted });
+  const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? whole.durationSeconds;
   const { price } = model;
   const usage = discarded.with(
     usageOfTranscription({
       price,
       recording: input,
-      reported: answer.usage,
+      reported: whole.usage,
       durationSeconds: done.billedSeconds ?? durationSeconds,
       channel,
       attempts,
@@ -99,6 +97,16 @@ async function makeTranscript(
     }),
   );
   context.consumed(usage);
+  const received = checks === null ? made : await checkedTranscript(checks, made, wanted);
+  const answer = received === made ? whole : answerOf(received, { model, requested, wanted });
+  if (checks?.note !== undefined)
+    context.consumed({ ...usage, detail: { ...usage.detail, hooks: checks.note } });
+  if (streams && (isHeld || !done.isEmitted))
+    await emitWhole(
+      received.transcript,
+      { channel, dropped: [...done.dropped], attemptList, wanted },
+      context.emit,
+    );
   const { costMicroUsd } = usage;
   return {
     ...answer,

@@ -17,6 +17,7 @@ import { streamingCandidates } from '../families/rules-for.ts';
 import { estimateImages, orderOfJob, usageOfDiscarded, usageOfImages } from '../metering/image-order.ts';
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
+import { withCheckedPrompt } from './checked-prompt.ts';
 import { createImageCollector, paidFor } from './reply/image-collector.ts';
 import { receiveImages } from './reply/receive-images.ts';
 import { type ImageMaker, storeImage, storeImages } from './reply/store-images.ts';
@@ -206,14 +207,22 @@ export function imageProcessors(maker: ImageMaker): JobProcessors {
   const bytesOf = (input: Input) => bytesThroughLibrary(maker.upstream, input);
   return {
     'image.generation': {
-      run: (input, context) =>
-        listAttempts((onAttempt) => generateImages(maker, input, { ...context, onAttempt })),
+      run: async (input, context) => {
+        const checked = await withCheckedPrompt(maker.checks, input, context);
+        return listAttempts((onAttempt) =>
+          generateImages(maker, checked.input, { ...checked.context, onAttempt }),
+        );
+      },
       recover,
       bytesOf,
     },
     'image.edit': {
-      run: (input, context) =>
-        listAttempts((onAttempt) => editImages(maker, input, { ...context, onAttempt })),
+      run: async (input, context) => {
+        const checked = await withCheckedPrompt(maker.checks, input, context);
+        return listAttempts((onAttempt) =>
+          editImages(maker, checked.input, { ...checked.context, onAttempt }),
+        );
+      },
       recover,
       bytesOf,
     },

@@ -1,6 +1,9 @@
+import { openHooks } from '@gateway/hooks/open-hooks';
+import { createTextChecks } from '@gateway/hooks/text-checks';
 import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import type { StoreLocation } from '@gateway/model-service/testing/media-options';
 import { startMedia } from '@gateway/model-service/testing/start-media';
+import { createMetrics } from '@gateway/service-kit/metrics';
 import { DIRECT } from '@gateway/upstream/connecting/network';
 import type { NamedFetching } from '@gateway/upstream/fetching/fetch-named';
 import OpenAI from 'openai';
@@ -61,6 +64,11 @@ export async function startImage({
   configuration = configurationText,
 }: StartOptions = {}) {
   const settings = { jsonMaxBytes, editJsonMaxBytes: 4_000_000, fetching, maxJsonDepth: 128, keepAliveMs };
+  const hooks = openHooks({
+    metrics: createMetrics('hooks'),
+    onProblem: () => undefined,
+    onReported: () => undefined,
+  });
   const media = await startMedia({
     name: 'image',
     kinds: ['image.generation', 'image.edit', 'image.batch'],
@@ -69,7 +77,15 @@ export async function startImage({
     configuration,
     service: (parts) => createImageService({ ...parts, ...settings }),
     batchProcessors: (parts) => batchProcessors(imageBatches({ ...parts, ...settings })),
-    processors: imageProcessors,
+    processors: (parts) =>
+      imageProcessors({
+        ...parts,
+        checks: createTextChecks({
+          hooks,
+          configuration: () => parts.upstream.configuration,
+          onRefused: () => undefined,
+        }),
+      }),
   });
   const { url, headersFor } = media;
   return {

@@ -12,6 +12,8 @@ export interface JobContext {
   readonly keyId: string;
   /** Of this attempt at the job. Undefined where no traces are exported. */
   readonly trace?: RequestTrace | undefined;
+  /** Null: none, or the job is not accounted. */
+  readonly team: string | null;
   /** From 1; counts every begin, those of workers that died included. */
   readonly attempt: number;
   /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */

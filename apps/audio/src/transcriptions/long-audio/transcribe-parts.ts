@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TranscriptionInput } from '@gateway/contracts/jobs';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
+import type { TextChecks } from '@gateway/hooks/text-checks';
 import { JOBS } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
@@ -46,6 +47,7 @@ export interface LongAudio {
 }
 
 export interface TranscribeOptions {
+  readonly checks: TextChecks;
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
   readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
   readonly longAudio: LongAudio;

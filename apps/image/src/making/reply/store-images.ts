@@ -2,6 +2,7 @@ import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
+import type { TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -12,6 +13,7 @@ import type { ReceivedImages } from './receive-images.ts';
 
 /** What the making of images needs. */
 export interface ImageMaker {
+  readonly checks: TextChecks;
   readonly upstream: Upstream;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
