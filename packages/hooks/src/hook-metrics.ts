@@ -1,9 +1,7 @@
+import type { HookResult } from '@gateway/contracts/usage/hook-notes';
 import { DURATION_BUCKETS, type MetricsRegistry } from '@gateway/service-kit/metrics';
 import { Counter, Histogram } from 'prom-client';
 import type { Side } from './check.ts';
-
-/** What became of texts by a hook. `failed` blocks, `failed_open` lets the texts pass unchecked, `reported` only says that it would block. */
-export type HookResult = 'passed' | 'replaced' | 'blocked' | 'failed' | 'failed_open' | 'reported';
 
 export interface HookMetrics {
   checked(hook: string, side: Side, result: HookResult, durationMs: number): void;

@@ -1,18 +1,16 @@
+import { type HookNote, HookResult, writeHookNotes } from '@gateway/contracts/usage/hook-notes';
 import type { Side } from './check.ts';
-import type { HookResult } from './hook-metrics.ts';
 
-interface Note {
-  readonly hook: string;
-  readonly side: Side;
+interface Note extends Pick<HookNote, 'hook' | 'side'> {
   result: HookResult;
   checks: number;
   durationMs: number;
 }
 
 /** From what says least. */
-const WEIGHT: readonly HookResult[] = ['passed', 'reported', 'replaced', 'failed_open', 'failed', 'blocked'];
+const WEIGHT = HookResult.options;
 
-/** What hooks did to one request, in words of one line: `pii/input=replaced;ms=12, tone/output=passed;ms=80;checks=4`. */
+/** What hooks did to one request. */
 export class HookNotes {
   readonly #notes: Note[] = [];
 
@@ -27,14 +25,11 @@ export class HookNotes {
     if (WEIGHT.indexOf(result) > WEIGHT.indexOf(known.result)) known.result = result;
   }
 
-  /** Undefined: none was asked. */
+  /** In one line; undefined: none was asked. */
   get text(): string | undefined {
     if (this.#notes.length === 0) return undefined;
-    return this.#notes
-      .map(
-        ({ hook, side, result, checks, durationMs }) =>
-          `${hook}/${side}=${result};ms=${Math.round(durationMs)}${checks > 1 ? `;checks=${checks}` : ''}`,
-      )
-      .join(', ');
+    return writeHookNotes(
+      this.#notes.map(({ durationMs, ...note }) => ({ ...note, ms: Math.round(durationMs) })),
+    );
   }
 }

@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { HookResult } from '@gateway/contracts/usage/hook-notes';
 import type { HookSettings } from '@gateway/upstream/configuration/hooks';
 import type { Network } from '@gateway/upstream/connecting/network';
 import { type Check, type CheckedRequest, HookFailure, type Side } from './check.ts';
 import type { HookClient } from './hook-client.ts';
-import type { HookMetrics, HookResult } from './hook-metrics.ts';
+import type { HookMetrics } from './hook-metrics.ts';
 import { HookNotes } from './hook-notes.ts';
 
 /** What became of texts. Null: they are as they were. */

@@ -72,6 +72,7 @@ test('a request shows where its time went, each attempt, what was dropped and ho
         attempts:
           '"one";account="b";outcome=rate-limited;status=429;ms=81, "two";outcome=ok;status=200;ms=380;hedge',
         dropped: 'top_k,thinking',
+        hooks: 'pii/input=replaced;ms=12, tone/output=failed_open;ms=80;checks=4',
         unitPrices: { input: 1.25, output: 10 },
       },
     },
@@ -86,6 +87,10 @@ test('a request shows where its time went, each attempt, what was dropped and ho
       { channel: 'two', account: 'default', outcome: 'ok', status: 200, ms: 380, isHedge: true },
     ],
     dropped: ['top_k', 'thinking'],
+    hooks: [
+      { hook: 'pii', side: 'input', result: 'replaced', checks: 1, ms: 12 },
+      { hook: 'tone', side: 'output', result: 'failed_open', checks: 4, ms: 80 },
+    ],
     cost: [
       { kind: 'input', amount: 1200, unitUsd: 1.25, microUsd: 1500 },
       { kind: 'output', amount: 40, unitUsd: 10, microUsd: 400 },

@@ -1,4 +1,5 @@
 import { ContentOmission } from '@gateway/contracts/content-log';
+import { HookNote, readHookNotes } from '@gateway/contracts/usage/hook-notes';
 import { ToolCalls, type UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { costParts } from '@gateway/metering/price/unit-prices';
 import { answeredAtOnce, readAttempts, type ShownAttempt } from '@gateway/upstream/replies/attempts-header';
@@ -60,6 +61,8 @@ export const RequestReply = z.strictObject({
   ),
   /** What the translation left out. */
   dropped: z.array(z.string()),
+  /** What hooks did to its texts. */
+  hooks: z.array(HookNote),
   consumption: z.strictObject({
     inputTokens: count,
     cachedInputTokens: count,
@@ -146,6 +149,7 @@ function shownRequest(record: UsageRecord, traceUrlOf: (traceId: string) => stri
     attempts: Math.max(record.attempts, attemptList.length),
     attemptList,
     dropped: detail.dropped === undefined ? [] : detail.dropped.split(COMMA),
+    hooks: detail.hooks === undefined ? [] : [...readHookNotes(detail.hooks)],
     consumption: { ...counts, audioSeconds: audioMs / 1000 },
     content: detail.contentObject === undefined ? (detail.contentOmitted ?? 'off') : 'logged',
     estimated: record.estimated,

@@ -166,7 +166,7 @@ function continuing(call: TextCall, candidate: Candidate, first: FirstRequest): 
     if (!(await first.further.reserve())) return null;
     const next = await continued(call, body, content);
     body = next;
-    return send(context, services.upstream, {
+    const reply = await send(context, services.upstream, {
       candidates: [candidate],
       request: () => enveloped(upstreamRequest(call, candidate, next), candidate),
       dialect: endpoint.dialect,
@@ -177,6 +177,7 @@ function continuing(call: TextCall, candidate: Candidate, first: FirstRequest): 
         if (usage !== null) first.discarded.push(usage);
       },
     });
+    return call.hooks ? call.hooks.reply(reply) : reply;
   };
 }
 

@@ -57,7 +57,7 @@ export const UsageDetail = z.object({
   contentObject: z.string().max(MAX_OBJECT_LENGTH).optional(),
   /** Why it is not there, although a rule of the content log applies. */
   contentOmitted: ContentOmission.optional(),
-  /** What hooks did: `pii/input=replaced;ms=12, tone/output=passed;ms=80;checks=4`. */
+  /** What hooks did; see `readHookNotes`. */
   hooks: text.optional(),
 });
 export type UsageDetail = z.infer<typeof UsageDetail>;

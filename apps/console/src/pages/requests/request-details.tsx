@@ -13,6 +13,7 @@ import { ValueLink } from '../traffic/value-link.tsx';
 import { Attempts } from './attempts.tsx';
 import { ContentSection } from './content/content-section.tsx';
 import { CostTable, usedOf } from './cost-table.tsx';
+import { Hooks } from './hooks.tsx';
 import { requestQuery } from './requests-query.ts';
 import { TimeBar } from './time-bar.tsx';
 
@@ -126,6 +127,11 @@ function Shown({ of: request }: { of: ShownRequest }) {
       <Section title="Attempts">
         <Attempts of={request} />
       </Section>
+      {request.hooks.length > 0 && (
+        <Section title="Checks by hooks">
+          <Hooks of={request.hooks} />
+        </Section>
+      )}
       <Section
         title="Usage"
         beside={
