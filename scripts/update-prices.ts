@@ -61,6 +61,7 @@ const OwnFile = z.object({ tools: OwnTools }).catchall(z.unknown());
 
 const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/transcribe|whisper/, 'transcription'],
+  [/realtime/, 'realtime'],
   [/tts/, 'speech'],
   [/image|dall-e/, 'image'],
   [/moderation/, 'moderation'],
@@ -77,8 +78,12 @@ const SNAPSHOT = /\d{4}-\d{2}-\d{2}|-\d{8}|-\d{4}$|-\d{2}-\d{2}$|-\d{3}$/;
 const kindOf = (id: string): ModelKind => KINDS.find(([pattern]) => pattern.test(id))?.[1] ?? 'text';
 /** For search a model goes by one name, which its vectors are bound to; it may end like a snapshot's. */
 const isForSearch = (name: string): boolean => ['embedding', 'rerank'].includes(kindOf(name));
+/** The package has previews that OpenAI no longer has. */
+const isRealtime = (name: string): boolean => /^gpt-realtime/.test(name) && !SNAPSHOT.test(name);
 const isForCallers = (name: string): boolean =>
-  isForSearch(name) || (!NOT_FOR_CALLERS.test(name) && !RETIRED.test(name) && !SNAPSHOT.test(name));
+  isForSearch(name) ||
+  isRealtime(name) ||
+  (!NOT_FOR_CALLERS.test(name) && !RETIRED.test(name) && !SNAPSHOT.test(name));
 
 /** The catalogue for that day. */
 export function makeCatalogue(
@@ -176,7 +181,7 @@ function dearestFrom(prices: ConditionalPrice[] | ModelPrice, day: string, kind:
   return candidates.toSorted((one, other) => sum(other) - sum(one))[0] ?? null;
 }
 
-/** Members of a price that count tokens. For media, the highest price of text, image and sound: usage does not distinguish them. */
+/** Members of a price that count tokens. For media, the highest price of text, image and sound: only realtime's usage distinguishes them. */
 function tokenKeys(kind: ModelKind) {
   const isMedia = ['image', 'speech', 'transcription'].includes(kind);
   return {
@@ -185,6 +190,11 @@ function tokenKeys(kind: ModelKind) {
     cacheWritePerMTok: ['cache_write_mtok'],
     outputPerMTok: ['output_mtok', ...(isMedia ? ['output_image_mtok', 'output_audio_mtok'] : [])],
     reasoningPerMTok: ['output_reasoning_mtok'],
+    ...(kind === 'realtime' && {
+      audioInputPerMTok: ['input_audio_mtok'],
+      cachedAudioInputPerMTok: ['cache_audio_read_mtok'],
+      audioOutputPerMTok: ['output_audio_mtok'],
+    }),
   };
 }
 

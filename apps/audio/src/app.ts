@@ -6,6 +6,7 @@ import { contextOf } from '@gateway/service-kit/request/request-context';
 import { createService, type Service, type ServiceAppOptions } from '@gateway/service-kit/service-app';
 import { audioBatches } from './audio-batches.ts';
 import type { AudioService } from './audio-service.ts';
+import { clientSecretsHandler } from './realtime/client-secrets-handler.ts';
 import { writeSpeech } from './speech/answer-job.ts';
 import { speechHandler } from './speech/speech-handler.ts';
 import { writeTranscript } from './transcriptions/answer-job.ts';
@@ -22,6 +23,7 @@ export const createAudioService = (options: AudioAppOptions): Service =>
       'POST /v1/audio/speech': speechHandler(options),
       'POST /v1/audio/transcriptions': transcriptionsHandler(options, 'transcriptions'),
       'POST /v1/audio/translations': transcriptionsHandler(options, 'translations'),
+      'POST /v1/realtime/client_secrets': clientSecretsHandler(options),
       ...audioJobHandlers(options),
     },
   });

@@ -2,6 +2,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import type { TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobQueue } from '@gateway/jobs/queue/job-queue';
+import type { ClientSecrets } from '@gateway/metering/keys/client-secret';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { JobMetrics } from '@gateway/model-service/jobs/job-metrics';
@@ -19,6 +20,7 @@ export interface AudioService {
   readonly meter: Meter;
   readonly checks: TextChecks;
   readonly jobMetrics: JobMetrics;
+  readonly clientSecrets: ClientSecrets;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
   readonly fileMaxBytes: number;

@@ -3,6 +3,7 @@ import { setting } from '@gateway/service-kit/config';
 import { z } from 'zod';
 
 const MEBIBYTE = 1024 * 1024;
+const MINUTE_MS = 60_000;
 
 /**
  * What the audio service reads wherever it runs. Without `ASSETS_URL`, `GATEWAY_DATA_DIR` holds uploads too until their job
@@ -14,6 +15,18 @@ export const AudioSettings = ModelServiceSettings.extend({
   AUDIO_KEEP_ALIVE_MS: setting.integer(4_000),
   JSON_MAX_BYTES: setting.integer(32 * MEBIBYTE, { min: 1 }),
   AUDIO_FILE_MAX_BYTES: setting.integer(25 * MEBIBYTE, { min: 1 }),
+  /** Realtime sessions that this process holds open at a time, and those of one key. */
+  AUDIO_REALTIME_MAX_SESSIONS: setting.integer(1000, { min: 1 }),
+  AUDIO_REALTIME_MAX_SESSIONS_PER_KEY: setting.integer(50, { min: 1 }),
+  /** The largest event of either side. */
+  AUDIO_REALTIME_MAX_EVENT_BYTES: setting.integer(16 * MEBIBYTE, { min: 1024 }),
+  /** How long a session may last, and how long nothing may happen in it. */
+  AUDIO_REALTIME_LIFE_MS: setting.integer(60 * MINUTE_MS, { min: 10 }),
+  AUDIO_REALTIME_IDLE_MS: setting.integer(15 * MINUTE_MS, { min: 10 }),
+  /** How often each caller gets a ping, and its key is looked up again; after three pings without an answer it is gone. */
+  AUDIO_REALTIME_PING_MS: setting.integer(15_000, { min: 10 }),
+  /** How long a provider may take to report what a response has used that was broken off. */
+  AUDIO_REALTIME_SETTLE_MS: setting.integer(5_000, { min: 1 }),
 });
 export type AudioSettings = z.infer<typeof AudioSettings>;
 

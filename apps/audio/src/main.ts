@@ -4,6 +4,6 @@ import { openAudioService } from './open-service.ts';
 
 await startService({ service: 'audio', settings: AudioConfig, process }, async (started) => {
   const { AUDIO_PORT: port, HOST: host } = started.config;
-  const { app } = await openAudioService(started);
-  await started.life.listen(app, { port, host, portSetting: 'AUDIO_PORT' });
+  const { app, handshakes } = await openAudioService(started);
+  await started.life.listen(app, { port, host, portSetting: 'AUDIO_PORT', ...handshakes });
 });

@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  CLIENT_SECRETS_PATH,
   ENDPOINTS,
   type Endpoint,
   GOOGLE_PREFIX,
   isCountedByService,
+  isSocket,
+  REALTIME,
+  socketAt,
   WEBSOCKET,
 } from '@gateway/contracts/endpoints/endpoints';
 import { isKnownMissing, pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
@@ -25,7 +29,7 @@ import type { EdgeContext, EdgeContexts } from './request/edge-context.ts';
 import type { OwnKey } from './request/own-key.ts';
 import { requestHeaders } from './request/request-headers.ts';
 import type { RequestLimits } from './request/request-limits.ts';
-import { isUpgrading, SOCKETS_NAME, type SocketDoor } from './sockets/socket-door.ts';
+import { isUpgrading, type SocketDoor, socketName } from './sockets/socket-door.ts';
 
 interface GatewayOptions {
   readonly contexts: EdgeContexts;
@@ -108,7 +112,7 @@ export function createGateway(options: GatewayOptions) {
         trustProxy,
       });
     };
-    if (endpoint === WEBSOCKET) return sockets.enter(request, response, context, toService);
+    if (isSocket(endpoint)) return sockets.enter(request, response, context, endpoint, toService);
     if (request.headers.expect !== undefined) response.writeContinue();
     request.headers = toService();
     forwarder.forward(request, response, context, endpoint);
@@ -119,7 +123,11 @@ export function createGateway(options: GatewayOptions) {
     const row = findPath(path);
     if (row === undefined && !API_PREFIXES.some((prefix) => path.startsWith(prefix))) return next();
     const upgrading = isUpgrading(request);
-    const context = contexts.open(request, response, upgrading ? SOCKETS_NAME : (row?.path ?? UNKNOWN_PATH));
+    const context = contexts.open(
+      request,
+      response,
+      upgrading ? socketName(path) : (row?.path ?? UNKNOWN_PATH),
+    );
     crossOrigin.allow(request, response);
     if (request.method === 'OPTIONS')
       return crossOrigin.answerOptions(request, response, row?.allow ?? OPTIONS_ANYWHERE);
@@ -129,7 +137,11 @@ export function createGateway(options: GatewayOptions) {
     const caller = callerSecretOf(request, path);
     const proceed = (identity: Identity | undefined): void | Promise<void> => {
       if (identity === undefined) throw invalidKey(caller.sentAs);
-      context.identity = upgrading ? { ...identity, secretHash: hashSecret(caller.secret) } : identity;
+      // A client secret opens sessions, and nothing else.
+      if (identity.clientSecret !== undefined && !(upgrading && path === REALTIME.path))
+        throw invalidKey(caller.sentAs);
+      const isFoundAgain = identity.secretHash === undefined && (upgrading || path === CLIENT_SECRETS_PATH);
+      context.identity = isFoundAgain ? { ...identity, secretHash: hashSecret(caller.secret) } : identity;
       checkVersion(request, context, caller);
       return admit(request, response, context, row);
     };
@@ -141,9 +153,11 @@ export function createGateway(options: GatewayOptions) {
 
 function endpointOf(request: IncomingMessage, row: PathRow | undefined): Endpoint {
   const { method, url } = request;
-  if (isUpgrading(request)) return WEBSOCKET;
+  const socket = socketAt(pathOf(url ?? ''));
+  if (socket !== undefined && isUpgrading(request)) return socket;
   const upgrades = isWebSocketHandshake(request);
-  if (upgrades && row?.path === WEBSOCKET.path) throw upgradeRefused();
+  if (socket === REALTIME) throw onlySocket(upgrades);
+  if (socket !== undefined && upgrades) throw upgradeRefused();
   if (row === undefined || upgrades) throw pathNotFound(method, pathOf(url ?? ''));
   const endpoint = row.endpoints.get(method ?? '');
   if (endpoint !== undefined) return endpoint;
@@ -161,6 +175,18 @@ const upgradeRefused = (): GatewayError =>
     message: `WebSockets are not offered. Send POST ${WEBSOCKET.path} over HTTP, with "stream": true for events.`,
     headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
   });
+
+/** What the path has is a WebSocket alone. */
+const onlySocket = (upgrades: boolean): GatewayError =>
+  upgrades
+    ? new GatewayError(
+        'upgrade_refused',
+        'WebSockets are not offered, and realtime sessions need one. The operator can allow them with EDGE_WEBSOCKETS.',
+      )
+    : new GatewayError('upgrade_refused', {
+        message: `${REALTIME.path} is a WebSocket. Open one, with '?model=' and the name of a realtime model.`,
+        headers: { upgrade: 'websocket', connection: 'upgrade' },
+      });
 
 function checkScope(endpoint: Endpoint, identity: Identity | null, refusals: Refusals<RefusalReason>): void {
   const { scope } = endpoint;

@@ -1,4 +1,10 @@
+import type { Identity } from '@gateway/contracts/identity';
 import { reportOnce } from '@gateway/metering/broken-records';
+import {
+  type ClientSecrets,
+  createClientSecrets,
+  isClientSecret,
+} from '@gateway/metering/keys/client-secret';
 import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyCache, type KeyCache } from '@gateway/metering/keys/key-cache';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
@@ -79,6 +85,9 @@ export async function listenEdge(
     contexts,
     identify: createIdentifyCaller({
       identify: createKeyCache({ findKey: keys.findKey, now, uptime: () => performance.now() }).identify,
+      identifyByHash: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() })
+        .identify,
+      clientSecrets: createClientSecrets({ gatewaySecret: config.GATEWAY_SECRET, now }),
       passes: createPasses({ gatewaySecret: config.GATEWAY_SECRET, now }),
       readIdentity: createKeyIdentityReader({ redis, now, onBroken }),
     }),
@@ -142,14 +151,31 @@ function createMetricsApp(page: MetricsPage): Express {
 interface IdentifyCallerOptions {
   /** The owner of a key's secret. */
   readonly identify: KeyCache['identify'];
+  /** The same by the secret's keyed hash. */
+  readonly identifyByHash: KeyCache['identify'];
+  readonly clientSecrets: Pick<ClientSecrets, 'open'>;
   readonly passes: Pick<Passes, 'read'>;
   readonly readIdentity: ReadKeyIdentity;
 }
 
-/** Finds who sends a request: the owner of the secret, or the key that a pass stands for, with its present settings. */
+/** Finds who sends a request: the owner of the secret, or the key that a pass or a client secret stands for, with its present settings. */
 const createIdentifyCaller =
-  ({ identify, passes, readIdentity }: IdentifyCallerOptions): KeyCache['identify'] =>
+  ({
+    identify,
+    identifyByHash,
+    clientSecrets,
+    passes,
+    readIdentity,
+  }: IdentifyCallerOptions): KeyCache['identify'] =>
   (bearer) => {
+    const opened = isClientSecret(bearer) ? clientSecrets.open(bearer) : undefined;
+    if (opened !== undefined) {
+      const { secretHash } = opened;
+      const found = identifyByHash(secretHash);
+      const withSecret = (identity: Identity | undefined) =>
+        identity && { ...identity, secretHash, clientSecret: bearer };
+      return found instanceof Promise ? found.then(withSecret) : withSecret(found);
+    }
     const pass = passes.read(bearer);
     if (pass === undefined) return identify(bearer);
     const { keyId, channel, draft } = pass;

@@ -29,7 +29,7 @@ async function openEdge(started: Started<EdgeConfig>): Promise<void> {
   const secret = config.GATEWAY_SECRET;
   await listenEdge(started, {
     forwarder: createForwarder(pools, connections, limitsOf(started)),
-    openSocket: createTunnels({ pool: pools.text, stopping: life.stopping }),
+    openSocket: createTunnels({ pools, stopping: life.stopping }),
     seal: { sign: createIdentitySigner({ secret, now: Date.now }), mark: edgeMark(secret) },
   });
 }

@@ -9,19 +9,22 @@ import type { Opening } from './sockets/socket-door.ts';
 
 interface MountedServices {
   readonly services: Readonly<Record<ServiceName, Dispatch>>;
-  readonly acceptSocket: AcceptSocket;
+  readonly acceptSockets: Readonly<Record<Opening['endpoint']['service'], AcceptSocket>>;
 }
 
 /** Opens an edge for services in its own process, and listens. Without HTTP between them no identity is signed. */
 export const openMountedEdge = (
-  { services, acceptSocket }: MountedServices,
+  { services, acceptSockets }: MountedServices,
   started: Started<EdgeSettings>,
 ): Promise<void> =>
   listenEdge(started, {
     forwarder: createMountedForwarder(services, limitsOf(started)),
-    openSocket: ({ request, socket, head, identity, context, begin }: Opening) => {
+    openSocket: ({ request, socket, head, identity, endpoint, context, begin }: Opening) => {
       begin();
-      acceptSocket({ request, socket, head }, { identity, requestId: context.requestId, from: 'caller' });
+      acceptSockets[endpoint.service](
+        { request, socket, head },
+        { identity, requestId: context.requestId, from: 'caller' },
+      );
     },
     seal: null,
   });

@@ -31,5 +31,6 @@ async function openCallersSide({ part }: StartedProcess<GatewayConfig>): Promise
     audio: audio.dispatch,
     retrieval: retrieval.dispatch,
   };
-  await openMountedEdge({ services, acceptSocket: text.acceptSocket }, part('edge'));
+  const acceptSockets = { text: text.acceptSocket, audio: audio.acceptSocket };
+  await openMountedEdge({ services, acceptSockets }, part('edge'));
 }

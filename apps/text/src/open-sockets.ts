@@ -1,8 +1,11 @@
+import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
 import type { RequestEntry } from '@gateway/metering/limits/request-entry';
 import type { Refusals } from '@gateway/metering/usage/refusals';
+import { createCallerAccess } from '@gateway/model-service/sockets/caller-access';
+import { createSocketMemory } from '@gateway/model-service/sockets/socket-memory';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -10,9 +13,7 @@ import type { Redis } from 'ioredis';
 import type { TextServices } from './call/request/text-call.ts';
 import type { TextSettings } from './config.ts';
 import { createSockets, type Sockets } from './sockets/accept-sockets.ts';
-import { createCallerAccess } from './sockets/caller-access.ts';
 import { createRequestRunner } from './sockets/run-create.ts';
-import { createSocketMemory } from './sockets/socket-memory.ts';
 
 /** What its requests have in common with those over HTTP. */
 interface SocketsAccess extends Pick<ServiceAppOptions, 'requestLog' | 'load' | 'tracing'> {
@@ -51,6 +52,7 @@ export function openSockets(
   });
   const keys = createKeyFinder({ redis, gatewaySecret: config.GATEWAY_SECRET, now, onBroken });
   const access = createCallerAccess({
+    endpoint: WEBSOCKET,
     keys: createKeyCache({ findKey: keys.findKeyByHash, now, uptime: () => performance.now() }),
     refusals,
   });
@@ -75,6 +77,7 @@ export function openSockets(
         messageMs: config.TEXT_WEBSOCKET_MESSAGE_MS,
       },
       socketMemory: createSocketMemory({
+        endpoint: WEBSOCKET,
         guard: load,
         maxKeyBytes: Math.max(load.maxBodyBytes * KEY_SHARE, services.maxBodyBytes),
         maxRememberedBytes: load.maxBodyBytes * REMEMBERED_SHARE,

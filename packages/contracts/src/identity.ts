@@ -16,6 +16,7 @@ export const EndpointScope = z.enum([
   'completions',
   'files',
   'batches',
+  'realtime',
 ]);
 export type EndpointScope = z.infer<typeof EndpointScope>;
 
@@ -118,8 +119,10 @@ export const Identity = z.object({
   channel: z.string().optional(),
   /** The draft of the configuration by which its request is sent; absent: the configuration in use. */
   draft: z.string().optional(),
-  /** Only of a WebSocket: the keyed hash of the secret that it was opened with, by which its key is looked up again. */
+  /** Only of a WebSocket, and where a client secret is made: the keyed hash of the secret that it was opened with, by which its key is looked up again. */
   secretHash: z.string().optional(),
+  /** Only of a WebSocket that was opened with one: the client secret, which says for which session. */
+  clientSecret: z.string().optional(),
 });
 export type Identity = z.infer<typeof Identity>;
 

@@ -5,6 +5,8 @@ import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
 import { createIds, type Provider } from './provider.ts';
+import type { SimulatedRealtime } from './realtime/realtime-script.ts';
+import { serveRealtime } from './realtime/realtime-server.ts';
 import { RepeatCounter } from './requests/call.ts';
 import type { RecordedRequest } from './requests/recorded-request.ts';
 import { createRequestHandler, type Served } from './requests/request-handler.ts';
@@ -49,6 +51,8 @@ export interface Simulator extends AsyncDisposable {
   /** Scripts one reply for the next request that matches (every request when no matcher is given). */
   script(matcher: Matcher, reply: ScriptedReply): void;
   script(reply: ScriptedReply): void;
+  /** Its realtime sessions, and what goes wrong with them. */
+  readonly realtime: SimulatedRealtime;
   /** How many scripted replies have not been used. */
   readonly scriptsWaiting: number;
   ledger(): Readonly<Record<string, LedgerRow>>;
@@ -96,6 +100,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       onServed: options.onServed,
     }),
   );
+  const realtime = serveRealtime(server, provider, { records });
   const listen = (onPort: number): Promise<void> =>
     new Promise((resolve, reject) => {
       server.once('error', reject);
@@ -113,6 +118,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
+      realtime.close();
     });
   };
   const close = (): Promise<void> => {
@@ -129,6 +135,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       if (reply) scripts.add(first as Matcher, reply);
       else scripts.add(undefined, first as ScriptedReply);
     },
+    realtime,
     get scriptsWaiting() {
       return scripts.waiting;
     },
@@ -138,6 +145,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       scripts.clear();
       repeats.clear();
       provider.ledger.clear();
+      realtime.clear();
       provider.responses.clear();
       provider.conversations.clear();
       provider.threads.clear();

@@ -23,6 +23,7 @@ const KIND_WORDS: Readonly<Record<ModelKind, string>> = {
   embedding: 'an embedding model',
   rerank: 'a rerank model',
   moderation: 'a moderation model',
+  realtime: 'a realtime model',
 };
 
 /**

@@ -15,6 +15,7 @@ export const PROTOCOLS = [
   'moderations',
   'completions',
   'translations',
+  'realtime',
 ] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
@@ -45,6 +46,7 @@ export const MODEL_KINDS = [
   'embedding',
   'rerank',
   'moderation',
+  'realtime',
 ] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
@@ -56,6 +58,7 @@ export const PROTOCOLS_OF_KIND: Readonly<Record<ModelKind, readonly Protocol[]>>
   embedding: ['embeddings'],
   rerank: ['rerank'],
   moderation: ['moderations'],
+  realtime: ['realtime'],
 };
 
 /** Every call that the gateway makes to a provider, with the protocol it belongs to. */
@@ -80,6 +83,7 @@ export const OPERATIONS = {
   moderations: 'moderations',
   completions: 'completions',
   translations: 'translations',
+  realtime: 'realtime',
 } as const satisfies Record<string, Protocol>;
 export type Operation = keyof typeof OPERATIONS;
 export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(

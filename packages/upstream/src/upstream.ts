@@ -16,6 +16,7 @@ import { Hedger } from './hedging/hedger.ts';
 import type { HedgeResult } from './hedging/send-hedged.ts';
 import type { Attempt, Reply } from './replies/reply.ts';
 import { createSend, type SendOptions } from './sending/send.ts';
+import type { SocketOptions, UpstreamSocket } from './sockets/open-socket.ts';
 
 export interface UpstreamOptions extends HealthEvents {
   readonly configuration: Configuration;
@@ -52,6 +53,8 @@ export interface Upstream {
   readonly slots: Iterable<Pick<SlotPool, 'channel' | 'account' | 'inFlight' | 'waiting'>>;
   /** Tries candidates until one begins to answer. Throws a `GatewayError`. */
   send(options: SendOptions): Promise<Reply>;
+  /** Tries candidates until one of them has begun a session over a WebSocket. Throws a `GatewayError`. */
+  openSocket(options: SocketOptions): Promise<UpstreamSocket>;
   /** Which channels rest. */
   readonly health: HealthMemory;
   /** Fetches what a provider's result links to. Throws a `GatewayError`. */
@@ -93,6 +96,8 @@ export const createUpstream = (options: UpstreamOptions): Upstream => {
     listNamedModels: () => catalog.listNamedModels(),
     candidates: (query) => catalog.candidates(query),
     send: createSend(services),
+    // Most processes never open one: what it needs is loaded with the first.
+    openSocket: async (options) => (await import('./sockets/open-socket.ts')).openSocket(services, options),
     health,
     get slots() {
       return accounts.slots;

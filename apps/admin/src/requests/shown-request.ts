@@ -71,6 +71,10 @@ export const RequestReply = z.strictObject({
     cacheWrite1hTokens: count.optional(),
     outputTokens: count,
     reasoningTokens: count,
+    /** Input that is sound, and what of it was cached; output that is sound. Absent: none. */
+    audioInputTokens: count.optional(),
+    cachedAudioTokens: count.optional(),
+    audioOutputTokens: count.optional(),
     images: count,
     characters: count,
     audioSeconds: z.number().min(0),

@@ -1,6 +1,7 @@
 import ffmpeg from '@ffmpeg-installer/ffmpeg';
 import { openHooks } from '@gateway/hooks/open-hooks';
 import { createTextChecks } from '@gateway/hooks/text-checks';
+import { createClientSecrets } from '@gateway/metering/keys/client-secret';
 import { batchProcessors } from '@gateway/model-service/batch/open-batch-runner';
 import { startMedia } from '@gateway/model-service/testing/start-media';
 import { createMetrics } from '@gateway/service-kit/metrics';
@@ -71,7 +72,6 @@ export async function startAudio({
   longAudio = LONG_AUDIO,
   configuration = CONFIGURATION,
 }: StartOptions = {}) {
-  const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes, keepAliveMs };
   const hooks = openHooks({
     metrics: createMetrics('hooks'),
     onProblem: () => undefined,
@@ -79,6 +79,8 @@ export async function startAudio({
   });
   const checksOf = (upstream: Upstream) =>
     createTextChecks({ hooks, configuration: () => upstream.configuration, onRefused: () => undefined });
+  const clientSecrets = createClientSecrets({ gatewaySecret: 'unused', now: Date.now });
+  const settings = { jsonMaxBytes: 1_000_000, maxJsonDepth: 128, fileMaxBytes, keepAliveMs, clientSecrets };
   const media = await startMedia({
     name: 'audio',
     kinds: ['audio.transcription', 'audio.speech', 'audio.batch'],

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { dialectOf, GOOGLE_PREFIX } from '@gateway/contracts/endpoints/endpoints';
+import { dialectOf, GOOGLE_PREFIX, REALTIME } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 export interface CallerSecret {
@@ -15,6 +15,9 @@ const GOOGLE_HEADER = 'x-goog-api-key';
 const takesGoogleHeader = (path: string): boolean =>
   path.startsWith(GOOGLE_PREFIX) || path === '/v1/models' || path.startsWith('/v1/models/');
 
+/** How browsers send a key, which cannot set headers of a handshake: among the subprotocols that they offer. */
+const SUBPROTOCOL = /(?:^|,)[\t ]*openai-insecure-api-key\.([^\t ,]+)/;
+
 /** The paths where Anthropic's clients send their key in `x-api-key`. */
 const takesApiKeyHeader = (path: string): boolean =>
   path === '/v1/messages' ||
@@ -24,7 +27,7 @@ const takesApiKeyHeader = (path: string): boolean =>
 
 /**
  * The key of a request: from `Authorization: Bearer`, or on Anthropic's paths from `x-api-key`, which there counts before
- * the other (some clients send both); on Google's from `x-goog-api-key`. Never from the query (`?key=`), which proxies log.
+ * the other (some clients send both); on Google's from `x-goog-api-key`; of a browser's realtime session from its subprotocols. Never from the query (`?key=`), which proxies log.
  *
  * @throws {GatewayError} `missing_key` without either, `invalid_key` for another kind of authorization
  */
@@ -38,6 +41,10 @@ export function callerSecretOf(request: IncomingMessage, path: string): CallerSe
     if (typeof googleKey === 'string' && googleKey !== '')
       return { secret: googleKey, sentAs: GOOGLE_HEADER };
     if (dialectOf(path) === 'google' && (authorization ?? '') === '') throw missingGoogleKey();
+  }
+  if (path === REALTIME.path && (authorization ?? '') === '') {
+    const offered = SUBPROTOCOL.exec(request.headers['sec-websocket-protocol'] ?? '')?.[1];
+    if (offered !== undefined) return { secret: offered, sentAs: 'bearer' };
   }
   if (authorization === undefined || authorization === '') throw missingKey();
   const secret = BEARER.exec(authorization)?.[1];

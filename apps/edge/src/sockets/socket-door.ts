@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import { type Endpoint, REALTIME, socketAt } from '@gateway/contracts/endpoints/endpoints';
 import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { http } from '@gateway/service-kit/node-http';
@@ -24,6 +24,7 @@ export interface Opening {
   readonly socket: Socket;
   readonly head: Buffer;
   readonly identity: SocketArrival['identity'];
+  readonly endpoint: Endpoint<'text' | 'audio'>;
   /** To be called before anything is written to the socket itself. */
   begin(): void;
 }
@@ -37,6 +38,7 @@ export interface SocketDoor {
     request: IncomingMessage,
     response: ServerResponse,
     context: EdgeContext,
+    endpoint: Opening['endpoint'],
     toService: () => IncomingMessage['headers'],
   ): void;
 }
@@ -57,9 +59,10 @@ declare module 'node:http' {
 
 export const isUpgrading = (request: IncomingMessage): boolean => request[connectionOf] !== undefined;
 
-/** The name of WebSockets in log and metrics: one lasts as long as its connection. */
-export const SOCKETS_NAME = `${WEBSOCKET.path} (websocket)`;
+/** The name of a WebSocket in log and metrics: one lasts as long as its connection. */
+export const socketName = (path: string): string => `${path} (websocket)`;
 
+const REALTIME_PROTOCOL = 'realtime';
 /** RFC 6455 §4.2.1 */
 const VERSION = '13';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -67,7 +70,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/;
 /** Checks handshakes beyond what every request is checked for, and gives them to the service. */
 export function createSocketDoor({ open, limits, crossOrigin }: SocketDoorOptions): SocketDoor {
   return {
-    enter: (request, response, context, toService) => {
+    enter: (request, response, context, endpoint, toService) => {
       const connection = request[connectionOf];
       const { identity } = context;
       if (connection === undefined || identity === null || !opensSocket(identity))
@@ -78,16 +81,26 @@ export function createSocketDoor({ open, limits, crossOrigin }: SocketDoorOption
       const release = limits.take(identity.keyId);
       const { socket, head } = connection;
       response.once('close', release);
-      request.headers = { ...toService(), connection: 'Upgrade', upgrade: 'websocket' };
+      const headers = endpoint === REALTIME ? withoutSecrets(toService()) : toService();
+      request.headers = { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
       const begin = () => {
         response.detachSocket(socket);
         response.statusCode = 101;
         context.upgraded = true;
         socket.once('close', () => response.emit('close'));
       };
-      open({ request, response, context, socket, head, identity, begin });
+      open({ request, response, context, socket, head, identity, endpoint, begin });
     },
   };
+}
+
+const PROTOCOLS = 'sec-websocket-protocol';
+
+/** Of the subprotocols that a browser offers, the one that is a protocol: others hold its key. */
+function withoutSecrets(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  const { [PROTOCOLS]: offered, ...others } = headers;
+  const names = offered?.split(',').map((name) => name.trim()) ?? [];
+  return names.includes(REALTIME_PROTOCOL) ? { ...others, [PROTOCOLS]: REALTIME_PROTOCOL } : others;
 }
 
 function checkHandshake({ headers }: IncomingMessage): void {
@@ -110,7 +123,7 @@ const foreignOrigin = (): GatewayError =>
 
 /** For the server's options: only these requests give up their connection, every other one is answered over HTTP. */
 export const takesUpgrade = (request: IncomingMessage): boolean =>
-  isWebSocketHandshake(request) && pathOf(request.url ?? '') === WEBSOCKET.path;
+  isWebSocketHandshake(request) && socketAt(pathOf(request.url ?? '')) !== undefined;
 
 /** Has handshakes answered by the same listener as every other request. */
 export function listenForUpgrades(server: Server, app: RequestListener): void {

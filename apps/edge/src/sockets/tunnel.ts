@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import { writeError } from '@gateway/service-kit/error-response';
 import { http } from '@gateway/service-kit/node-http';
 import { responseHeaders } from '../forwarding/response-headers.ts';
@@ -9,7 +8,7 @@ import type { ServiceAddress, ServicePool } from '../services/service-pool.ts';
 import type { Opening, OpenSocket } from './socket-door.ts';
 
 interface TunnelOptions {
-  readonly pool: ServicePool;
+  readonly pools: Readonly<Record<Opening['endpoint']['service'], ServicePool>>;
   readonly stopping: AbortSignal;
 }
 
@@ -17,13 +16,13 @@ interface TunnelOptions {
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Headers of a service's 101 that its caller gets (RFC 6455 §4.2.2). */
-const PASSED = ['sec-websocket-accept', 'x-request-id'] as const;
+const PASSED = ['sec-websocket-accept', 'sec-websocket-protocol', 'x-request-id'] as const;
 
 /**
  * Connects WebSockets with a service in another process: after its 101 bytes pass in both directions as they are. Nothing
  * passes before, and each has a connection of its own, so that no bytes of a caller's can become a request.
  */
-export function createTunnels({ pool, stopping }: TunnelOptions): OpenSocket {
+export function createTunnels({ pools, stopping }: TunnelOptions): OpenSocket {
   const tunnels = new Set<Tunnel>();
   // Not among the requests in flight: most are idle, and would keep requests from an address for as long as they last.
   const socketsOf = new WeakMap<ServiceAddress, number>();
@@ -33,7 +32,8 @@ export function createTunnels({ pool, stopping }: TunnelOptions): OpenSocket {
   });
 
   const connect = (opening: Opening, tried: readonly ServiceAddress[], cause?: unknown): void => {
-    const { request, response, context, socket } = opening;
+    const { request, response, context, socket, endpoint } = opening;
+    const pool = pools[endpoint.service];
     const address = pool.pick(tried, countOf);
     if (address === undefined) {
       writeError(response, serviceDown(cause), context);
@@ -86,7 +86,7 @@ export function createTunnels({ pool, stopping }: TunnelOptions): OpenSocket {
   };
 
   return (opening) => {
-    opening.context.line.forwardedTo = WEBSOCKET.service;
+    opening.context.line.forwardedTo = opening.endpoint.service;
     connect(opening, []);
   };
 }

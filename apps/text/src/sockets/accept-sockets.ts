@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
-import type { AcceptSocket } from '@gateway/service-kit/request/handshake';
+import type { SocketMemory } from '@gateway/model-service/sockets/socket-memory';
+import { type AcceptSocket, onEdgeEnd } from '@gateway/service-kit/request/handshake';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import { type ClosedConnection, type ConnectionLimits, SocketConnection } from './connection.ts';
 import type { RequestRunner } from './run-create.ts';
-import type { SocketMemory } from './socket-memory.ts';
 
 export interface SocketsOptions {
   readonly runner: RequestRunner;
@@ -76,7 +75,7 @@ export function createSockets(options: SocketsOptions): Sockets {
         });
         connections.add(connection);
         onOpened();
-        if (arrival.from === 'edge') endWithEdge(socket, before, () => connection.end('restart'));
+        if (arrival.from === 'edge') onEdgeEnd(socket, before, () => connection.end('restart'));
         if (stopping.aborted) connection.end('restart');
       });
     },
@@ -86,11 +85,4 @@ export function createSockets(options: SocketsOptions): Sockets {
       server.close();
     },
   };
-}
-
-/** An edge that stops half-closes the connection. `ws` would then end the other half at once, and lose what runs. */
-function endWithEdge(socket: Socket, before: readonly unknown[], onEnd: () => void): void {
-  for (const listener of socket.listeners('end'))
-    if (!before.includes(listener)) socket.off('end', listener as () => void);
-  socket.once('end', onEnd);
 }

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { keyEnded } from '@gateway/model-service/sockets/caller-access';
+import type { ConnectionMemory, SocketMemory } from '@gateway/model-service/sockets/socket-memory';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { Handshake, SocketArrival } from '@gateway/service-kit/request/handshake';
 import type { WebSocket } from 'ws';
 import type { CloseReason } from '../metering/text-metrics.ts';
-import { keyEnded } from './caller-access.ts';
 import { createLaneMemory, type LaneMemory } from './lane-memory.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import { createMessageReader, type MessageReader, type ReadMessage } from './message-reader.ts';
 import type { Connection, RequestRunner } from './run-create.ts';
 import type { EventSink, SocketCaller } from './socket-caller.ts';
-import type { ConnectionMemory, SocketMemory } from './socket-memory.ts';
 import { createTextFrames } from './text-frames.ts';
 
 /** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */

@@ -1,7 +1,7 @@
+import type { ConnectionMemory } from '@gateway/model-service/sockets/socket-memory';
 import type { RememberedResponse } from '../call/request/history.ts';
 import type { ResponseMemory } from '../call/request/response-memory.ts';
 import type { Lane } from './client-event.ts';
-import type { ConnectionMemory } from './socket-memory.ts';
 
 /** What one connection remembers: the newest response of each lane that is stored nowhere. */
 export interface LaneMemory {

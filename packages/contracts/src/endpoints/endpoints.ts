@@ -55,6 +55,9 @@ const contentRows = (base: string): Endpoint[] => [
   row('POST', `${base}:countTokens`, 'text', 'gemini', "Count a content request's input tokens"),
 ];
 
+/** Where secrets for realtime sessions are made. */
+export const CLIENT_SECRETS_PATH = '/v1/realtime/client_secrets';
+
 /** Every path that callers can reach. The edge routes by it, the services mount by it, `/openapi.json` is made from it. */
 export const ENDPOINTS: readonly Endpoint[] = [
   row('POST', '/v1/responses', 'text', 'responses', 'Generate a response'),
@@ -122,6 +125,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     'Turn speech of any language into English text',
   ),
   ...jobRows('audio', 'audio', null, 'speech'),
+  row('POST', CLIENT_SECRETS_PATH, 'audio', 'realtime', 'Create a secret for one realtime session'),
   row('POST', '/v1/embeddings', 'retrieval', 'embeddings', 'Turn texts into vectors'),
   row('POST', '/v1/rerank', 'retrieval', 'rerank', 'Sort documents by how well they answer a query'),
   row('POST', '/v2/rerank', 'retrieval', 'rerank', "The same, where Cohere's clients look for it"),
@@ -163,7 +167,7 @@ export const isCountedByService = ({ method, path }: Endpoint): boolean =>
 export const mayWaitForJob = ({ method, scope }: Endpoint): boolean =>
   method === 'POST' && (scope === 'images' || scope === 'speech' || scope === 'transcriptions');
 
-/** The one path that offers a WebSocket besides HTTP. OpenAPI has no words for it but those of a description. */
+/** The path that offers a WebSocket besides HTTP. OpenAPI has no words for it but those of a description. */
 export const WEBSOCKET: Endpoint<'text'> = {
   method: 'GET',
   path: '/v1/responses',
@@ -172,6 +176,25 @@ export const WEBSOCKET: Endpoint<'text'> = {
   auth: 'key',
   summary: 'Generate responses over a WebSocket',
 };
+
+/** A path that is a WebSocket alone. */
+export const REALTIME: Endpoint<'audio'> = {
+  method: 'GET',
+  path: '/v1/realtime',
+  service: 'audio',
+  scope: 'realtime',
+  auth: 'key',
+  summary: 'Converse by voice over a WebSocket',
+};
+
+const SOCKETS: readonly Endpoint<'text' | 'audio'>[] = [WEBSOCKET, REALTIME];
+
+/** The WebSocket that a path offers. */
+export const socketAt = (path: string): Endpoint<'text' | 'audio'> | undefined =>
+  SOCKETS.find((socket) => socket.path === path);
+
+export const isSocket = (endpoint: Endpoint): endpoint is Endpoint<'text' | 'audio'> =>
+  SOCKETS.some((socket) => socket === endpoint);
 
 /** Below it are paths of Google's clients alone. */
 export const GOOGLE_PREFIX = '/v1beta/';

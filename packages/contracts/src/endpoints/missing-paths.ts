@@ -40,8 +40,20 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'There are no vector stores. Keep the vectors yourself: POST /v1/embeddings makes them, POST /v1/rerank sorts what was found.',
   },
   {
-    paths: ['/v1/realtime', '/v1/live'],
-    says: 'Conversations by voice in real time are not offered. Use POST /v1/audio/transcriptions, a text model, and POST /v1/audio/speech.',
+    paths: ['/v1/realtime/calls'],
+    says: 'Realtime calls over WebRTC and SIP are not offered: their sound does not pass a gateway. Open a WebSocket at /v1/realtime?model=MODEL.',
+  },
+  {
+    paths: ['/v1/realtime/sessions', '/v1/realtime/transcription_sessions'],
+    says: 'This is the older form. Use POST /v1/realtime/client_secrets, then a WebSocket at /v1/realtime?model=MODEL.',
+  },
+  {
+    paths: ['/v1/realtime/translations'],
+    says: 'Realtime translations are not offered. Open a WebSocket at /v1/realtime?model=MODEL and tell the model to translate.',
+  },
+  {
+    paths: ['/v1/live'],
+    says: 'The Live API is not offered. Open a WebSocket at /v1/realtime?model=MODEL.',
   },
   {
     paths: ['/v1/images/variations'],

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Dialect } from '../gateway-error.ts';
-import { dialectOf, ENDPOINTS, type Endpoint, GOOGLE_BASES, WEBSOCKET } from './endpoints.ts';
+import {
+  CLIENT_SECRETS_PATH,
+  dialectOf,
+  ENDPOINTS,
+  type Endpoint,
+  GOOGLE_BASES,
+  REALTIME,
+  WEBSOCKET,
+} from './endpoints.ts';
 import { JOB_SCHEMAS, JOB_WEBHOOKS, jobOperation } from './job-operations.ts';
 import { REQUEST_BODIES, type RequestBody } from './request-bodies.ts';
 
@@ -89,6 +97,7 @@ const QUERIES: Readonly<Record<string, readonly Json[]>> = {
 
 /** What a summary has no room for. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  [`POST ${CLIENT_SECRETS_PATH}`]: `The secret opens the WebSocket \`${REALTIME.method} ${REALTIME.path}?model=…\` as a key does, which has to have the scope \`realtime\`: as a bearer token, or in a browser as the subprotocol \`openai-insecure-api-key.SECRET\` beside \`realtime\`. Each text message is one event of OpenAI's Realtime API in either direction.`,
   [`POST ${WEBSOCKET.path}`]: `The same path opens a WebSocket: \`${WEBSOCKET.method} ${WEBSOCKET.path}\` with \`Upgrade: websocket\` and the same authorization. On it each text message is a JSON event \`{"type": "response.create", …}\` with the members of this body, and each answer is the events that \`stream: true\` would give, one message each. \`stream_id\` names a lane of responses that are made one after the other; \`generate: false\` only prepares a response, whose id the next one continues. Where WebSockets are switched off, the handshake is answered with 426.`,
 };
 

@@ -15,6 +15,7 @@ import { EmbeddingsRequest } from '../openai/embeddings.ts';
 import { FileRequest } from '../openai/files.ts';
 import { ImageEditJsonRequest, ImageEditRequest, ImageGenerationRequest } from '../openai/images.ts';
 import { ModerationsRequest } from '../openai/moderations.ts';
+import { ClientSecretRequest } from '../openai/realtime.ts';
 import { CompactRequest, ResponsesRequest } from '../openai/responses.ts';
 import { SpeechRequest } from '../openai/speech.ts';
 import { TranscriptionRequest, TranslationRequest } from '../openai/transcriptions.ts';
@@ -66,6 +67,7 @@ export const REQUEST_BODIES: Readonly<Record<string, RequestBody>> = {
   'POST /v1/images/jobs': { schema: BatchLine, isLines: true },
   'POST /v1/audio/jobs': { schema: BatchLine, isLines: true },
   'POST /v1/audio/speech': { schema: SpeechRequest },
+  'POST /v1/realtime/client_secrets': { schema: ClientSecretRequest },
   'POST /v1/embeddings': { schema: EmbeddingsRequest },
   'POST /v1/rerank': { schema: RerankRequest },
   'POST /v2/rerank': { schema: RerankRequest },

@@ -27,6 +27,12 @@ const tokenPrices = {
   outputPerMTok: usd.optional(),
   /** Output spent on reasoning. Absent: as `outputPerMTok`. */
   reasoningPerMTok: usd.optional(),
+  /** Input that is sound. Absent: as `inputPerMTok`. */
+  audioInputPerMTok: usd.optional(),
+  /** Sound read from the provider's prompt cache. Absent: as `audioInputPerMTok`, else as `cachedInputPerMTok`. */
+  cachedAudioInputPerMTok: usd.optional(),
+  /** Output that is sound. Absent: as `outputPerMTok`. */
+  audioOutputPerMTok: usd.optional(),
 };
 const TokenPrices = z.strictObject(tokenPrices);
 

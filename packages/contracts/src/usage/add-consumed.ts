@@ -23,14 +23,25 @@ const COUNTS = [
   'audioMs',
 ] as const satisfies readonly (keyof typeof NOTHING_CONSUMED)[];
 
+/** Those that few requests have. */
+const RARE_COUNTS = [
+  'cacheWrite1hTokens',
+  'audioInputTokens',
+  'cachedAudioTokens',
+  'audioOutputTokens',
+] as const;
+
 export function sumOfConsumptions(one: Consumption, other: Consumption): Consumption {
   const sum = { ...NOTHING_CONSUMED };
   for (const name of COUNTS) sum[name] = one[name] + other[name];
-  const writtenForAnHour = (one.cacheWrite1hTokens ?? 0) + (other.cacheWrite1hTokens ?? 0);
+  const rare = RARE_COUNTS.flatMap((name) => {
+    const count = (one[name] ?? 0) + (other[name] ?? 0);
+    return count > 0 ? [[name, count] as const] : [];
+  });
   const toolCalls = sumOfCalls(one.toolCalls ?? {}, other.toolCalls ?? {});
   return {
     ...sum,
-    ...(writtenForAnHour > 0 && { cacheWrite1hTokens: writtenForAnHour }),
+    ...Object.fromEntries(rare),
     ...(Object.keys(toolCalls).length > 0 && { toolCalls }),
   };
 }

@@ -43,6 +43,9 @@ function hasSoundNumbers({
     isCount(consumption.cacheWrite1hTokens ?? 0) &&
     isCount(consumption.outputTokens) &&
     isCount(consumption.reasoningTokens) &&
+    isCount(consumption.audioInputTokens ?? 0) &&
+    isCount(consumption.cachedAudioTokens ?? 0) &&
+    isCount(consumption.audioOutputTokens ?? 0) &&
     isCount(consumption.images) &&
     isCount(consumption.characters) &&
     isCount(consumption.audioMs) &&

@@ -19,6 +19,12 @@ export const Consumption = z.object({
   /** All output, reasoning included. */
   outputTokens: count,
   reasoningTokens: count,
+  /** Input that is sound, cached sound included. Absent: none, or not reported apart. */
+  audioInputTokens: count.optional(),
+  /** Those of them, and of the cached input, that were read from the cache. Absent: none. */
+  cachedAudioTokens: count.optional(),
+  /** Output that is sound. Absent: none. */
+  audioOutputTokens: count.optional(),
   images: count,
   characters: count,
   audioMs: count,

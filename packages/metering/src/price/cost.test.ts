@@ -1,5 +1,5 @@
 import type { Price } from '@gateway/contracts/models/price';
-import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { costMicroUsd, mostMicroUsd, type Tariff } from './cost.ts';
@@ -13,7 +13,7 @@ const tokens = {
   reasoningTokens: 200,
 };
 
-const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, number, Tariff?][] = [
+const CASES: readonly [name: string, Price, Partial<Consumption>, number, Tariff?][] = [
   ['nothing', {}, tokens, 0],
   [
     'input and output',
@@ -38,6 +38,29 @@ const CASES: readonly [name: string, Price, Partial<typeof NOTHING_CONSUMED>, nu
     { inputPerMTok: 1, outputPerMTok: 10 },
     tokens,
     4000,
+  ],
+  [
+    'sound and text apart, cached or not',
+    {
+      inputPerMTok: 4,
+      cachedInputPerMTok: 0.5,
+      outputPerMTok: 16,
+      audioInputPerMTok: 32,
+      cachedAudioInputPerMTok: 0.25,
+      audioOutputPerMTok: 64,
+    },
+    {
+      ...{ inputTokens: 1000, cachedInputTokens: 600, audioInputTokens: 700, cachedAudioTokens: 400 },
+      ...{ outputTokens: 300, audioOutputTokens: 200 },
+    },
+    // 100 of text, 200 of it cached, 300 of sound, 400 of it cached; 100 and 200 of output.
+    100 * 4 + 200 * 0.5 + 300 * 32 + 400 * 0.25 + 100 * 16 + 200 * 64,
+  ],
+  [
+    'cached sound without a price of its own as sound',
+    { inputPerMTok: 1, cachedInputPerMTok: 0.1, audioInputPerMTok: 10 },
+    { inputTokens: 100, cachedInputTokens: 60, audioInputTokens: 80, cachedAudioTokens: 40 },
+    20 * 0.1 + 40 * 10 + 40 * 10,
   ],
   ['a fraction of a micro-dollar rounded half up', { inputPerMTok: 0.5 }, { inputTokens: 1 }, 1],
   ['less than half a micro-dollar rounded down', { inputPerMTok: 0.05 }, { inputTokens: 9 }, 0],

@@ -1,7 +1,7 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Price } from '@gateway/contracts/models/price';
 import type { Consumption, ToolCalls } from '@gateway/contracts/usage/usage-record';
-import { ratesOf, type TokenRates } from './token-prices.ts';
+import { ratesOf, TOKEN_KINDS, type TokenRates } from './token-prices.ts';
 
 /** What decides a request's price, apart from its consumption. */
 export interface Tariff {
@@ -17,7 +17,6 @@ const TOKENS_PER_MTOK = 1e6;
 const CHARACTERS_PER_MILLION = 1e6;
 const MS_PER_MINUTE = 60_000;
 const CALLS_PER_THOUSAND = 1000;
-const TOKEN_KINDS = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
 
 const pico = (usd: number | undefined, amount: number, unit: number): number =>
   usd === undefined ? 0 : Math.round((usd * PICO_PER_USD * amount) / unit);
@@ -60,18 +59,21 @@ function mostForTokens(
   const cases = isLongInput(price, inputTokens) ? [false, true] : [false];
   const costs = [undefined, ...tiers].flatMap((serviceTier) =>
     cases.map((isLong) => {
-      const { input, cachedInput, cacheWrite, cacheWrite1h, output, reasoning } = ratesOf(price, {
-        serviceTier,
-        isLong,
-      });
-      const perInput = Math.max(input ?? 0, cachedInput ?? 0, cacheWrite ?? 0, cacheWrite1h ?? 0);
+      const rates = ratesOf(price, { serviceTier, isLong });
       return (
-        tokenPico(perInput, inputTokens) + tokenPico(Math.max(output ?? 0, reasoning ?? 0), outputTokens)
+        tokenPico(dearestOf(rates, INPUT_KINDS), inputTokens) +
+        tokenPico(dearestOf(rates, OUTPUT_KINDS), outputTokens)
       );
     }),
   );
   return Math.max(...costs);
 }
+
+const OUTPUT_KINDS = ['output', 'reasoning', 'audioOutput'] as const;
+const INPUT_KINDS = TOKEN_KINDS.filter((kind) => !OUTPUT_KINDS.some((other) => other === kind));
+
+const dearestOf = (rates: TokenRates, kinds: readonly (keyof TokenRates)[]): number =>
+  Math.max(...kinds.map((kind) => rates[kind] ?? 0));
 
 const othersPico = (price: Price, { characters, audioMs, toolCalls }: Consumption): number =>
   pico(price.perMillionChars, characters, CHARACTERS_PER_MILLION) +
@@ -96,14 +98,19 @@ export const ratesFor = (price: Price, { inputTokens }: Consumption, { serviceTi
 /** Tokens by the kind that decides their price: each one is of one kind. */
 export function tokensByKind(consumption: Consumption): Readonly<Record<keyof TokenRates, number>> {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens = 0 } = consumption;
-  const { outputTokens, reasoningTokens } = consumption;
+  const { outputTokens, reasoningTokens, audioOutputTokens = 0 } = consumption;
+  const { audioInputTokens = 0, cachedAudioTokens = 0 } = consumption;
+  const audioInput = Math.max(0, audioInputTokens - cachedAudioTokens);
   return {
-    input: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens),
-    cachedInput: cachedInputTokens,
+    input: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens - audioInput),
+    cachedInput: Math.max(0, cachedInputTokens - cachedAudioTokens),
     cacheWrite: Math.max(0, cacheWriteTokens - cacheWrite1hTokens),
     cacheWrite1h: cacheWrite1hTokens,
-    output: Math.max(0, outputTokens - reasoningTokens),
+    output: Math.max(0, outputTokens - reasoningTokens - audioOutputTokens),
     reasoning: reasoningTokens,
+    audioInput,
+    cachedAudioInput: cachedAudioTokens,
+    audioOutput: audioOutputTokens,
   };
 }
 

@@ -3,7 +3,11 @@ import type { Price, TokenPrices } from '@gateway/contracts/models/price';
 
 /** The price of each kind of token, in US dollars for a million; null: it costs nothing of its own. */
 export type TokenRates = Readonly<Record<TokenKind, number | null>>;
-type TokenKind = 'input' | 'cachedInput' | 'cacheWrite' | 'cacheWrite1h' | 'output' | 'reasoning';
+export const TOKEN_KINDS = [
+  ...['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const,
+  ...['audioInput', 'cachedAudioInput', 'audioOutput'] as const,
+] as const;
+type TokenKind = (typeof TOKEN_KINDS)[number];
 
 /** Anthropic charges 2 times the input price for an hour in the cache, and 1.25 times for the usual five minutes. */
 const HOUR_TO_USUAL = 1.6;
@@ -31,15 +35,19 @@ export function ratesOf(price: Price, { serviceTier, isLong }: RateCase): TokenR
 
 function withDefaults(prices: TokenPrices): TokenRates {
   const { inputPerMTok: input = null, outputPerMTok: output = null } = prices;
-  const { cacheWritePerMTok: write } = prices;
+  const { cacheWritePerMTok: write, audioInputPerMTok: audio } = prices;
+  const cached = prices.cachedInputPerMTok ?? input;
   return {
     input,
-    cachedInput: prices.cachedInputPerMTok ?? input,
+    cachedInput: cached,
     cacheWrite: write ?? input,
     cacheWrite1h:
       prices.cacheWrite1hPerMTok ?? (write === undefined ? input : rounded(write * HOUR_TO_USUAL)),
     output,
     reasoning: prices.reasoningPerMTok ?? output,
+    audioInput: audio ?? input,
+    cachedAudioInput: prices.cachedAudioInputPerMTok ?? audio ?? cached,
+    audioOutput: prices.audioOutputPerMTok ?? output,
   };
 }
 
@@ -63,6 +71,9 @@ function risen(
     cacheWrite1h: rise('cacheWrite1h'),
     output: rise('output'),
     reasoning: rise('reasoning'),
+    audioInput: rise('audioInput'),
+    cachedAudioInput: rise('cachedAudioInput'),
+    audioOutput: rise('audioOutput'),
   };
   if (own === undefined) return rates;
   const { inputPerMTok, outputPerMTok, cacheWritePerMTok } = own;
@@ -75,5 +86,8 @@ function risen(
       (cacheWritePerMTok === undefined ? rates.cacheWrite1h : rounded(cacheWritePerMTok * HOUR_TO_USUAL)),
     output: outputPerMTok ?? rates.output,
     reasoning: own.reasoningPerMTok ?? rates.reasoning,
+    audioInput: own.audioInputPerMTok ?? rates.audioInput,
+    cachedAudioInput: own.cachedAudioInputPerMTok ?? rates.cachedAudioInput,
+    audioOutput: own.audioOutputPerMTok ?? rates.audioOutput,
   };
 }

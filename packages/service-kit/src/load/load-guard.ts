@@ -1,4 +1,4 @@
-import { type Endpoint, isForWork, WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import { type Endpoint, isForWork, isSocket } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity, KeyPriority } from '@gateway/contracts/identity';
 import type { LoadSettings } from '../config.ts';
@@ -206,4 +206,4 @@ const overloaded = (reason: ShedReason, retryAfterSeconds: number): GatewayError
  * last: they end work.
  */
 export const priorityOf = (endpoint: Endpoint, identity: Pick<Identity, 'priority'> | null): KeyPriority =>
-  isForWork(endpoint) || endpoint === WEBSOCKET ? (identity?.priority ?? 'normal') : 'high';
+  isForWork(endpoint) || isSocket(endpoint) ? (identity?.priority ?? 'normal') : 'high';

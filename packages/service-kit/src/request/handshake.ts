@@ -35,6 +35,17 @@ export const isWebSocketHandshake = ({
 export const opensSocket = (identity: Identity | undefined): identity is SocketArrival['identity'] =>
   identity?.secretHash !== undefined;
 
+/**
+ * Calls back where an edge that stops half-closes a connection. `ws` would then end the other half at once, and lose what runs.
+ *
+ * @param before the listeners that the connection had before `ws` took it
+ */
+export function onEdgeEnd(socket: Socket, before: readonly unknown[], onEnd: () => void): void {
+  for (const listener of socket.listeners('end'))
+    if (!before.includes(listener)) socket.off('end', listener as () => void);
+  socket.once('end', onEnd);
+}
+
 interface ServedHandshakes {
   /** The only path that takes handshakes. */
   readonly path: string;

@@ -32,6 +32,7 @@ const OPENAI_MODELS: Readonly<Record<string, ModelFacts>> = {
   'gpt-transcribe*': { kind: 'transcription', family: 'gpt-transcribe' },
   'text-embedding-*': { kind: 'embedding' },
   'omni-moderation-*': { kind: 'moderation' },
+  'gpt-realtime*': { kind: 'realtime' },
 };
 
 const ANTHROPIC_MODELS: Readonly<Record<string, ModelFacts>> = { 'claude-*': { kind: 'text' } };
@@ -53,7 +54,7 @@ const SIMULATOR: readonly Offer[] = [
     channel: 'simulator-openai',
     entry: {
       provider: 'simulator',
-      speaks: [...openaiProtocols, 'rerank', 'moderations', 'completions', 'translations'],
+      speaks: [...openaiProtocols, 'rerank', 'moderations', 'completions', 'translations', 'realtime'],
     },
     models: { ...OPENAI_MODELS, 'rerank-*': { kind: 'rerank' } },
   },

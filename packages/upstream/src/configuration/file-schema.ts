@@ -114,6 +114,7 @@ export const ChannelEntry = z.strictObject({
       embedding: TimeLimitsEntry,
       rerank: TimeLimitsEntry,
       moderation: TimeLimitsEntry,
+      realtime: TimeLimitsEntry,
     })
     .optional(),
   maxConcurrent,

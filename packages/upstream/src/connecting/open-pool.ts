@@ -46,6 +46,17 @@ export function openPool(origin: string, options: PoolOptions): Dispatcher {
   return pool.compose(forwarded(url, proxy));
 }
 
+/** Connections that are no pool's, since each carries a protocol of its own: directly, or by a proxy's tunnel. */
+export function openConnector(
+  origin: string,
+  { network, connectMs }: Pick<PoolOptions, 'network' | 'connectMs'>,
+): buildConnector.connector {
+  const secure = network.certificates === null ? {} : { secureContext: network.certificates.context };
+  const connect = buildConnector({ allowH2: false, timeout: connectMs, ...secure });
+  const proxy = network.proxyFor(new URL(origin));
+  return proxy === null ? connect : tunnelConnector({ proxy, connectMs, connect });
+}
+
 /** For requests to several origins: each has its pool. Replies arrive as `FinalReply` has them. */
 export const openAgent = (options: PoolOptions): Dispatcher =>
   new Agent({ factory: (origin) => openPool(String(origin), options) }).compose(finalReplies);

@@ -41,6 +41,7 @@ const ALLOWED: Readonly<Record<Protocol, Allowed>> = {
   moderations: OPENAI,
   completions: OPENAI,
   translations: OPENAI,
+  realtime: OPENAI,
 };
 
 /** A protocol's own headers that choose an account. They are dropped: the account is the channel's. */
@@ -65,6 +66,7 @@ const decisions: Readonly<Record<Protocol, Map<string, boolean>>> = {
   moderations: new Map(),
   completions: new Map(),
   translations: new Map(),
+  realtime: new Map(),
 };
 const MAX_DECISIONS = 1_000;
 

@@ -33,6 +33,8 @@ const DEFAULTS: Readonly<Record<ModelKind, Readonly<Record<keyof TimeLimitSettin
   embedding: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
   rerank: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
   moderation: { firstOutputMs: 60_000, idleMs: 60_000, totalMs: 300_000 },
+  // Until the session is made, which has no work in it. How long it lasts, and may be idle, is the service's to bound.
+  realtime: { firstOutputMs: 15_000, idleMs: 60_000, totalMs: 30_000 },
 };
 
 /** The limits of one kind of work: what is set for it counts first, then what is set for all of the channel's. */
@@ -68,6 +70,7 @@ const KIND_OF: Readonly<Record<Protocol, ModelKind>> = {
   moderations: 'moderation',
   completions: 'text',
   translations: 'transcription',
+  realtime: 'realtime',
 };
 
 /** What a request of this protocol is for. */

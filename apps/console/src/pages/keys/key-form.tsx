@@ -39,6 +39,7 @@ const ENDPOINTS = [
   { value: 'embeddings', label: 'Embeddings' },
   { value: 'rerank', label: 'Rerank' },
   { value: 'moderations', label: 'Moderations' },
+  { value: 'realtime', label: 'Realtime' },
   { value: 'files', label: 'Files' },
   { value: 'batches', label: 'Batches' },
 ];

@@ -16,7 +16,10 @@ import { ModelPanel } from './model-panel.tsx';
 import { modelsQuery } from './models-query.ts';
 import { priceSummary } from './price-lines.ts';
 
-const KINDS = ['text', 'image', 'speech', 'transcription', 'embedding', 'rerank', 'moderation'] as const;
+const KINDS = [
+  ...(['text', 'image', 'speech', 'transcription', 'embedding', 'rerank', 'moderation'] as const),
+  'realtime',
+] as const;
 
 const Search = z.object({
   search: z.catch(z.optional(z.string()), undefined),

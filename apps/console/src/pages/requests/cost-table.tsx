@@ -15,6 +15,9 @@ const LABELS: Readonly<Record<string, string>> = {
   cacheWrite1h: 'One-hour cache writes',
   output: 'Output',
   reasoning: 'Reasoning',
+  audioInput: 'Audio input',
+  cachedAudioInput: 'Cached audio input',
+  audioOutput: 'Audio output',
   image: 'Images',
   characters: 'Text to speak',
   minute: 'Audio',
@@ -77,14 +80,16 @@ const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: numbe
 /** What a request used, by kind. Only kinds above zero are shown. */
 export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
-  const { cacheWrite1hTokens = 0 } = consumption;
+  const { cacheWrite1hTokens = 0, audioInputTokens = 0, audioOutputTokens = 0 } = consumption;
   const { images, characters, audioSeconds } = consumption;
   const counts: (readonly [string, number])[] = [
     ['Input tokens', inputTokens],
     ['of which cached', cachedInputTokens],
     ['of which written to the cache', cacheWriteTokens],
     ['of which for one hour', cacheWrite1hTokens],
+    ['of which audio input', audioInputTokens],
     ['Output tokens', outputTokens],
+    ['of which audio output', audioOutputTokens],
     ['of which reasoning', reasoningTokens],
     ['Images', images],
     ['Characters', characters],

@@ -12,6 +12,7 @@ const SCOPES_OF_KIND: Readonly<Record<ModelKind, readonly (EndpointScope & Proto
   embedding: ['embeddings'],
   rerank: ['rerank'],
   moderation: ['moderations'],
+  realtime: ['realtime'],
 };
 
 /** Bare prompts are not translated, and a route may take nothing else. */

@@ -90,6 +90,7 @@ export const buildChannel = (
       embedding: limitsOf('embedding'),
       rerank: limitsOf('rerank'),
       moderation: limitsOf('moderation'),
+      realtime: limitsOf('realtime'),
     },
     accounts: buildAccounts(entry, preset),
     maxConcurrentPerProcess: entry.maxConcurrentPerProcess ?? DEFAULTS.maxConcurrentPerProcess,

@@ -16,6 +16,7 @@ const FAMILIES: Readonly<Record<ModelKind, readonly string[]>> = {
   embedding: [],
   rerank: [],
   moderation: [],
+  realtime: [],
 };
 
 export interface KnownChannel extends Pick<Channel, 'speaks' | 'speaksOf'> {
@@ -30,11 +31,11 @@ export type KnownChannels = ReadonlyMap<string, KnownChannel | null>;
 const KINDS_OF_SETTING: Readonly<Record<string, readonly ModelKind[]>> = {
   builtInTools: ['text'],
   dropUnavailableTools: ['text'],
-  contextWindow: ['text'],
+  contextWindow: ['text', 'realtime'],
   maxOutputTokens: ['text'],
   quirks: ['text', 'embedding', 'rerank', 'moderation'],
   hedge: ['text'],
-  priceFactor: ['text', 'embedding', 'rerank', 'moderation'],
+  priceFactor: ['text', 'embedding', 'rerank', 'moderation', 'realtime'],
   sameModel: ['embedding', 'rerank', 'moderation'],
   family: ['image', 'speech', 'transcription'],
   maskTransparent: ['image'],

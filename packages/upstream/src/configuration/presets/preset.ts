@@ -94,6 +94,7 @@ export const openaiPaths = {
   embeddings: '/embeddings',
   completions: '/completions',
   translations: '/audio/translations',
+  realtime: '/realtime',
 } as const satisfies Partial<Record<Operation, string>>;
 
 export const openaiModelList = { path: '/models', form: 'data' } as const satisfies ModelList;

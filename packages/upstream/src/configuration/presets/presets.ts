@@ -39,7 +39,7 @@ const openaiEmbeddings = {
 export const PRESETS = {
   openai: {
     baseUrl: 'https://api.openai.com/v1',
-    speaks: [...openaiProtocols, 'moderations', 'translations'],
+    speaks: [...openaiProtocols, 'moderations', 'translations', 'realtime'],
     paths: { ...openaiPaths, moderations: moderationsPath },
     modelList: openaiModelList,
     key: { ...bearer, required: true },
@@ -62,7 +62,7 @@ export const PRESETS = {
     baseUrl: 'https://{resource}.openai.azure.com',
     basePath: '/openai/v1',
     settings: { resource: 'unless-base-url' },
-    speaks: openaiProtocols,
+    speaks: [...openaiProtocols, 'realtime'],
     paths: openaiPaths,
     rootPaths: anthropicPaths,
     modelList: { ...openaiModelList, isCatalogue: true },
@@ -98,7 +98,10 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8089',
     baseUrlVariable: 'SIMULATOR_URL',
     pathsBeginWith: '/v1',
-    speaks: [...openaiProtocols, 'messages', 'rerank', 'moderations', 'completions', 'translations'],
+    speaks: [
+      ...openaiProtocols,
+      ...(['messages', 'rerank', 'moderations', 'completions', 'translations', 'realtime'] as const),
+    ],
     paths: {
       responses: '/v1/responses',
       'responses.input_tokens': '/v1/responses/input_tokens',
@@ -113,6 +116,7 @@ export const PRESETS = {
       moderations: '/v1/moderations',
       completions: '/v1/completions',
       translations: '/v1/audio/translations',
+      realtime: '/v1/realtime',
       ...messagesPaths,
     },
     modelList: { path: '/v1/models', form: 'data' },

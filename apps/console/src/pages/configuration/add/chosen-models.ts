@@ -19,6 +19,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
   embedding: 'Embeddings',
   rerank: 'Rerank',
   moderation: 'Moderation',
+  realtime: 'Realtime',
   image: 'Images',
   speech: 'Speech',
   transcription: 'Transcription',

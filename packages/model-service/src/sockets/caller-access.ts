@@ -1,4 +1,4 @@
-import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { KeyCache } from '@gateway/metering/keys/key-cache';
@@ -18,18 +18,20 @@ export interface CallerAccess {
 }
 
 interface CallerAccessOptions {
+  /** What the WebSockets are of. */
+  readonly endpoint: Endpoint;
   /** Finds keys by the keyed hashes of their secrets. */
   readonly keys: KeyCache;
   readonly refusals: Refusals<RefusalReason>;
 }
 
-export function createCallerAccess({ keys, refusals }: CallerAccessOptions): CallerAccess {
-  const { scope } = WEBSOCKET;
+export function createCallerAccess({ endpoint, keys, refusals }: CallerAccessOptions): CallerAccess {
+  const { scope } = endpoint;
   return {
     identify: keys.identify,
     permit: (identity) => {
       if (scope === null || identity.endpoints?.includes(scope) !== false) return;
-      refusals.add('endpoint', identity, WEBSOCKET);
+      refusals.add('endpoint', identity, endpoint);
       throw new GatewayError(
         'endpoint_not_allowed',
         `This key may no longer use this endpoint: it lacks the scope '${scope}'. Ask the person who gave you the key.`,

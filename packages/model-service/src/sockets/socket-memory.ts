@@ -1,4 +1,4 @@
-import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
+import type { Endpoint } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
@@ -26,6 +26,8 @@ export interface ConnectionMemory {
 }
 
 interface SocketMemoryOptions {
+  /** What the WebSockets are of. */
+  readonly endpoint: Endpoint;
   readonly guard: Pick<LoadGuard, 'hold'>;
   /** The most that the connections of one key hold together. */
   readonly maxKeyBytes: number;
@@ -40,6 +42,7 @@ interface Remembered {
 }
 
 export function createSocketMemory({
+  endpoint,
   guard,
   maxKeyBytes,
   maxRememberedBytes,
@@ -77,7 +80,7 @@ export function createSocketMemory({
   return {
     open: (identity) => {
       const { keyId } = identity;
-      const held = guard.hold(WEBSOCKET, identity);
+      const held = guard.hold(endpoint, identity);
       const kinds = { arriving: 0, waiting: 0, untaken: 0 };
       let heldBytes = 0;
       let hasEnded = false;

@@ -1,0 +1,88 @@
+import { endOfString } from '@gateway/contracts/json/json-depth';
+
+/** What is known of an event without parsing it. */
+export interface EventOutline {
+  readonly type: string;
+  /** Of the longest text among its members, which is its sound where it carries any. */
+  readonly longestBytes: number;
+}
+
+const [QUOTE, COLON, COMMA] = [0x22, 0x3a, 0x2c];
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
+const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+/** A member's name, or a type, in any escaping. */
+const MAX_NAME_BYTES = 1024;
+
+/**
+ * Reads an event's type by looking at the members of the object alone, and jumps over their values. Null: it is no object, or has not
+ * exactly one type that is a text. A type that comes twice could mean one event here and another one at the provider.
+ */
+export function readEvent(json: Buffer): EventOutline | null {
+  let at = skipSpaces(json, 0);
+  if (json[at] !== OPEN_OBJECT) return null;
+  let type: string | null = null;
+  let longestBytes = 0;
+  at = skipSpaces(json, at + 1);
+  while (json[at] === QUOTE) {
+    const nameEnd = endOfString(json, at);
+    if (nameEnd === -1) return null;
+    const name = textAt(json, at, nameEnd);
+    at = skipSpaces(json, nameEnd + 1);
+    if (json[at] !== COLON) return null;
+    at = skipSpaces(json, at + 1);
+    const end = endOfValue(json, at);
+    if (end === -1) return null;
+    const isText = json[at] === QUOTE;
+    if (isText) longestBytes = Math.max(longestBytes, end - at - 1);
+    if (name === 'type') {
+      const value = isText ? textAt(json, at, end) : null;
+      if (type !== null || value === null) return null;
+      type = value;
+    }
+    at = skipSpaces(json, end + 1);
+    if (json[at] !== COMMA) break;
+    at = skipSpaces(json, at + 1);
+  }
+  if (json[at] !== CLOSE_OBJECT || skipSpaces(json, at + 1) !== json.length) return null;
+  return type === null ? null : { type, longestBytes };
+}
+
+function skipSpaces(json: Buffer, from: number): number {
+  let at = from;
+  while (SPACES.has(json[at] ?? 0)) at += 1;
+  return at;
+}
+
+/** The text between two quotes; null for one that is too long to be a name, or no JSON. */
+function textAt(json: Buffer, start: number, end: number): string | null {
+  if (end - start > MAX_NAME_BYTES) return null;
+  const text = json.toString('utf8', start, end + 1);
+  if (!text.includes('\\')) return text.slice(1, -1);
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** The index of a value's last byte; -1 where it has no end. */
+function endOfValue(json: Buffer, start: number): number {
+  if (json[start] === QUOTE) return endOfString(json, start);
+  const isNested = OPENING.has(json[start] ?? 0);
+  let depth = 0;
+  for (let at = start; at < json.length; at += 1) {
+    const code = json[at] ?? 0;
+    if (code === QUOTE) {
+      at = endOfString(json, at);
+      if (at === -1) return -1;
+    } else if (OPENING.has(code)) depth += 1;
+    else if (depth === 0 && (code === COMMA || CLOSING.has(code))) return isNested ? -1 : at - 1;
+    else if (CLOSING.has(code)) {
+      depth -= 1;
+      if (depth === 0 && isNested) return at;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,383 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isObject, type JsonObject, jsonIn } from '@gateway/contracts/json/json-object';
+import { lookUp } from '@gateway/contracts/look-up';
+import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { parseJson } from '@gateway/service-kit/request/json-body';
+import { cleanMessage } from '@gateway/upstream/failures/clean-message';
+import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
+import type { Upstream } from '@gateway/upstream/upstream';
+import { type CallerSocket, MAX_BUFFERED_BYTES } from './caller-socket.ts';
+import { errorEvent } from './error-event.ts';
+import { type EventOutline, readEvent } from './read-event.ts';
+import type { CloseReason } from './realtime-metrics.ts';
+import { reportedTranscript } from './reported-usage.ts';
+import type { ResponseAccounts } from './response-accounts.ts';
+import type { SessionFacts } from './session-facts.ts';
+import { SessionResponses } from './session-responses.ts';
+import { checkSettings, type Transcriber, transcriptionModelIn } from './session-settings.ts';
+
+interface SessionOptions {
+  readonly caller: CallerSocket;
+  readonly socket: UpstreamSocket;
+  readonly accounts: ResponseAccounts;
+  readonly facts: SessionFacts;
+  readonly upstream: Pick<Upstream, 'resolveModel'>;
+  /** By the caller's name. */
+  readonly modelName: string;
+  /** The settings that a client secret came with; null: none. */
+  readonly settings: JsonObject | null;
+  readonly maxJsonDepth: number;
+  /** How long a provider may take to report what a response used that was broken off. */
+  readonly settleMs: number;
+  /** Called once, when everything is settled. */
+  readonly onOver: (reason: CloseReason) => void;
+}
+
+type EndReason = Exclude<CloseReason, 'lost' | 'caller' | 'refused' | 'opening'>;
+
+/** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */
+const CLOSE_CODES: Readonly<Record<EndReason, number>> = {
+  idle: 1001,
+  age: 1001,
+  upstream: 1011,
+  key: 1008,
+  budget: 1008,
+  flood: 1008,
+  silent: 1008,
+  slow: 1008,
+  restart: 1012,
+};
+
+/** After these errors the key gets no further response in this session. */
+const ENDING: Readonly<Partial<Record<GatewayError['code'], EndReason>>> = {
+  budget_exhausted: 'budget',
+  unpriced_model: 'budget',
+  invalid_key: 'key',
+  endpoint_not_allowed: 'key',
+  model_not_found: 'key',
+};
+
+const SOUND = /^response\.(?:output_)?audio\.delta$/;
+const OUTPUT = /^response\..+\.delta$/;
+const NORMAL_CLOSE: ReadonlySet<number> = new Set([1000, 1001]);
+
+/**
+ * One session: messages pass in both directions as they are, no faster than the other side takes them. Only the events are read that
+ * cost money or that the key may not send.
+ */
+export class RealtimeSession {
+  readonly #options: SessionOptions;
+  readonly #responses: SessionResponses;
+  /** Messages that came while an earlier one waits for its reservation. */
+  readonly #waiting: Buffer[] = [];
+  readonly #transcribers = new Map<string, Transcriber>();
+  #transcriber: Transcriber | null = null;
+  #isBusy = false;
+  #isStopping = false;
+  #ending: CloseReason | null = null;
+  #settleTimer: NodeJS.Timeout | null = null;
+  #isOver = false;
+  bytesIn = 0;
+  bytesOut = 0;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { accounts, facts, socket } = options;
+    this.#responses = new SessionResponses({
+      ...{ accounts, facts },
+      onRefused: (error, id) => {
+        socket.send(cancelEvent(id));
+        this.#refuse(error, null);
+      },
+      onIdle: () => {
+        if (this.#ending !== null) void this.#finish('left');
+        else if (this.#isStopping) this.end('restart');
+      },
+    });
+  }
+
+  get responseCount(): number {
+    return this.#responses.count;
+  }
+
+  /** Nothing is under way: a session that stays so for long is idle. */
+  get isIdle(): boolean {
+    return this.#responses.isIdle && !this.#isBusy;
+  }
+
+  start(): void {
+    const { socket, caller, settings } = this.#options;
+    socket.start({
+      onMessage: (data, isBinary) => this.#fromProvider(data, isBinary),
+      onDrain: () => {
+        if (socket.bufferedBytes < MAX_BUFFERED_BYTES / 2 && !this.#isBusy) caller.resume();
+      },
+      onClose: (code) => this.#providerClosed(code),
+    });
+    if (settings !== null)
+      this.#take(Buffer.from(JSON.stringify({ type: 'session.update', session: settings })));
+    socket.resume();
+    if (!this.#isBusy) caller.resume();
+  }
+
+  fromCaller(data: Buffer, isBinary: boolean): void {
+    if (this.#ending !== null) return;
+    this.bytesIn += data.length;
+    if (isBinary)
+      this.#refuse(
+        new GatewayError('invalid_value', 'Binary messages are not events. Send each event as text.'),
+        null,
+      );
+    else if (this.#isBusy) this.#waiting.push(data);
+    else this.#take(data);
+  }
+
+  #take(data: Buffer): void {
+    const outline = readEvent(data);
+    if (outline === null) {
+      this.#refuse(new GatewayError('invalid_json', "An event must be a JSON object with one 'type'."), null);
+      return;
+    }
+    const act = lookUp(this.#callerEvents, outline.type);
+    if (act === undefined) this.#toProvider(data);
+    else act(data, outline);
+  }
+
+  readonly #callerEvents: Readonly<Record<string, (data: Buffer, outline: EventOutline) => void>> = {
+    'input_audio_buffer.append': (data, { longestBytes }) => {
+      this.#options.facts.heard(longestBytes);
+      this.#toProvider(data);
+    },
+    'conversation.item.create': (data) => {
+      this.#options.facts.added(data.length);
+      this.#toProvider(data);
+    },
+    'response.create': (data) => this.#hold(data, (event) => this.#request(event, data)),
+    'session.update': (data) => this.#hold(data, (event) => this.#update(event, data)),
+    'transcription_session.update': (data) =>
+      this.#hold(data, async () => {
+        throw new GatewayError('unsupported_value', {
+          path: ['type'],
+          message: "Transcription sessions are not offered. Use 'session.update'.",
+        });
+      }),
+  };
+
+  /** Handles an event whose successors wait until it is handled. */
+  #hold(data: Buffer, handle: (event: JsonObject) => Promise<void>): void {
+    const { caller, maxJsonDepth, socket } = this.#options;
+    this.#isBusy = true;
+    caller.pause();
+    let eventId: string | null = null;
+    const handled = async () => {
+      const event = parseJson(data, maxJsonDepth);
+      if (!isObject(event)) throw new GatewayError('invalid_type', 'An event must be a JSON object.');
+      eventId = typeof event.event_id === 'string' ? event.event_id : null;
+      await handle(event);
+    };
+    void handled()
+      .catch((error: unknown) => this.#refuse(toGatewayError(error), eventId))
+      .then(() => {
+        this.#isBusy = false;
+        for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+          if (this.#ending === null) this.#take(next);
+          if (this.#isBusy) return;
+        }
+        if (socket.bufferedBytes < MAX_BUFFERED_BYTES) caller.resume();
+      });
+  }
+
+  async #request(event: JsonObject, data: Buffer): Promise<void> {
+    if (this.#isStopping) throw shuttingDown();
+    const response = isObject(event.response) ? event.response : {};
+    this.#options.facts.added(data.length);
+    const eventId = typeof event.event_id === 'string' ? event.event_id : null;
+    await this.#responses.request(eventId, response.max_output_tokens ?? response.max_response_output_tokens);
+    // The caller may have left meanwhile.
+    if (this.#ending === null) this.#toProvider(data);
+  }
+
+  async #update(event: JsonObject, data: Buffer): Promise<void> {
+    const { accounts, socket, upstream, modelName } = this.#options;
+    if (!isObject(event.session)) return this.#toProvider(data);
+    const identity = await accounts.checkKey();
+    const { candidate } = socket;
+    const checked = checkSettings(event.session, { upstream, identity, modelName, candidate });
+    const { transcriber } = checked;
+    if (transcriber) this.#transcribers.set(transcriber.upstreamName, transcriber);
+    if (!checked.isChanged) this.#toProvider(data);
+    else this.#toProvider(Buffer.from(JSON.stringify({ ...event, session: checked.session })));
+  }
+
+  #toProvider(data: Buffer): void {
+    const { socket, caller } = this.#options;
+    socket.send(data);
+    if (socket.bufferedBytes > MAX_BUFFERED_BYTES) caller.pause();
+  }
+
+  #fromProvider(data: Buffer, isBinary: boolean): void {
+    const outline = isBinary ? null : readEvent(data);
+    const type = outline?.type ?? '';
+    const act = lookUp(this.#providerEvents, type);
+    if (act !== undefined) {
+      const event = jsonIn(data.toString());
+      const passed = isObject(event) ? act(event, data) : data;
+      if (passed !== null) this.#toCaller(passed);
+      return;
+    }
+    if (OUTPUT.test(type)) this.#responses.output(SOUND.test(type) ? (outline?.longestBytes ?? 0) : 0);
+    this.#toCaller(data);
+  }
+
+  /** What the caller gets for an event; null: nothing. */
+  readonly #providerEvents: Readonly<
+    Record<string, (event: JsonObject, data: Buffer) => Buffer | string | null>
+  > = {
+    'session.created': (event, data) => this.#sessionIs(event, data),
+    'session.updated': (event, data) => this.#sessionIs(event, data),
+    'response.created': (event, data) => {
+      if (!this.#responses.begun(event)) this.end('flood');
+      return data;
+    },
+    'response.done': (event, data) => {
+      // Before what its end leads to: the connection may close then.
+      this.#toCaller(data);
+      this.#responses.done(event);
+      return null;
+    },
+    'conversation.item.input_audio_transcription.completed': (event, data) => {
+      void this.#transcribed(event);
+      return data;
+    },
+    error: (event) => this.#errorOf(event),
+    // They are those of the gateway's account.
+    'rate_limits.updated': () => null,
+  };
+
+  #sessionIs(event: JsonObject, data: Buffer): Buffer | string {
+    const { facts, socket, modelName } = this.#options;
+    const { session } = event;
+    if (!isObject(session)) return data;
+    facts.sessionIs(session, data.length);
+    const named = transcriptionModelIn(session);
+    this.#transcriber = named === null ? null : (this.#transcribers.get(named) ?? this.#transcriber);
+    if (socket.candidate.model === modelName || session.model === undefined) return data;
+    return JSON.stringify({ ...event, session: { ...session, model: modelName } });
+  }
+
+  async #transcribed(event: JsonObject): Promise<void> {
+    const used = reportedTranscript(event.usage);
+    if (used === null) return;
+    const refusal = await this.#options.accounts.transcript(used, this.#transcriber);
+    if (refusal !== null && ENDING[refusal.code] !== undefined) this.#refuse(refusal, null);
+  }
+
+  #errorOf(event: JsonObject): string {
+    const error = isObject(event.error) ? event.error : {};
+    const eventId = typeof error.event_id === 'string' ? error.event_id : null;
+    this.#responses.refused(eventId);
+    const message = cleanMessage(String(error.message ?? ''), this.#options.socket.candidate);
+    return JSON.stringify({ ...event, error: { ...error, message } });
+  }
+
+  #toCaller(event: Buffer | string): void {
+    const { caller, socket } = this.#options;
+    if (this.#ending !== null) return;
+    this.bytesOut += event.length;
+    caller.send(event);
+    if (caller.isFull) socket.pause();
+  }
+
+  /** The caller has taken everything. */
+  callerDrained(): void {
+    this.#options.socket.resume();
+  }
+
+  #refuse(error: GatewayError, eventId: string | null): void {
+    if (this.#ending !== null) return;
+    this.#options.caller.send(errorEvent(error, eventId));
+    const reason = ENDING[error.code];
+    if (reason !== undefined) this.end(reason);
+  }
+
+  /** Ends when the responses under way have ended; no further ones are made. */
+  stop(): void {
+    if (this.#isStopping || this.#ending !== null) return;
+    this.#isStopping = true;
+    this.#options.caller.send(errorEvent(shuttingDown(), null));
+    if (this.isIdle) this.end('restart');
+  }
+
+  /** The key may no longer have this session, or could not be looked up. */
+  keyChanged(error: GatewayError): void {
+    if (ENDING[error.code] !== undefined) this.#refuse(error, null);
+  }
+
+  /** @param error what the caller is told before */
+  end(reason: EndReason, error?: GatewayError): void {
+    if (this.#ending !== null) return;
+    if (error !== undefined) this.#options.caller.send(errorEvent(error, null));
+    this.#settle(reason);
+    this.#options.caller.close(CLOSE_CODES[reason]);
+  }
+
+  callerClosed(isLost: boolean): void {
+    if (this.#ending === null) this.#settle(isLost ? 'lost' : 'caller');
+  }
+
+  /** Breaks off what is under way, and waits for what it has used. */
+  #settle(reason: CloseReason): void {
+    const { socket, settleMs } = this.#options;
+    this.#ending = reason;
+    socket.resume();
+    for (const id of this.#responses.activeIds) socket.send(cancelEvent(id));
+    if (this.#responses.activeIds.length === 0) void this.#finish('left');
+    else this.#settleTimer = setTimeout(() => void this.#finish('left'), settleMs);
+  }
+
+  #providerClosed(code: number): void {
+    if (this.#ending === null) {
+      const isFailure = !NORMAL_CLOSE.has(code);
+      this.#options.caller.send(
+        errorEvent(
+          new GatewayError(isFailure ? 'upstream_failed' : 'websocket_connection_limit_reached', {
+            message: isFailure
+              ? 'The connection to the upstream broke. Open another session.'
+              : 'The upstream has ended this session. Open another one.',
+            source: 'upstream',
+          }),
+          null,
+        ),
+      );
+      this.#ending = 'upstream';
+      this.#options.caller.close(isFailure ? CLOSE_CODES.upstream : CLOSE_CODES.age);
+    }
+    void this.#finish('cut');
+  }
+
+  /** The drain deadline has passed: nothing is waited for any more. */
+  breakOff(): void {
+    this.end('restart');
+    void this.#finish('left');
+  }
+
+  async #finish(outcome: UsageOutcome): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { socket, onOver } = this.#options;
+    if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
+    await this.#responses.close(outcome);
+    socket.close(this.#ending === 'flood');
+    onOver(this.#ending ?? 'upstream');
+  }
+}
+
+const cancelEvent = (id: string): string => JSON.stringify({ type: 'response.cancel', response_id: id });
+
+const shuttingDown = (): GatewayError =>
+  new GatewayError('shutting_down', {
+    message:
+      'The gateway is shutting down: this session ends after the response under way. Open another session.',
+    retryAfterSeconds: 1,
+  });

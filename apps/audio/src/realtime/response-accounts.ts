@@ -1,0 +1,278 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
+import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import type { Price } from '@gateway/contracts/models/price';
+import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import {
+  type Consumption,
+  NOTHING_CONSUMED,
+  type UsageOutcome,
+  type UsageResult,
+  type UsageSubject,
+} from '@gateway/contracts/usage/usage-record';
+import { estimateOf } from '@gateway/metering/meter/estimate';
+import type { Meter } from '@gateway/metering/meter/meter';
+import { costMicroUsd } from '@gateway/metering/price/cost';
+import { unitPricesOf } from '@gateway/metering/price/unit-prices';
+import { callerNamesIn } from '@gateway/model-service/caller-names';
+import type { Counting } from '@gateway/model-service/counted-request';
+import { type ReservedRequest, reserveRequest } from '@gateway/model-service/metered-request';
+import { type CallerAccess, keyEnded } from '@gateway/model-service/sockets/caller-access';
+import { usageDetail } from '@gateway/model-service/usage-detail';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import type { LoadGuard } from '@gateway/service-kit/load/load-guard';
+import { openRequest } from '@gateway/service-kit/request/request-context';
+import { requestIdOf } from '@gateway/service-kit/request/request-id';
+import type { RequestLog } from '@gateway/service-kit/request/request-log';
+import type { ResolvedModel } from '@gateway/upstream/catalog';
+import { modelFor } from '@gateway/upstream/model-for';
+import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
+import type { Upstream } from '@gateway/upstream/upstream';
+import type { Transcriber } from './session-settings.ts';
+
+/** What sessions are accounted with. */
+export interface AccountingServices {
+  readonly upstream: Upstream;
+  readonly meter: Meter;
+  readonly counting: Counting;
+  readonly access: CallerAccess;
+  readonly requestLog: RequestLog;
+  readonly load: LoadGuard;
+  readonly deadline: AbortSignal;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+interface AccountsOptions extends AccountingServices {
+  readonly headers: IncomingHttpHeaders;
+  readonly connectionId: string;
+  readonly secretHash: string;
+  /** As the key was when the session was opened. */
+  readonly opener: Identity;
+  readonly model: ResolvedModel;
+  readonly socket: Pick<UpstreamSocket, 'candidate' | 'attempts'>;
+}
+
+/** How a response ended. */
+export interface ResponseEnd {
+  readonly outcome: UsageOutcome;
+  /** As reported; null: its provider does not say. */
+  readonly reported: Consumption | null;
+  /** The model's sound that has come, in tokens. */
+  readonly spokenTokens: number;
+  readonly heardMs: number;
+  readonly firstByteMs: number | null;
+  readonly failure?: GatewayError;
+}
+
+/** One response, of which the most that it can cost is reserved. */
+export interface ResponseAccount {
+  /** That of the event which requested it; null: it named none, or its provider began by itself. */
+  readonly eventId: string | null;
+  readonly openedAtMs: number;
+  /** Only the first call counts. */
+  settle(end: ResponseEnd): void;
+  /** No response came of it. */
+  release(): void;
+}
+
+interface ResponseRequest {
+  readonly isCallers: boolean;
+  readonly eventId: string | null;
+  readonly largest: Consumption;
+}
+
+export interface ResponseAccounts {
+  /** Counts and reserves a response. @throws {GatewayError} where it may not be, after it was logged */
+  reserve(request: ResponseRequest): Promise<ResponseAccount>;
+  /** For one that its provider began though it may not be: what it has used is charged all the same. */
+  unreserved(largest: Consumption): ResponseAccount;
+  /** Charges a transcript of what the caller said. Resolves to why there may be no further ones; null: there may. */
+  transcript(used: Consumption, transcriber: Transcriber | null): Promise<GatewayError | null>;
+  /** The key now. @throws {GatewayError} `invalid_key`, `endpoint_not_allowed`, `model_not_found` */
+  checkKey(): Promise<Identity>;
+}
+
+const NO_NOTES = () => undefined;
+
+export function createResponseAccounts(options: AccountsOptions): ResponseAccounts {
+  const { upstream, counting, access, requestLog, load: guard, deadline, meter, now } = options;
+  const { headers, connectionId, secretHash, opener, model, socket } = options;
+  const { candidate, attempts } = socket;
+  const price = model.priceAt(candidate.route);
+  const caller = { note: NO_NOTES, headers };
+
+  const open = (identity: Identity) => {
+    const load = guard.begin(REALTIME, identity);
+    const requestId = requestIdOf(undefined);
+    const { context, close } = openRequest(REALTIME.path, { requestId, identity, deadline, load });
+    const logEnd = requestLog.begin({ method: 'POST', url: REALTIME.path }, context, REALTIME.path);
+    const { channel, account } = candidate;
+    Object.assign(context.line, {
+      ...{ transport: 'websocket', connectionId, model: model.name },
+      ...{ channel: channel.name, account: account.name },
+    });
+    const end = (failure?: GatewayError) => {
+      context.failure = failure;
+      close(true);
+      logEnd({ status: failure?.status('openai') ?? 200, isAnswered: true });
+    };
+    return { context, load, end };
+  };
+  type Opened = ReturnType<typeof open>;
+
+  const checkKey = async (): Promise<Identity> => {
+    const identity = await access.identify(secretHash);
+    if (identity === undefined) throw keyEnded();
+    access.permit(identity);
+    modelFor(upstream, { name: model.name, protocols: ['realtime'], identity });
+    return identity;
+  };
+
+  const resultOf = (estimate: UsageResult, openedAtMs: number, end: ResponseEnd): UsageResult => {
+    const { reported, spokenTokens, outcome, firstByteMs, failure, heardMs } = end;
+    // One that failed without a sound is not billed; of any other its input was read.
+    const isFree = reported === null && spokenTokens === 0 && outcome === 'failed';
+    const guessed = { ...estimate.consumption, outputTokens: spokenTokens };
+    const counted = reported ?? (isFree ? NOTHING_CONSUMED : guessed);
+    const consumption = { ...counted, audioMs: isFree ? 0 : heardMs };
+    const estimated = reported === null && !isFree;
+    const cost = estimated ? estimateOf(price, consumption).costMicroUsd : costOf(price, consumption, isFree);
+    return {
+      ...{ outcome, consumption, estimated, costMicroUsd: cost, firstByteMs },
+      channel: candidate.channel.name,
+      attempts: 1,
+      durationMs: Math.round(performance.now() - openedAtMs),
+      detail: {
+        ...usageDetail({
+          ...{ attempts: attempts.slice(-1), isStreamed: true },
+          unitPrices: price && unitPricesOf(price, consumption),
+        }),
+        ...(failure && failureDetail(failure, 'openai')),
+      },
+    };
+  };
+
+  const accountOf = (
+    { context, end: logEnd }: Opened,
+    { eventId, largest }: Pick<ResponseRequest, 'eventId' | 'largest'>,
+    reserved: Pick<ReservedRequest, 'settle' | 'release'>,
+  ): ResponseAccount => {
+    const openedAtMs = performance.now();
+    const estimate = estimateOf(price, largest);
+    let isOver = false;
+    return {
+      eventId,
+      openedAtMs,
+      settle: (end) => {
+        if (isOver) return;
+        isOver = true;
+        const result = resultOf(estimate, openedAtMs, end);
+        const { inputTokens, outputTokens } = result.consumption;
+        const { outcome: responseOutcome, estimated, costMicroUsd: cost } = result;
+        Object.assign(context.line, { responseOutcome, inputTokens, outputTokens, costMicroUsd: cost });
+        if (estimated) context.line.estimated = true;
+        void reserved.settle(result);
+        logEnd(end.failure);
+      },
+      release: () => {
+        if (isOver) return;
+        isOver = true;
+        context.line.responseOutcome = 'none';
+        void reserved.release();
+        logEnd();
+      },
+    };
+  };
+
+  const subjectOf = (endpointModel: string): UsageSubject => ({
+    id: requestIdOf(undefined),
+    keyId: opener.keyId,
+    team: opener.team,
+    endpoint: 'realtime',
+    model: endpointModel,
+    startedAtMs: now(),
+    requestId: connectionId,
+    ...callerNamesIn(headers),
+  });
+
+  return {
+    checkKey,
+    reserve: async (request) => {
+      let opened: Opened | null = null;
+      try {
+        const identity = await checkKey();
+        opened = open(identity);
+        const { context, load } = opened;
+        if (request.isCallers) load.admit(0);
+        // The session has the slot of a request at once; each of its responses counts as one more in a minute.
+        const counted = withoutSlots(identity);
+        const entry = counting.entry.open(counted, context.dialect, {
+          delivery: null,
+          onEntered: ({ refusal }) => {
+            if (refusal !== null) counting.refusals.add(refusal.reason, identity, REALTIME);
+          },
+        });
+        const reserved = await reserveRequest(
+          { meter, now },
+          {
+            ...{ endpoint: 'realtime', model: model.name, estimate: estimateOf(price, request.largest) },
+            ...{ caller, identity: counted, context, entry },
+          },
+        );
+        return accountOf(opened, request, reserved);
+      } catch (thrown) {
+        const error = toGatewayError(thrown);
+        (opened ?? open(opener)).end(error);
+        throw error;
+      }
+    },
+    unreserved: (largest) => {
+      const subject = subjectOf(model.name);
+      const settle = async (result: UsageResult) => void (await meter.settleOnce(subject, result));
+      return accountOf(open(opener), { eventId: null, largest }, { settle, release: async () => undefined });
+    },
+    transcript: async (used, transcriber) => {
+      const name = transcriber?.model.name ?? model.name;
+      const ofTranscript = transcriber === null ? price : transcriber.price;
+      const estimate = estimateOf(ofTranscript, used);
+      const result: UsageResult = {
+        ...estimate,
+        estimated: false,
+        channel: candidate.channel.name,
+        attempts: 1,
+        costMicroUsd: costOf(ofTranscript, used, false),
+        detail: usageDetail({
+          attempts: [],
+          isStreamed: true,
+          unitPrices: ofTranscript && unitPricesOf(ofTranscript, used),
+        }),
+      };
+      const subject = subjectOf(name);
+      const demand = { subject, accounts: withoutSlots(opener).accounts, estimate: result };
+      try {
+        void (await meter.begin(demand)).settle(result);
+        return null;
+      } catch (error) {
+        // It was made already.
+        void meter.settleOnce(subject, result);
+        return toGatewayError(error);
+      }
+    },
+  };
+}
+
+const costOf = (price: Price | null, consumption: Consumption, isFree: boolean): number | null => {
+  if (price === null) return null;
+  return isFree ? 0 : costMicroUsd(price, consumption);
+};
+
+/** A key for what counts on all of its limits but that on requests at once. */
+export const withoutSlots = (identity: Identity): Identity => ({
+  ...identity,
+  accounts: identity.accounts.map(({ limits: { concurrentRequests: _, ...limits }, ...account }) => ({
+    ...account,
+    limits,
+  })),
+});

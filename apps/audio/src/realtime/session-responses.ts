@@ -1,0 +1,174 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
+import { lookUp } from '@gateway/contracts/look-up';
+import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
+import { reportedResponse } from './reported-usage.ts';
+import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
+import type { SessionFacts } from './session-facts.ts';
+
+/** Responses that may be requested and not begun; a provider makes one after the other. */
+const MAX_REQUESTED = 8;
+/** Responses under way: a provider that begins more has lost count. */
+const MAX_ACTIVE = 16;
+/** Ids of responses that have ended, which a provider may report once more. */
+const MAX_ENDED = 64;
+
+const OUTCOMES: Readonly<Record<string, UsageOutcome>> = {
+  completed: 'ok',
+  incomplete: 'ok',
+  cancelled: 'cancelled',
+  failed: 'failed',
+};
+
+/** A response under way. */
+interface Active {
+  /** Its account, as soon as it is reserved. */
+  readonly account: Promise<ResponseAccount>;
+  readonly openedAtMs: number;
+  firstByteMs: number | null;
+  spokenTokens: number;
+}
+
+interface ResponsesOptions {
+  readonly accounts: ResponseAccounts;
+  readonly facts: SessionFacts;
+  /** Called for a response that the provider began and that may not be: it is to be cancelled. */
+  readonly onRefused: (error: GatewayError, responseId: string) => void;
+  /** Called where none is under way any more. */
+  readonly onIdle: () => void;
+}
+
+/** The responses of one session: each is reserved before it is requested, or when it begins, and settled when it ends. */
+export class SessionResponses {
+  readonly #options: ResponsesOptions;
+  readonly #requested: ResponseAccount[] = [];
+  readonly #active = new Map<string, Active>();
+  readonly #ended = new Set<string>();
+  readonly #settling = new Set<Promise<void>>();
+  count = 0;
+
+  constructor(options: ResponsesOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#active.size === 0 && this.#requested.length === 0;
+  }
+
+  get activeIds(): readonly string[] {
+    return [...this.#active.keys()];
+  }
+
+  /** Reserves a response that the caller requests. @throws {GatewayError} where it may not be requested */
+  async request(eventId: string | null, maxOutput: unknown): Promise<void> {
+    const { accounts, facts } = this.#options;
+    if (this.#requested.length >= MAX_REQUESTED) {
+      throw new GatewayError('rate_limited', {
+        message: `${MAX_REQUESTED} responses have been requested and have not begun. Wait for 'response.created'.`,
+        retryAfterSeconds: 1,
+      });
+    }
+    this.#requested.push(
+      await accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) }),
+    );
+  }
+
+  /** The provider has begun a response. False: it has begun too many. */
+  begun(event: JsonObject): boolean {
+    const id = idIn(event);
+    if (id === null || this.#active.has(id) || this.#ended.has(id)) return true;
+    if (this.#active.size >= MAX_ACTIVE) return false;
+    this.count += 1;
+    const requested = this.#requested.shift();
+    const account = requested === undefined ? this.#reserveBegun(id) : Promise.resolve(requested);
+    const openedAtMs = requested?.openedAtMs ?? performance.now();
+    this.#active.set(id, { account, openedAtMs, firstByteMs: null, spokenTokens: 0 });
+    return true;
+  }
+
+  async #reserveBegun(id: string): Promise<ResponseAccount> {
+    const { accounts, facts, onRefused } = this.#options;
+    const largest = facts.largest(undefined);
+    try {
+      return await accounts.reserve({ isCallers: false, eventId: null, largest });
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      onRefused(error, id);
+      return accounts.unreserved(largest);
+    }
+  }
+
+  /** A piece of output has come. @param soundBytes of sound in it, in base64 */
+  output(soundBytes: number): void {
+    const newest = [...this.#active.values()].at(-1);
+    if (newest === undefined) return;
+    newest.firstByteMs ??= Math.round(performance.now() - newest.openedAtMs);
+    newest.spokenTokens += this.#options.facts.spokenTokens(soundBytes);
+  }
+
+  /** A response has ended, with what it used. */
+  done(event: JsonObject): void {
+    const { accounts, facts } = this.#options;
+    const id = idIn(event);
+    if (id === null || this.#ended.has(id)) return;
+    const response = isObject(event.response) ? event.response : {};
+    const reported = reportedResponse(response.usage);
+    const outcome = lookUp(OUTCOMES, String(response.status)) ?? 'ok';
+    if (reported !== null) facts.responded(reported);
+    const active = this.#active.get(id);
+    const account = active?.account ?? accounts.unreserved(facts.largest(undefined));
+    const failure =
+      outcome === 'failed'
+        ? new GatewayError('upstream_failed', {
+            message: 'The upstream failed to make this response.',
+            source: 'upstream',
+          })
+        : undefined;
+    this.#end(id, account, {
+      ...{ outcome, reported, heardMs: facts.takeHeardMs() },
+      spokenTokens: active?.spokenTokens ?? 0,
+      firstByteMs: active?.firstByteMs ?? null,
+      ...(failure && { failure }),
+    });
+  }
+
+  #end(
+    id: string,
+    account: ResponseAccount | Promise<ResponseAccount>,
+    end: Parameters<ResponseAccount['settle']>[0],
+  ): void {
+    this.#active.delete(id);
+    this.#ended.add(id);
+    if (this.#ended.size > MAX_ENDED) for (const oldest of this.#ended) if (this.#ended.delete(oldest)) break;
+    const settling = Promise.resolve(account).then((reserved) => reserved.settle(end));
+    this.#settling.add(settling);
+    void settling.finally(() => this.#settling.delete(settling));
+    if (this.isIdle) this.#options.onIdle();
+  }
+
+  /** The provider refused an event: a response that was requested by it does not begin. */
+  refused(eventId: string | null): void {
+    const at = this.#requested.findIndex((account) => account.eventId === eventId);
+    if (at === -1) return;
+    // One that begins nevertheless is reserved again when it does.
+    const [account] = this.#requested.splice(at, 1);
+    account?.release();
+    if (this.isIdle) this.#options.onIdle();
+  }
+
+  /** The session is over: what has begun is settled as far as it is known, and what has not is given back. */
+  async close(outcome: UsageOutcome): Promise<void> {
+    for (const account of this.#requested.splice(0)) account.release();
+    for (const [id, { account, firstByteMs, spokenTokens }] of [...this.#active])
+      this.#end(id, account, {
+        ...{ outcome, reported: null, spokenTokens, firstByteMs },
+        heardMs: this.#options.facts.takeHeardMs(),
+      });
+    await Promise.allSettled(this.#settling);
+  }
+}
+
+function idIn({ response }: JsonObject): string | null {
+  const id = isObject(response) ? response.id : undefined;
+  return typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { createClientSecrets } from './client-secret.ts';
+
+const gatewaySecret = 'a secret that all processes share';
+const SECRET = { secretHash: 'hash', model: 'gpt-realtime', session: { instructions: 'Be brief.' } };
+
+test('a client secret opens until it expires, and only as it was sealed by this gateway', () => {
+  let now = 1_000;
+  const secrets = createClientSecrets({ gatewaySecret, now: () => now });
+  const sealed = secrets.seal({ ...SECRET, expiresAtMs: 2_000 }) ?? '';
+  expect(sealed).toMatch(/^ek_[\w-]+$/);
+  expect(secrets.open(sealed)).toEqual({ ...SECRET, expiresAtMs: 2_000 });
+  const middle = sealed.length >> 1;
+  const other = sealed[middle] === 'A' ? 'B' : 'A';
+  expect(secrets.open(sealed.slice(0, middle) + other + sealed.slice(middle + 1))).toBeUndefined();
+  for (const text of ['ek_', 'ek_short', `${sealed}AAAA`, sealed.slice(3), `ek_${'A'.repeat(7_000)}`])
+    expect(secrets.open(text)).toBeUndefined();
+  const elsewhere = createClientSecrets({ gatewaySecret: `${gatewaySecret}!`, now: () => now });
+  expect(elsewhere.open(sealed)).toBeUndefined();
+  now = 2_000;
+  expect(secrets.open(sealed)).toBeUndefined();
+});
+
+test('nothing of the session can be read in it, and one that is too large for a header is not sealed', () => {
+  const secrets = createClientSecrets({ gatewaySecret, now: () => 0 });
+  const sealed = secrets.seal({ ...SECRET, expiresAtMs: 1 }) ?? '';
+  expect(Buffer.from(sealed.slice(3), 'base64url').includes('brief')).toBe(false);
+  const random = Array.from({ length: 9_000 }, () => Math.floor(Math.random() * 36).toString(36)).join('');
+  expect(secrets.seal({ ...SECRET, session: { instructions: random }, expiresAtMs: 1 })).toBeUndefined();
+  expect(
+    secrets.seal({ ...SECRET, session: { instructions: 'long '.repeat(9_000) }, expiresAtMs: 1 }),
+  ).toBeDefined();
+});

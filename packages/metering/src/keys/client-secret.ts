@@ -1,0 +1,75 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+
+/** OpenAI's prefix: its clients let a browser have a secret that begins so. */
+const PREFIX = 'ek_';
+/** It goes in a header, of which proxies take 8 KB. */
+const MAX_CHARACTERS = 6_000;
+/** What a secret of that length can hold, at the most that deflate packs. */
+const MAX_OPENED_BYTES = 4 * 1024 * 1024;
+const FORM = /^ek_[\w-]{40,6000}$/;
+
+const [CIPHER, KEY_BYTES, NONCE_BYTES, TAG_BYTES] = ['aes-256-gcm', 32, 12, 16] as const;
+
+/** What a client secret is good for. */
+const ClientSecret = z.strictObject({
+  /** The keyed hash of the secret of the key that it was made with: it ends with that. */
+  secretHash: z.string().min(1),
+  /** The only model of its sessions, by the caller's name. */
+  model: z.string().min(1),
+  /** The settings with which a session begins. */
+  session: z.record(z.string(), z.unknown()),
+  expiresAtMs: z.number(),
+});
+export type ClientSecret = z.infer<typeof ClientSecret>;
+
+export interface ClientSecrets {
+  /** Undefined: its session is too large for a header. */
+  seal(secret: ClientSecret): string | undefined;
+  /** What the gateway has sealed and has not expired; undefined for everything else. */
+  open(text: string): ClientSecret | undefined;
+}
+
+interface ClientSecretsOptions {
+  readonly gatewaySecret: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Secrets for a browser, which must not have a key: sealed, so that no process has to remember them. */
+export function createClientSecrets({ gatewaySecret, now }: ClientSecretsOptions): ClientSecrets {
+  const key = Buffer.from(hkdfSync('sha256', gatewaySecret, '', 'realtime client secret v1', KEY_BYTES));
+  return {
+    seal: (secret) => {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+      const text = [cipher.update(deflateRawSync(JSON.stringify(secret))), cipher.final()];
+      const sealed = Buffer.concat([nonce, ...text, cipher.getAuthTag()]).toString('base64url');
+      return sealed.length + PREFIX.length > MAX_CHARACTERS ? undefined : PREFIX + sealed;
+    },
+    open: (text) => {
+      if (!FORM.test(text)) return undefined;
+      const packed = decrypt(key, Buffer.from(text.slice(PREFIX.length), 'base64url'));
+      if (packed === undefined) return undefined;
+      const opened = inflateRawSync(packed, { maxOutputLength: MAX_OPENED_BYTES });
+      const secret = ClientSecret.parse(JSON.parse(opened.toString()));
+      return now() < secret.expiresAtMs ? secret : undefined;
+    },
+  };
+}
+
+/** Whether a bearer may be a client secret. */
+export const isClientSecret = (bearer: string): boolean => bearer.startsWith(PREFIX);
+
+function decrypt(key: Buffer, sealed: Buffer): Buffer | undefined {
+  if (sealed.length <= NONCE_BYTES + TAG_BYTES) return undefined;
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
