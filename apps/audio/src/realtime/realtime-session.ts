@@ -55,7 +55,6 @@ const ENDING: Readonly<Partial<Record<GatewayError['code'], EndReason>>> = {
   unpriced_model: 'budget',
   invalid_key: 'key',
   endpoint_not_allowed: 'key',
-  model_not_found: 'key',
 };
 
 const SOUND = /^response\.(?:output_)?audio\.delta$/;

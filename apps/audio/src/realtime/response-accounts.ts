@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
-import type { GatewayError } from '@gateway/contracts/gateway-error';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { Price } from '@gateway/contracts/models/price';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
@@ -26,7 +26,7 @@ import { openRequest } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
 import type { RequestLog } from '@gateway/service-kit/request/request-log';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { modelFor } from '@gateway/upstream/model-for';
+import { mayUse } from '@gateway/upstream/model-for';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { Transcriber } from './session-settings.ts';
@@ -90,14 +90,14 @@ export interface ResponseAccounts {
   unreserved(largest: Consumption): ResponseAccount;
   /** Charges a transcript of what the caller said. Resolves to why there may be no further ones; null: there may. */
   transcript(used: Consumption, transcriber: Transcriber | null): Promise<GatewayError | null>;
-  /** The key now. @throws {GatewayError} `invalid_key`, `endpoint_not_allowed`, `model_not_found` */
+  /** The key now. @throws {GatewayError} `invalid_key`, `endpoint_not_allowed`; `service_unavailable` */
   checkKey(): Promise<Identity>;
 }
 
 const NO_NOTES = () => undefined;
 
 export function createResponseAccounts(options: AccountsOptions): ResponseAccounts {
-  const { upstream, counting, access, requestLog, load: guard, deadline, meter, now } = options;
+  const { counting, access, requestLog, load: guard, deadline, meter, now } = options;
   const { headers, connectionId, secretHash, opener, model, socket } = options;
   const { candidate, attempts } = socket;
   const price = model.priceAt(candidate.route);
@@ -126,7 +126,7 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     const identity = await access.identify(secretHash);
     if (identity === undefined) throw keyEnded();
     access.permit(identity);
-    modelFor(upstream, { name: model.name, protocols: ['realtime'], identity });
+    if (!mayUse(identity, model.name)) throw modelLost(model.name);
     return identity;
   };
 
@@ -262,6 +262,12 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     },
   };
 }
+
+const modelLost = (name: string): GatewayError =>
+  new GatewayError(
+    'endpoint_not_allowed',
+    `This key may no longer use the model '${name}'. Ask the person who gave you the key.`,
+  );
 
 const costOf = (price: Price | null, consumption: Consumption, isFree: boolean): number | null => {
   if (price === null) return null;
