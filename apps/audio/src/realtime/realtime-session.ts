@@ -13,6 +13,14 @@ import { type EventOutline, readEvent } from './read-event.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import { reportedTranscript } from './reported-usage.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
+import {
+  CLOSE_CODES,
+  cancelEvent,
+  ENDING,
+  type EndReason,
+  providerClosed,
+  shuttingDown,
+} from './session-end.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { SessionResponses } from './session-responses.ts';
 import { checkSettings, type Transcriber, transcriptionModelIn } from './session-settings.ts';
@@ -34,32 +42,8 @@ interface SessionOptions {
   readonly onOver: (reason: CloseReason) => void;
 }
 
-type EndReason = Exclude<CloseReason, 'lost' | 'caller' | 'refused' | 'opening'>;
-
-/** RFC 6455 §7.4.1 and IANA's registry. Clients that reconnect by themselves do so after 1001 and 1012. */
-const CLOSE_CODES: Readonly<Record<EndReason, number>> = {
-  idle: 1001,
-  age: 1001,
-  upstream: 1011,
-  key: 1008,
-  budget: 1008,
-  flood: 1008,
-  silent: 1008,
-  slow: 1008,
-  restart: 1012,
-};
-
-/** After these errors the key gets no further response in this session. */
-const ENDING: Readonly<Partial<Record<GatewayError['code'], EndReason>>> = {
-  budget_exhausted: 'budget',
-  unpriced_model: 'budget',
-  invalid_key: 'key',
-  endpoint_not_allowed: 'key',
-};
-
 const SOUND = /^response\.(?:output_)?audio\.delta$/;
 const OUTPUT = /^response\..+\.delta$/;
-const NORMAL_CLOSE: ReadonlySet<number> = new Set([1000, 1001]);
 
 /**
  * One session: messages pass in both directions as they are, no faster than the other side takes them. Only the events are read that
@@ -330,27 +314,17 @@ export class RealtimeSession {
     const { socket, settleMs } = this.#options;
     this.#ending = reason;
     socket.resume();
-    for (const id of this.#responses.activeIds) socket.send(cancelEvent(id));
-    if (this.#responses.activeIds.length === 0) void this.#finish('left');
+    for (const id of this.#responses.cancel()) socket.send(cancelEvent(id));
+    if (!this.#responses.hasBegun) void this.#finish('left');
     else this.#settleTimer = setTimeout(() => void this.#finish('left'), settleMs);
   }
 
   #providerClosed(code: number): void {
     if (this.#ending === null) {
-      const isFailure = !NORMAL_CLOSE.has(code);
-      this.#options.caller.send(
-        errorEvent(
-          new GatewayError(isFailure ? 'upstream_failed' : 'websocket_connection_limit_reached', {
-            message: isFailure
-              ? 'The connection to the upstream broke. Open another session.'
-              : 'The upstream has ended this session. Open another one.',
-            source: 'upstream',
-          }),
-          null,
-        ),
-      );
+      const { error, closeCode } = providerClosed(code);
+      this.#options.caller.send(errorEvent(error, null));
       this.#ending = 'upstream';
-      this.#options.caller.close(isFailure ? CLOSE_CODES.upstream : CLOSE_CODES.age);
+      this.#options.caller.close(closeCode);
     }
     void this.#finish('cut');
   }
@@ -371,12 +345,3 @@ export class RealtimeSession {
     onOver(this.#ending ?? 'upstream');
   }
 }
-
-const cancelEvent = (id: string): string => JSON.stringify({ type: 'response.cancel', response_id: id });
-
-const shuttingDown = (): GatewayError =>
-  new GatewayError('shutting_down', {
-    message:
-      'The gateway is shutting down: this session ends after the response under way. Open another session.',
-    retryAfterSeconds: 1,
-  });

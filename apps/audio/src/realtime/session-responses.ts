@@ -27,6 +27,7 @@ interface Active {
   readonly openedAtMs: number;
   firstByteMs: number | null;
   spokenTokens: number;
+  isCancelled: boolean;
 }
 
 interface ResponsesOptions {
@@ -55,8 +56,18 @@ export class SessionResponses {
     return this.#active.size === 0 && this.#requested.length === 0;
   }
 
-  get activeIds(): readonly string[] {
-    return [...this.#active.keys()];
+  get hasBegun(): boolean {
+    return this.#active.size > 0;
+  }
+
+  /** The responses under way that are to be cancelled, each once. */
+  cancel(): readonly string[] {
+    const ids: string[] = [];
+    for (const [id, active] of this.#active) {
+      if (!active.isCancelled) ids.push(id);
+      active.isCancelled = true;
+    }
+    return ids;
   }
 
   /** Reserves a response that the caller requests. @throws {GatewayError} where it may not be requested */
@@ -82,7 +93,7 @@ export class SessionResponses {
     const requested = this.#requested.shift();
     const account = requested === undefined ? this.#reserveBegun(id) : Promise.resolve(requested);
     const openedAtMs = requested?.openedAtMs ?? performance.now();
-    this.#active.set(id, { account, openedAtMs, firstByteMs: null, spokenTokens: 0 });
+    this.#active.set(id, { account, openedAtMs, firstByteMs: null, spokenTokens: 0, isCancelled: false });
     return true;
   }
 
@@ -93,6 +104,8 @@ export class SessionResponses {
       return await accounts.reserve({ isCallers: false, eventId: null, largest });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
+      const active = this.#active.get(id);
+      if (active !== undefined) active.isCancelled = true;
       onRefused(error, id);
       return accounts.unreserved(largest);
     }
