@@ -14,6 +14,7 @@ import type { TextServices } from './call/request/text-call.ts';
 import type { TextSettings } from './config.ts';
 import type { TextBatchService, TextJob } from './endpoints/batches/batch-service.ts';
 import { startBatchSweeping } from './endpoints/batches/open-batches.ts';
+import { providerReports } from './endpoints/batches/provider/provider-reports.ts';
 import { runTextBatch } from './endpoints/batches/run-batch.ts';
 import type { FileService } from './endpoints/files/file-handlers.ts';
 
@@ -57,6 +58,7 @@ export async function openBatches(
     publicUrl: config.PUBLIC_URL,
     stopping: life.stopping,
     onError,
+    onProviderBatch: providerReports(started),
     now: Date.now,
   };
   // Who runs a batch waits for a Redis that is away.

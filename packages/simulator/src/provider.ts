@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { BatchStore } from './batches/batch-store.ts';
 import type { FileStore } from './images/file-store.ts';
 import type { Ledger } from './ledger.ts';
 import type { ThreadStore } from './messages/thread-store.ts';
@@ -29,6 +30,7 @@ export interface Provider {
   readonly conversations: ConversationStore;
   readonly threads: ThreadStore;
   readonly files: FileStore;
+  readonly batches: BatchStore;
   /** Keys that are accepted; null accepts every key. */
   readonly apiKeys: readonly string[] | null;
   /** Refuses members that the protocol does not have, as the real providers do. */

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type BatchPlan, createBatchStore } from './batches/batch-store.ts';
 import type { Cloud } from './clouds/cloud.ts';
 import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
@@ -55,8 +56,10 @@ export interface Simulator extends AsyncDisposable {
   readonly realtime: SimulatedRealtime;
   /** How many scripted replies have not been used. */
   readonly scriptsWaiting: number;
+  /** What it does with batches; `reset` has it do them at once again. */
+  readonly batches: BatchPlan;
   ledger(): Readonly<Record<string, LedgerRow>>;
-  /** Deletes requests, scripts, ledger, stored responses, conversations, threads and files. */
+  /** Deletes requests, scripts, ledger, stored responses, conversations, threads, files and batches. */
   reset(): void;
   /** Refuses connections, and cuts those that are open. Its state stays. */
   refuse(): Promise<void>;
@@ -82,6 +85,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     conversations: createConversationStore(),
     threads: createThreadStore(Date.now),
     files: createFileStore(),
+    batches: createBatchStore(),
     apiKeys: options.apiKeys ?? null,
     refusesUnknown: options.refusesUnknown ?? false,
     signatureSecret: options.signatureSecret ?? DEFAULT_SIGNATURE_SECRET,
@@ -139,6 +143,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     get scriptsWaiting() {
       return scripts.waiting;
     },
+    batches: provider.batches.plan,
     ledger: () => provider.ledger.rows(),
     reset: () => {
       log.clear();
@@ -150,6 +155,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       provider.conversations.clear();
       provider.threads.clear();
       provider.files.clear();
+      provider.batches.clear();
     },
     refuse,
     accept: () => listen(address.port),

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { away } from './away.ts';
 import { type ObjectPage, type PageQuery, pageOf } from './key-list.ts';
+import { ProviderNote } from './provider-note.ts';
 
 /** What is wrong with a batch, or with one of its lines. */
 export const BatchProblem = z.object({
@@ -52,6 +53,8 @@ export interface BatchRecord extends Omit<TextBatchInput, 'lines'> {
   /** The model that all of its lines name; null where they name several, or before they have been looked at. */
   readonly onlyModel: string | null;
   readonly end: BatchEnd | null;
+  /** How far a provider is with its lines; null: the gateway does them itself. */
+  readonly provider: ProviderNote | null;
 }
 
 const Made = TextBatchInput.extend({ keyId: z.string() });
@@ -68,6 +71,8 @@ export interface BatchRecords {
   mark(id: string, mark: Mark, atMs: number): Promise<void>;
   /** Its lines have been looked at. */
   checked(id: string, found: { readonly lines: number; readonly onlyModel: string | null }): Promise<void>;
+  /** What is known of it at a provider from now on. Only who has the claim on that notes it. */
+  noteProvider(id: string, note: ProviderNote): Promise<void>;
   /** The first end counts. */
   end(id: string, end: BatchEnd): Promise<void>;
   remove(batch: BatchRecord): Promise<void>;
@@ -107,6 +112,7 @@ export function createBatchRecords(redis: Redis): BatchRecords {
       lines: timeIn(found.lines) ?? made.lines,
       onlyModel: found.onlyModel || null,
       end: found.end === undefined ? null : BatchEnd.parse(JSON.parse(found.end)),
+      provider: found.provider === undefined ? null : ProviderNote.parse(JSON.parse(found.provider)),
     };
   };
 
@@ -131,6 +137,8 @@ export function createBatchRecords(redis: Redis): BatchRecords {
     mark: async (id, mark, atMs) => void (await away(redis.hsetnx(batchKey(id), mark, atMs))),
     checked: async (id, { lines, onlyModel }) =>
       void (await away(redis.hset(batchKey(id), { lines, onlyModel: onlyModel ?? '' }))),
+    noteProvider: async (id, note) =>
+      void (await away(redis.hset(batchKey(id), 'provider', JSON.stringify(note)))),
     end: async (id, end) => {
       await away(
         redis

@@ -79,6 +79,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     publicUrl: undefined,
     stopping: stopping.signal,
     onError,
+    onProviderBatch: (report) => logger.info(report, 'batch at a provider'),
     now: services.now,
   };
   const start = async (processors: JobProcessors, { takeover }: WorkerUnderTest = {}) => {

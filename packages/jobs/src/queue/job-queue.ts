@@ -6,12 +6,11 @@ import { openRedis } from '@gateway/redis/open-redis';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
 import { createEventFeed, type EventFeed, type Watching } from '../events/event-feed.ts';
 import { jobCancelled } from '../events/job-listener.ts';
-import { type JobFiles, storeFailure } from '../files/job-files.ts';
+import type { JobFiles } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
 import type { JobRecord } from '../job-envelope.ts';
 import { toJobError } from '../job-failure.ts';
 import type { SettleJob } from '../job-metering.ts';
-import { keepRecord } from '../records/ended-jobs.ts';
 import { listJob } from '../records/owned-jobs.ts';
 import { batchCountsKey, textsKey } from '../redis/job-keys.ts';
 import { createKeptResults, type Delivery } from '../results/kept-results.ts';
@@ -23,6 +22,7 @@ import type { AnnounceEnd } from '../webhooks/announce-end.ts';
 import { cancelJob } from './cancel-job.ts';
 import { type JobHandle, openHandle } from './job-handle.ts';
 import type { JobOwner } from './job-owner.ts';
+import { createEndKeeper, type EndKeeper } from './keep-ends.ts';
 import { createKnownJobs, type KnownJobs } from './known-jobs.ts';
 import { openFinder, openLines } from './open-lines.ts';
 import { unlessAway } from './queue-errors.ts';
@@ -55,7 +55,7 @@ export interface JobQueueOptions<Kind extends JobKind> {
   readonly onError: (error: unknown) => void;
 }
 
-export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
+export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds>, EndKeeper<Kinds> {
   /** What it enqueues. */
   readonly kinds: readonly Kinds[];
   /** What stands before a job's path for callers. */
@@ -86,11 +86,6 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds> {
    * {GatewayError} `service_unavailable`
    */
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
-  /** Records that a job failed before it was stored. @throws {GatewayError} `service_unavailable` */
-  keepRefused(
-    job: { readonly id: string; readonly kind: Kinds; readonly keyId: string; readonly model: string },
-    error: GatewayError,
-  ): Promise<void>;
   /** Keeps the counts of a batch's lines by status. @throws {GatewayError} `service_unavailable` */
   keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
   /** Calls back whenever something may have changed about a job, or it has emitted something, until it is stopped. */
@@ -275,13 +270,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     },
     cancel: async ({ kind, id }) => void (await cancelWhole(kind, id, true)),
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
-    keepRefused: async (job, error) => {
-      const nowMs = now();
-      const times = { createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs };
-      const record: JobRecord = { ...job, ...times, status: 'failed', error: null };
-      const reason = await storeFailure(files, job.id, error);
-      await unlessAway(keepRecord(prompt, record, reason));
-    },
+    ...createEndKeeper({ redis: prompt, files, results, now }),
     keepCounts: async (batchId, counts) => {
       const text = JSON.stringify(counts);
       await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));

@@ -92,7 +92,7 @@ export interface Meter {
    */
   begin(demand: Demand): Promise<Metered>;
   /** Takes up a reservation that another process made: a job's, whose usage is sound (`soundUsage`). */
-  resume(subject: UsageSubject): Pick<Metered, 'settle'>;
+  resume(subject: UsageSubject): Pick<Metered, 'settle' | 'release'>;
   /** Settles a kept reservation. True if this call did it, false if it was settled before; it never fails. */
   settleOnce(subject: UsageSubject, result: UsageResult): Promise<boolean>;
   /**

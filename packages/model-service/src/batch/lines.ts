@@ -2,21 +2,24 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 
 const LINE_FEED = 0x0a;
 
-/** Lines that are not empty, with their numbers from 1, as they come. @throws {GatewayError} `request_too_large` for a long one */
+/** Lines that are not empty, with their numbers from 1 and where they begin in bytes, as they come. @throws {GatewayError} `request_too_large` for a long one */
 export async function* linesIn(
   chunks: AsyncIterable<Buffer>,
   maxBytes: number,
-): AsyncGenerator<{ readonly number: number; readonly bytes: Buffer }> {
+): AsyncGenerator<{ readonly number: number; readonly offset: number; readonly bytes: Buffer }> {
   let rest: Buffer[] = [];
   let restBytes = 0;
   let number = 0;
+  let next = 0;
   const lineOf = (end: Buffer) => {
     const bytes = rest.length === 0 ? end : Buffer.concat([...rest, end]);
     rest = [];
     restBytes = 0;
     number += 1;
     if (bytes.length > maxBytes) throw tooLong(number, maxBytes);
-    return { number, bytes };
+    const offset = next;
+    next += bytes.length + 1;
+    return { number, offset, bytes };
   };
   for await (const chunk of chunks) {
     let from = 0;

@@ -213,7 +213,7 @@ const isWaitedOut = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.retry && WAITED_OUT.has(error.code);
 
 /** Tries again for as long as a limit, a full queue or Redis being away is all that is in the way, and there is time left. */
-async function patiently<Result>(
+export async function patiently<Result>(
   signal: AbortSignal,
   processor: () => Promise<Result>,
   leftMs: () => number = () => Number.POSITIVE_INFINITY,

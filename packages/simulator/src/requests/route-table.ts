@@ -1,6 +1,25 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription, createTranslation } from '../audio/create-transcription.ts';
 import { applyGuardrail } from '../bedrock/apply-guardrail.ts';
+import {
+  cancelMessageBatch,
+  createMessageBatch,
+  deleteMessageBatch,
+  getMessageBatch,
+  getMessageResults,
+  listMessageBatches,
+} from '../batches/message-batches.ts';
+import {
+  cancelBatch,
+  createBatch,
+  createFile,
+  deleteFile,
+  getBatch,
+  getFileContent,
+  getUploadedFile,
+  listBatches,
+  listFiles,
+} from '../batches/openai-batches.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
 import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
@@ -47,6 +66,21 @@ export const ROUTE_TABLE: readonly Route[] = [
   { method: 'GET', path: '/v1/conversations/{id}', handler: getConversation },
   { method: 'POST', path: '/v1/messages', handler: createMessage },
   { method: 'POST', path: '/v1/messages/count_tokens', handler: countMessageTokens },
+  { method: 'POST', path: '/v1/messages/batches', handler: createMessageBatch },
+  { method: 'GET', path: '/v1/messages/batches', handler: listMessageBatches },
+  { method: 'GET', path: '/v1/messages/batches/{id}', handler: getMessageBatch },
+  { method: 'DELETE', path: '/v1/messages/batches/{id}', handler: deleteMessageBatch },
+  { method: 'POST', path: '/v1/messages/batches/{id}/cancel', handler: cancelMessageBatch },
+  { method: 'GET', path: '/v1/messages/batches/{id}/results', handler: getMessageResults },
+  { method: 'POST', path: '/v1/files', handler: createFile },
+  { method: 'GET', path: '/v1/files', handler: listFiles },
+  { method: 'GET', path: '/v1/files/{id}', handler: getUploadedFile },
+  { method: 'DELETE', path: '/v1/files/{id}', handler: deleteFile },
+  { method: 'GET', path: '/v1/files/{id}/content', handler: getFileContent },
+  { method: 'POST', path: '/v1/batches', handler: createBatch },
+  { method: 'GET', path: '/v1/batches', handler: listBatches },
+  { method: 'GET', path: '/v1/batches/{id}', handler: getBatch },
+  { method: 'POST', path: '/v1/batches/{id}/cancel', handler: cancelBatch },
   { method: 'POST', path: '/v1/chat/completions', handler: createCompletion },
   { method: 'POST', path: '/v1/completions', handler: createTextCompletion },
   { method: 'POST', path: '/v1/chat/completions/input_tokens', handler: countCompletionInput },

@@ -13,7 +13,7 @@ import type { ChannelSettings } from './channel-settings.ts';
 import type { ContentLogSettings } from './content-log.ts';
 import type { ImageFamily } from './file-schema.ts';
 import type { HookSettings } from './hooks.ts';
-import type { ModelList, Preset } from './presets/preset.ts';
+import type { BatchPaths, ModelList, Preset } from './presets/preset.ts';
 import type { Provider } from './presets/presets.ts';
 
 /** One API key of a channel; the provider counts and limits each by itself. Safe to log: `secrets` shows nothing. */
@@ -27,6 +27,14 @@ export interface Account {
   readonly secrets: ChannelSecrets;
 }
 
+/** A channel whose provider does whole batches. */
+export interface ChannelBatches {
+  /** Full paths. */
+  readonly paths: BatchPaths;
+  /** What a batch charges, as a multiple of what the route does, where the model's price does not say it. */
+  readonly priceFactor: number;
+}
+
 /** One provider that we may call, at one address, with every default filled in. Safe to log. */
 export interface Channel {
   readonly name: string;
@@ -37,6 +45,8 @@ export interface Channel {
   readonly paths: Readonly<Partial<Record<Operation, OperationPath>>>;
   /** Where its models are listed, with the full path; null: nowhere. */
   readonly modelList: ModelList | null;
+  /** Where its provider does batches, and what that costs; null: the gateway does their lines itself. */
+  readonly batches: ChannelBatches | null;
   readonly speaks: readonly Protocol[];
   /** What its models speak, by their ids; null: all of them the same. */
   readonly speaksOf: NonNullable<Preset['speaksOf']> | null;

@@ -125,6 +125,14 @@ export const ChannelEntry = z.strictObject({
   cooldown: z
     .union([z.literal('off'), CooldownEntry], { error: 'off, or a mapping of its settings' })
     .optional(),
+  batches: z
+    .union(
+      [z.literal('provider'), z.strictObject({ priceFactor: z.number().positive().max(100).optional() })],
+      {
+        error: 'provider, or a mapping with priceFactor',
+      },
+    )
+    .optional(),
   forwardUserIds: z.boolean().optional(),
   passTraceparent: z.boolean().optional(),
   quirks: QuirkSettings.optional(),

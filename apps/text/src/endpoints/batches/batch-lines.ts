@@ -13,6 +13,9 @@ export interface FileLine {
   readonly index: number;
   /** From 1, of all. */
   readonly number: number;
+  /** Where it begins in the file, and how many bytes it has there. */
+  readonly offset: number;
+  readonly sizeBytes: number;
   readonly bytes: Buffer;
 }
 
@@ -39,8 +42,8 @@ export async function* linesOf(
   { maxLineBytes = services.maxBodyBytes + FRAME_BYTES, signal }: LinesOptions,
 ): AsyncGenerator<FileLine> {
   let index = 0;
-  for await (const { number, bytes } of linesIn(bytesOf(files, fileId, signal), maxLineBytes)) {
-    yield { index, number, bytes: withoutMark(bytes) };
+  for await (const { number, offset, bytes } of linesIn(bytesOf(files, fileId, signal), maxLineBytes)) {
+    yield { index, number, offset, sizeBytes: bytes.length, bytes: withoutMark(bytes) };
     index += 1;
   }
 }

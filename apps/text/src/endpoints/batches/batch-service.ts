@@ -1,7 +1,9 @@
+import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { LineService } from '@gateway/model-service/batch/batch-service';
 import type { BatchRecords } from '../../batches/batch-records.ts';
 import type { StoredFiles } from '../../batches/stored-files.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
+import type { ProviderReport } from './provider/provider-batch.ts';
 
 /** What the queue of this service takes beside batches. */
 export type TextJob = 'text.response' | 'text.line';
@@ -15,6 +17,10 @@ export interface TextBatchService extends Omit<LineService<TextJob, 'text.batch'
   readonly maxLines: number;
   /** Aborted when the process ends. */
   readonly stopping: AbortSignal;
+  /** Where what goes to providers is put together. */
+  readonly uploads: Pick<UploadStore, 'newId' | 'pathOf' | 'delete'>;
+  /** Called when a provider is done with lines that it was given together, or has refused them. */
+  readonly onProviderBatch: (report: ProviderReport) => void;
   /** Called for what is tried again later. */
   readonly onError: (error: unknown) => void;
 }

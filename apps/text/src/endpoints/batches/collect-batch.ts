@@ -13,6 +13,7 @@ import type { TextBatchService, TextJob } from './batch-service.ts';
 import { problemOf } from './check-lines.ts';
 import { ENDING_MS } from './create-batch.ts';
 import { type EndedLine, type LineOutcome, RESULT_FORMS } from './line-outcomes.ts';
+import { runAtProvider } from './provider/run-at-provider.ts';
 
 /** Why a batch is over: `completed`, where all its lines have been begun. */
 export interface EndReason {
@@ -50,9 +51,13 @@ export async function collectBatch(
     if (batch === undefined) throw new GatewayError('object_not_found', 'The batch has been forgotten.');
     if (batch.end !== null) return batch.end;
     const isThere = await service.files.hold(batch.fileId, service.now() + ENDING_MS);
+    const held = AbortSignal.any([signal, lost.signal]);
+    // What a provider does of it is stopped, and kept as far as it has come.
+    if (isThere)
+      await runAtProvider(service, batch, { context: { requestId: id, signal: held }, isEnding: true });
     const collected =
       isThere || batch.lines === null
-        ? await collect(service, batch, reason, AbortSignal.any([signal, lost.signal]))
+        ? await collect(service, batch, reason, held)
         : withoutResults(batch, service.now());
     lost.signal.throwIfAborted();
     await records.end(id, collected.end);

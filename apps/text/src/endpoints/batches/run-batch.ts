@@ -9,6 +9,7 @@ import { linesOf } from './batch-lines.ts';
 import type { TextBatchService, TextJob } from './batch-service.ts';
 import { checkLines } from './check-lines.ts';
 import { collectBatch, type EndReason, finishBatch } from './collect-batch.ts';
+import { runAtProvider } from './provider/run-at-provider.ts';
 import { textLines } from './text-lines.ts';
 
 const CLAIM_RETRY_MS = 500;
@@ -27,6 +28,8 @@ export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batc
     if (known?.end) return { counts: known.end.counts };
     const total = known?.lines ?? (await check(service, input, { context, endpoints }));
     await records.mark(jobId, 'inProgressAtMs', now());
+    const batch = known?.lines === total ? known : await records.find(jobId);
+    if (batch !== undefined) await runAtProvider(service, batch, { context, isEnding: false });
     const lines = linesOf(service, fileId, { signal });
     await runLines<TextJob, 'text.batch'>(
       { ...service, endpoints },

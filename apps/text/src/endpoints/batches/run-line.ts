@@ -1,8 +1,8 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { TextLineOutput } from '@gateway/contracts/jobs';
+import { type TextLineInput, TextLineOutput } from '@gateway/contracts/jobs';
 import { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { type JobFiles, readOutput } from '@gateway/jobs/files/job-files';
-import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
 import { giveBack } from '../../call/accounting/give-back.ts';
 import { resultOf } from '../../call/accounting/metered-call.ts';
 import { withContent } from '../../call/content/call-content.ts';
@@ -23,40 +23,7 @@ interface WorkerAccess {
  * knows what it has cost, and the line fails.
  */
 export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLine> => ({
-  run: async ({ url, body, headers, identity }, { jobId, requestId, trace, signal, consumed }) => {
-    const endpoint = LINE_ENDPOINTS.get(url);
-    if (endpoint === undefined) throw new Error(`no endpoint ${url}`);
-    const caller = new LineCaller(headers, url);
-    const leave = () => caller.leave();
-    signal.addEventListener('abort', leave, { once: true });
-    let held: HeldCall | null = null;
-    consumed(null);
-    try {
-      const bytes = Buffer.from(body);
-      const options = { services, caller, requestId, trace };
-      const opened = await openQueuedCall({ endpoint, identity, bytes }, options);
-      held = await holdCall(withContent(opened, jobId), 'generating');
-      const candidates = candidatesFor(held);
-      signal.throwIfAborted();
-      consumed(undefined);
-      const { call, outcome } = await answerCall(
-        { ...held, reservation: null },
-        { candidates, holdsStart: true },
-      );
-      outcome.end();
-      const usage = resultOf(call, outcome);
-      consumed(usage);
-      call.content?.end(outcome);
-      if (outcome.thrown !== undefined) throw outcome.thrown;
-      if (!caller.hasEnded) throw call.context.failure ?? withoutEnd();
-      const { status, body: answered } = caller;
-      return { status, body: answered, usage: ConsumedUsage.parse(usage) };
-    } finally {
-      signal.removeEventListener('abort', leave);
-      leave();
-      if (held !== null) await giveBack(held);
-    }
-  },
+  run: (input, context) => answerLine(services, input, context),
   recover: async (_input, { jobId, consumed }) => {
     const stored = await readOutput({ assets }, jobId);
     if (stored === undefined) return undefined;
@@ -65,6 +32,47 @@ export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLi
     return output;
   },
 });
+
+/** Has the endpoint of a line answer it. @throws what its caller gets in place of an answer */
+export async function answerLine(
+  services: TextServices,
+  { url, body, headers, identity }: TextLineInput,
+  context: Pick<JobContext, 'jobId' | 'requestId' | 'trace' | 'signal' | 'consumed'>,
+): Promise<TextLineOutput> {
+  const { jobId, requestId, trace, signal, consumed } = context;
+  const endpoint = LINE_ENDPOINTS.get(url);
+  if (endpoint === undefined) throw new Error(`no endpoint ${url}`);
+  const caller = new LineCaller(headers, url);
+  const leave = () => caller.leave();
+  signal.addEventListener('abort', leave, { once: true });
+  let held: HeldCall | null = null;
+  consumed(null);
+  try {
+    const bytes = Buffer.from(body);
+    const options = { services, caller, requestId, trace };
+    const opened = await openQueuedCall({ endpoint, identity, bytes }, options);
+    held = await holdCall(withContent(opened, jobId), 'generating');
+    const candidates = candidatesFor(held);
+    signal.throwIfAborted();
+    consumed(undefined);
+    const { call, outcome } = await answerCall(
+      { ...held, reservation: null },
+      { candidates, holdsStart: true },
+    );
+    outcome.end();
+    const usage = resultOf(call, outcome);
+    consumed(usage);
+    call.content?.end(outcome);
+    if (outcome.thrown !== undefined) throw outcome.thrown;
+    if (!caller.hasEnded) throw call.context.failure ?? withoutEnd();
+    const { status, body: answered } = caller;
+    return { status, body: answered, usage: ConsumedUsage.parse(usage) };
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+    if (held !== null) await giveBack(held);
+  }
+}
 
 const withoutEnd = (): GatewayError =>
   new GatewayError('outcome_unknown', {

@@ -6,9 +6,9 @@ import { readProxy } from '../../connecting/proxy.ts';
 import { type Cooldown, DEFAULT_COOLDOWN } from '../../health/cooldown.ts';
 import type { ModelKind } from '../../protocol.ts';
 import { buildTimeLimits } from '../../sending/time-limits.ts';
-import type { Channel } from '../configuration.ts';
+import type { Channel, ChannelBatches } from '../configuration.ts';
 import type { ChannelEntry } from '../file-schema.ts';
-import type { Preset } from '../presets/preset.ts';
+import type { BatchPaths, Preset } from '../presets/preset.ts';
 import { presetFor } from '../presets/presets.ts';
 import { buildAccounts } from './build-accounts.ts';
 import { buildPlace } from './build-place.ts';
@@ -61,6 +61,14 @@ const channelNetwork = ({ proxy, caFile, provider }: ChannelEntry, network: Netw
   };
 };
 
+const BATCH_PRICE_FACTOR = 0.5;
+
+const buildBatches = ({ batches }: ChannelEntry, paths: BatchPaths | null): ChannelBatches | null => {
+  if (batches === undefined || paths === null) return null;
+  const { priceFactor = BATCH_PRICE_FACTOR } = batches === 'provider' ? {} : batches;
+  return { paths, priceFactor };
+};
+
 /** A channel from a checked entry, with its preset and all defaults filled in. */
 export const buildChannel = (
   name: string,
@@ -69,12 +77,14 @@ export const buildChannel = (
   network = DIRECT,
 ): Channel => {
   const preset = presetFor(entry);
+  const { batchPaths, ...place } = buildPlace(entry, preset, env);
   const limitsOf = (kind: ModelKind) => buildTimeLimits(kind, entry.timeouts, entry.timeouts?.[kind]);
 
   return {
     name,
     provider: entry.provider,
-    ...buildPlace(entry, preset, env),
+    ...place,
+    batches: buildBatches(entry, batchPaths),
     speaks: entry.speaks ?? preset.speaks,
     speaksOf: entry.speaks === undefined ? (preset.speaksOf ?? null) : null,
     builtInTools: preset.builtInTools,

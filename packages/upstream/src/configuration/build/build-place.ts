@@ -4,7 +4,7 @@ import { type OperationPath, operationPath } from '../../requests/operation-path
 import type { Channel } from '../configuration.ts';
 import type { ChannelEntry } from '../file-schema.ts';
 import { filled, type Words, wordsOf } from '../presets/place.ts';
-import type { Preset } from '../presets/preset.ts';
+import type { BatchPaths, Preset } from '../presets/preset.ts';
 
 /** The values of a preset's placeholders for one channel. */
 export const placeWords = (entry: ChannelEntry, preset: Preset): Words =>
@@ -15,7 +15,7 @@ export function buildPlace(
   entry: ChannelEntry,
   preset: Preset,
   env: Environment,
-): Pick<Channel, 'origin' | 'paths' | 'modelList'> {
+): Pick<Channel, 'origin' | 'paths' | 'modelList'> & { readonly batchPaths: BatchPaths | null } {
   const words = placeWords(entry, preset);
   const fromEnvironment = preset.baseUrlVariable ? env[preset.baseUrlVariable] : undefined;
   const url = new URL(entry.baseUrl ?? (fromEnvironment || filled(preset.baseUrl ?? '', words)));
@@ -27,12 +27,18 @@ export function buildPlace(
   return {
     origin: url.origin,
     modelList: preset.modelList ? { ...preset.modelList, path: basePath + preset.modelList.path } : null,
+    batchPaths: preset.batchPaths ? buildBatchPaths(basePath, preset.batchPaths) : null,
     paths: {
       ...buildPaths(basePath, preset.paths, words),
       ...buildPaths(rootPath, preset.rootPaths ?? {}, words),
     },
   };
 }
+
+const buildBatchPaths = (basePath: string, { openai, anthropic }: BatchPaths): BatchPaths => ({
+  ...(openai && { openai: { files: basePath + openai.files, batches: basePath + openai.batches } }),
+  ...(anthropic && { anthropic: basePath + anthropic }),
+});
 
 function buildPaths(basePath: string, paths: Preset['paths'], words: Words): Channel['paths'] {
   const built: Partial<Record<Operation, OperationPath>> = {};

@@ -113,6 +113,10 @@ export const checkChannel = (name: string, entry: ChannelEntry, env: Environment
     if (expected !== null) complaints.push({ path: ['baseUrl'], expected });
   }
   complaints.push(...checkKeys(entry, preset));
+  if (entry.batches !== undefined && preset.batchPaths === undefined) {
+    const expected = `no batches, which a provider of the kind ${entry.provider} does not take here: the gateway does their lines itself`;
+    complaints.push({ path: ['batches'], at: 'key', expected });
+  }
   const possible = possibleProtocols(preset);
   for (const [index, protocol] of (entry.speaks ?? []).entries()) {
     if (possible.includes(protocol)) continue;

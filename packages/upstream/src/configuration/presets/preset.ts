@@ -16,6 +16,12 @@ export interface ModelList {
   readonly isCatalogue?: true;
 }
 
+/** Where a provider takes batches, by whose form they have. */
+export interface BatchPaths {
+  readonly openai?: { readonly files: string; readonly batches: string };
+  readonly anthropic?: string;
+}
+
 /** The defaults of a kind of provider, which the configuration may replace. */
 export interface Preset {
   /**
@@ -53,6 +59,8 @@ export interface Preset {
   /** Where it lists its models, after the base URL; absent: nowhere that an account's key is enough for. */
   readonly modelList?: ModelList;
   /** `fallback` is sent where none is configured. */
+  /** Where it takes batches, after the base URL; absent: nowhere. */
+  readonly batchPaths?: BatchPaths;
   readonly key: {
     readonly header: string;
     readonly prefix: string;
@@ -96,6 +104,10 @@ export const openaiPaths = {
   translations: '/audio/translations',
   realtime: '/realtime',
 } as const satisfies Partial<Record<Operation, string>>;
+
+export const openaiBatchPaths = {
+  openai: { files: '/files', batches: '/batches' },
+} as const satisfies BatchPaths;
 
 export const openaiModelList = { path: '/models', form: 'data' } as const satisfies ModelList;
 

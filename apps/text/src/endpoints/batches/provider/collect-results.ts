@@ -1,0 +1,167 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import { hasEnded } from '@gateway/jobs/records/job-record';
+import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import { linesIn } from '@gateway/model-service/batch/lines';
+import { patiently } from '@gateway/model-service/batch/run-batch';
+import { toGatewayError } from '@gateway/service-kit/error-response';
+import { withoutMark } from '@gateway/service-kit/request/json-body';
+import type { BatchApi, BatchResult, BatchState } from '@gateway/upstream/batches/batch-api';
+import { LineSet } from '../../../batches/provider-note.ts';
+import { inOrder, linesOf } from '../batch-lines.ts';
+import type { TextBatchService } from '../batch-service.ts';
+import { memberIn } from '../text-lines.ts';
+import { type BilledLine, billedLine, type LinePlace } from './provider-line.ts';
+import { putDown, putDownUnknown } from './put-down.ts';
+
+const AT_ONCE = 16;
+/** A line of results: an answer of 64 MiB with what is around it. */
+const MAX_RESULT_BYTES = 68 * 1024 * 1024;
+
+/** What became of the lines of a provider's batch. */
+export interface CollectedResults {
+  readonly answered: number;
+  /** Not run, and left to the gateway. */
+  readonly left: number;
+  /** Of which the provider did not tell what became of them. */
+  readonly missing: number;
+  /** Results of lines that were not sent, or not in one piece, and further ones of the same line. */
+  readonly strange: number;
+}
+
+interface ResultsToCollect {
+  /** Null: it cannot be asked any more. */
+  readonly api: BatchApi | null;
+  readonly place: LinePlace;
+  readonly keyId: string;
+  readonly fileId: string;
+  readonly sent: LineSet;
+  /** Null: the batch has been lost. */
+  readonly state: BatchState | null;
+}
+
+/**
+ * Puts down the results of a provider's batch as they come, in whatever order, as the outcomes of their lines. What it did not run is
+ * released. Doing it again changes nothing.
+ *
+ * @throws {BatchCallFailed} where they cannot be read to their end
+ */
+export async function collectResults(
+  service: TextBatchService,
+  { api, place, keyId, fileId, sent, state }: ResultsToCollect,
+): Promise<CollectedResults> {
+  const { queue } = service;
+  const { signal, jobId } = place.context;
+  const places = await linePlaces(service, fileId, { jobId, signal });
+  const seen = new LineSet();
+  let answered = 0;
+  let left = 0;
+  let strange = 0;
+
+  const hasOutcome = async (id: string) => {
+    const known = await patiently(signal, () => queue.find(id, keyId));
+    return known !== undefined && hasEnded(known);
+  };
+  const billed = async (index: number) => {
+    const at = places.at(index);
+    const file = await service.files.open(fileId, { start: at.offset, end: at.offset + at.sizeBytes - 1 });
+    if (file === undefined) throw new GatewayError('object_not_found', 'The file of the batch is gone.');
+    return billedLine(place, { index, bytes: withoutMark(await file.bytes()) });
+  };
+  /** A line whose model is no longer configured fails; what is reserved for it is charged when that ends. */
+  const withLine = async (index: number, put: (line: BilledLine) => Promise<boolean>): Promise<boolean> => {
+    const line = await patiently(signal, () => billed(index)).catch((error: unknown) =>
+      toGatewayError(error),
+    );
+    signal.throwIfAborted();
+    if (!(line instanceof GatewayError)) return patiently(signal, () => put(line));
+    const job = { id: lineJobId(jobId, index), kind: 'text.line', keyId, model: '' } as const;
+    await patiently(signal, () => queue.keepRefused(job, line));
+    return true;
+  };
+  const leave = async (id: string) => {
+    left += 1;
+    await releaseLine(service, place, id);
+  };
+  const take = async (result: BatchResult | null) => {
+    const index = result === null ? undefined : places.indexOf(result.id);
+    if (result === null || index === undefined || !sent.has(index) || !seen.add(index)) {
+      strange += 1;
+      return;
+    }
+    if (await hasOutcome(result.id)) answered += 1;
+    else if (result.type !== 'answered') await leave(result.id);
+    else {
+      const isDone = await withLine(index, (line) => putDown(service, place, line, result));
+      if (isDone) answered += 1;
+      else await leave(result.id);
+    }
+  };
+
+  const files =
+    api === null || state === null ? [] : state.results.map((file) => resultsIn(api, file, signal));
+  for (const results of files) for await (const _ of inOrder(results, AT_ONCE, take)) signal.throwIfAborted();
+
+  let missing = 0;
+  for (const index of sent) {
+    if (seen.has(index)) continue;
+    const id = lineJobId(jobId, index);
+    if (await hasOutcome(id)) answered += 1;
+    else if (state !== null && !state.tellsAll) await leave(id);
+    else {
+      missing += 1;
+      await withLine(index, (line) => putDownUnknown(service, place, line));
+    }
+  }
+  return { answered, left, missing, strange };
+}
+
+async function* resultsIn(
+  api: BatchApi,
+  place: string,
+  signal: AbortSignal,
+): AsyncGenerator<BatchResult | null> {
+  for await (const { bytes } of linesIn(api.results(place, signal), MAX_RESULT_BYTES)) {
+    try {
+      yield api.readResult(bytes, memberIn);
+    } catch {
+      yield null;
+    }
+  }
+}
+
+/** Gives back what is reserved for a line that its provider does not run. */
+export const releaseLine = (
+  { meter, now }: Pick<TextBatchService, 'meter' | 'now'>,
+  { note: { identity, startedAtMs } }: Pick<LinePlace, 'note'>,
+  id: string,
+): Promise<void> => {
+  const { keyId, team } = identity;
+  const about = { endpoint: 'batch', model: '', requestId: id, startedAtMs: startedAtMs || now() } as const;
+  return meter.resume({ id, keyId, team, ...about }).release();
+};
+
+interface LinePlaces {
+  at(index: number): { readonly offset: number; readonly sizeBytes: number };
+  indexOf(lineId: string): number | undefined;
+}
+
+/** Where the lines of a file lie, so that the one that a result belongs to is read alone. */
+async function linePlaces(
+  service: TextBatchService,
+  fileId: string,
+  { jobId, signal }: { readonly jobId: string; readonly signal: AbortSignal },
+): Promise<LinePlaces> {
+  const offsets: number[] = [];
+  const sizes: number[] = [];
+  const indexes = new Map<string, number>();
+  const every = { maxLineBytes: Number.POSITIVE_INFINITY, signal };
+  for await (const { index, offset, sizeBytes } of linesOf(service, fileId, every)) {
+    offsets.push(offset);
+    sizes.push(sizeBytes);
+    indexes.set(lineJobId(jobId, index), index);
+  }
+  return {
+    at: (index) => ({ offset: offsets[index] ?? 0, sizeBytes: sizes[index] ?? 0 }),
+    indexOf: (lineId) => indexes.get(lineId),
+  };
+}

@@ -1,0 +1,94 @@
+import { text } from 'node:stream/consumers';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { TextLineInput } from '@gateway/contracts/jobs';
+import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import { checkLine, type ReadLine, readLine } from '@gateway/model-service/batch/line-endpoint';
+import type { BatchContext } from '@gateway/model-service/batch/run-batch';
+import { answeredUpstream } from '@gateway/upstream/batches/answered-upstream';
+import type { ProviderNote } from '../../../batches/provider-note.ts';
+import { isPassed } from '../../../call/candidates/is-passed.ts';
+import { candidatesFor } from '../../../call/open-call.ts';
+import { namesStored } from '../../../call/request/history.ts';
+import type { TextServices } from '../../../call/request/text-call.ts';
+import { preparePassthrough } from '../../../passthrough/passthrough.ts';
+import { openQueuedCall } from '../../background/job-call.ts';
+import type { FileLine } from '../batch-lines.ts';
+import { LineCaller } from '../line-caller.ts';
+import { LINE_ENDPOINTS, type TextLine, textLines } from '../text-lines.ts';
+
+/** Whose lines they are, and where they are done. */
+export interface LinePlace {
+  readonly services: TextServices;
+  readonly note: Pick<ProviderNote, 'channel' | 'account' | 'identity' | 'startedAtMs'>;
+  readonly context: Pick<BatchContext, 'jobId' | 'requestId' | 'signal'>;
+  /** The path that its lines name, their headers and their label. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly label: string;
+}
+
+/** A line as it is billed: at the price of batches. */
+export interface BilledLine {
+  readonly index: number;
+  readonly id: string;
+  readonly input: TextLineInput;
+  readonly subject: UsageSubject;
+  readonly estimate: UsageResult;
+  readonly mostMicroUsd: number | undefined;
+}
+
+export interface ProviderLine extends BilledLine {
+  /** Its body, as the provider gets it. */
+  readonly body: string;
+}
+
+/** @throws {GatewayError} for what its endpoint refuses */
+export async function billedLine(
+  { services, note, context, url, headers, label }: LinePlace,
+  { index, bytes }: Pick<FileLine, 'index' | 'bytes'>,
+): Promise<BilledLine> {
+  const { jobId, requestId, signal } = context;
+  const { identity, startedAtMs } = note;
+  const atPlace = { ...services, upstream: answeredUpstream(services.upstream, note, null) };
+  const endpoints = textLines(atPlace, url, { requestId, headers, label });
+  const read: ReadLine<TextLine> = readLine(bytes, { endpoints, maxJsonDepth: services.maxJsonDepth });
+  const checked = await checkLine(read, { identity, strict: false });
+  const { estimate, mostMicroUsd, names, endpoint } = checked;
+  const input = await checked.input(signal);
+  const id = lineJobId(jobId, index);
+  const { keyId, team } = identity;
+  const begun = { id, keyId, team, endpoint: endpoint.usage, model: input.model, startedAtMs };
+  return { index, id, input, subject: { ...begun, requestId, ...names }, estimate, mostMicroUsd };
+}
+
+/**
+ * The same with what the provider gets. Null for one that is answered by more than its provider alone: it goes on from what the gateway
+ * keeps, or has to be translated.
+ *
+ * @throws {GatewayError} for what its endpoint refuses
+ */
+export async function providerLine(place: LinePlace, line: FileLine): Promise<ProviderLine | null> {
+  const billed = await billedLine(place, line);
+  const { url, body: sent, headers, identity } = billed.input;
+  const endpoint = LINE_ENDPOINTS.get(url);
+  if (endpoint === undefined) return null;
+  const { services: usual, note, context } = place;
+  const services = { ...usual, upstream: answeredUpstream(usual.upstream, note, null) };
+  const caller = new LineCaller(headers, url);
+  try {
+    const { requestId } = context;
+    const bytes = Buffer.from(sent);
+    const call = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
+    if (call.history.continued !== null || namesStored(call) || call.request.compaction !== null) return null;
+    const [candidate] = candidatesFor(call);
+    if (candidate === undefined || !isPassed({ endpoint, request: call.request }, candidate)) return null;
+    const prepared = await preparePassthrough({ ...call, release: null, reservation: null }, candidate);
+    if (prepared instanceof GatewayError) throw prepared;
+    const { body = '' } = prepared.request;
+    const json = typeof body === 'object' && 'open' in body ? await text(body.open()) : body.toString();
+    return { ...billed, body: json.replace(/[\r\n]+/g, ' ') };
+  } finally {
+    caller.leave();
+  }
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BatchContext } from '@gateway/model-service/batch/run-batch';
+import { openBatchApi } from '@gateway/upstream/batches/open-batch-api';
+import { batchIdOf } from '../../../batches/batch-id.ts';
+import type { BatchRecord } from '../../../batches/batch-records.ts';
+import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
+import { linesOf } from '../batch-lines.ts';
+import type { TextBatchService } from '../batch-service.ts';
+import { LINE_ENDPOINTS } from '../text-lines.ts';
+import { chooseProvider, hasProviders } from './choose-provider.ts';
+import { collectResults } from './collect-results.ts';
+import { doAtProvider } from './provider-batch.ts';
+
+const CLAIM_RETRY_MS = 500;
+const CLAIM_RENEWAL_MS = 20_000;
+
+interface Run {
+  readonly context: Pick<BatchContext, 'requestId' | 'signal'>;
+  /** See `BatchAtProvider`. */
+  readonly isEnding: boolean;
+}
+
+/**
+ * Has the lines of a batch done by their provider, where all of them lead to one that has batches. Resolves when nothing of them is there
+ * any more: each line that has no outcome then is for the gateway itself.
+ */
+export async function runAtProvider(
+  service: TextBatchService,
+  known: BatchRecord,
+  { context, isEnding }: Run,
+): Promise<void> {
+  if (known.provider?.step === 'over') return;
+  if (known.provider === null && (isEnding || !hasProviders(service.services.upstream))) return;
+  await claimed(service, known.id, context.signal, async (signal) => {
+    // Another process may have gone on with it meanwhile.
+    const batch = await service.records.find(known.id);
+    if (batch === undefined || batch.end !== null) return;
+    const note = batch.provider ?? (isEnding ? null : await firstNote(service, batch, signal));
+    if (note === null || note.step === 'over') return;
+    const { services, records } = service;
+    const { id: jobId, face, headers, endpoint: url, keyId, fileId, untilMs } = batch;
+    const channel = services.upstream.configuration.channels.get(note.channel);
+    const account = channel?.accounts.find(({ name }) => name === note.account);
+    const protocol = LINE_ENDPOINTS.get(url)?.protocol;
+    const label = batchIdOf(face, jobId);
+    const { requestId } = context;
+    const place = { services, context: { jobId, requestId, signal }, url, headers, label };
+    const api = channel && account && protocol && openBatchApi(channel, account, protocol);
+    if (!api) {
+      // Its channel is no longer configured: nobody can ask for it, and its lines may have been done.
+      const sent = new LineSet(note.sent);
+      const lost = { api: null, place: { ...place, note }, keyId, fileId, sent, state: null };
+      await collectResults(service, lost);
+      await records.noteProvider(jobId, { ...note, step: 'over' });
+      return;
+    }
+    const isResumed = batch.provider !== null;
+    const lines = batch.lines ?? 0;
+    try {
+      const all = { api, note, keyId, fileId, lines, untilMs, place, isEnding, isResumed };
+      await doAtProvider(service, all);
+    } finally {
+      await api.close();
+    }
+  });
+}
+
+/** Notes where a batch goes; null where the gateway does it. */
+async function firstNote(
+  { services, files, records, readIdentity, now }: TextBatchService,
+  { id, keyId, fileId, endpoint: url }: BatchRecord,
+  signal: AbortSignal,
+): Promise<ProviderNote | null> {
+  const identity = await readIdentity(keyId);
+  const endpoint = LINE_ENDPOINTS.get(url);
+  if (identity === undefined || endpoint === undefined) return null;
+  const lines = linesOf({ files, services }, fileId, { signal });
+  const { upstream } = services;
+  const chosen = await chooseProvider(lines, { upstream, endpoint, identity });
+  if (chosen === null) return null;
+  const note: ProviderNote = {
+    step: 'preparing',
+    round: 0,
+    channel: chosen.channel.name,
+    account: chosen.account.name,
+    identity: { ...identity, priority: 'low' },
+    startedAtMs: now(),
+    uploadId: null,
+    batchId: null,
+    sent: '',
+    earlier: '',
+    hasMore: false,
+  };
+  await records.noteProvider(id, note);
+  return note;
+}
+
+/** One process at a time has to do with a provider's batch; another one goes on where that one dies. */
+async function claimed(
+  { records, onError }: TextBatchService,
+  id: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const name = `${id}:provider`;
+  const by = randomUUID();
+  while (!(await records.claim(name, by)))
+    await delay(CLAIM_RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+  const lost = new AbortController();
+  const renew = async () => {
+    if (!(await records.claim(name, by))) lost.abort(new Error(`the claim on ${name} was lost`));
+  };
+  const renewal = setInterval(() => renew().catch(onError), CLAIM_RENEWAL_MS);
+  try {
+    await work(AbortSignal.any([signal, lost.signal]));
+  } finally {
+    clearInterval(renewal);
+    await records.release(name, by);
+  }
+}
