@@ -99,7 +99,8 @@ const find = (call: Call): SimulatedBatch => {
 };
 
 /** `GET /v1/messages/batches` */
-export const listMessageBatches: Handler = (call) => {
+export const listMessageBatches: Handler = async (call) => {
+  for (const batch of ofMessages(call)) await advance(call.provider, batch);
   const { query } = call.request;
   const { items, hasMore } = pageOf(ofMessages(call), query, query.get('after_id'));
   return jsonReply({

@@ -238,7 +238,8 @@ const findBatch = (call: Call): SimulatedBatch => {
 };
 
 /** `GET /v1/batches` */
-export const listBatches: Handler = (call) => {
+export const listBatches: Handler = async (call) => {
+  for (const batch of ofOpenai(call)) await advance(call.provider, batch);
   const { items, hasMore } = pageOf(ofOpenai(call), call.request.query);
   return jsonReply({ object: 'list', data: items.map(shownBatch), has_more: hasMore, ...endsOf(items) });
 };

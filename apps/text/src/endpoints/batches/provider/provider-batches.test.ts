@@ -3,13 +3,12 @@ import type { Account } from '@gateway/contracts/identity';
 import { BatchObject } from '@gateway/contracts/openai/batches';
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { redisNames } from '@gateway/metering/redis-names';
-import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startText, type TextUnderTest } from '../../../testing/start-text.ts';
 
@@ -127,6 +126,9 @@ async function nothingLeft() {
   const files = await (await fetch(`${simulator.baseUrl}/files`, { headers: key })).json();
   expect(files).toMatchObject({ data: [] });
 }
+/** Of lines that the gateway did itself. */
+const fullPrice = ({ consumption }: UsageRecord) =>
+  consumption.inputTokens * 10 + consumption.outputTokens * 100;
 /** At half of the usual price. */
 const halfPrice = ({ consumption }: UsageRecord) =>
   Math.round((consumption.inputTokens * 10 + consumption.outputTokens * 100) / 2);
@@ -142,7 +144,7 @@ test.each([CHAT, RESPONSES] as const)(
     const lines = await linesIn(output_file_id);
     expect(named(lines)).toEqual(contents.map((_, n) => `line ${n}`));
     for (const { response } of lines)
-      expect(response).toMatchObject({ status_code: 200, body: { model: 'big' } });
+      expect(response).toMatchObject({ status_code: 200, body: { model: 'big-at-provider' } });
     expect(live()).toEqual([]);
     const billed = await records(20);
     expect(billed).toHaveLength(20);
@@ -166,3 +168,250 @@ test.each([CHAT, RESPONSES] as const)(
     await nothingLeft();
   },
 );
+
+const MESSAGES = '/v1/messages';
+const paramsOf = (content: string, model = 'big') => ({
+  model,
+  max_tokens: 100,
+  messages: [{ role: 'user' as const, content }],
+});
+const requestsOf = (contents: readonly string[], model = 'big') =>
+  contents.map((content, n) => ({ custom_id: `row-${n}`, params: paramsOf(content, model) }));
+const messagesEnded = (id: string) =>
+  waitFor(async () => {
+    const batch = await anthropic().messages.batches.retrieve(id);
+    return batch.processing_status === 'ended' && batch;
+  });
+async function messagesOf(id: string) {
+  const results: Anthropic.Messages.MessageBatchIndividualResponse[] = [];
+  for await (const result of await anthropic().messages.batches.results(id)) results.push(result);
+  return results;
+}
+const noMessagesLeft = async () => {
+  const key = { 'x-api-key': 'k' };
+  const batches = await (await fetch(`${simulator.baseUrl}/messages/batches`, { headers: key })).json();
+  expect(batches).toMatchObject({ data: [] });
+};
+
+test('messages of several models go to their provider as one batch, and are billed once at half', async () => {
+  const requests = [
+    ...requestsOf(Array.from({ length: 10 }, (_, n) => `question ${n}`)),
+    { custom_id: 'another', params: paramsOf('Hello.', 'other') },
+  ];
+  const batch = await anthropic().messages.batches.create({ requests });
+  expect((await messagesEnded(batch.id)).request_counts).toEqual({
+    processing: 0,
+    succeeded: 11,
+    errored: 0,
+    canceled: 0,
+    expired: 0,
+  });
+  const results = await messagesOf(batch.id);
+  expect(named(results)).toEqual(named(requests));
+  expect(results[10]?.result).toMatchObject({
+    type: 'succeeded',
+    message: { type: 'message', model: 'other' },
+  });
+  expect(live()).toEqual([]);
+  for (const record of await records(11)) expect(record.costMicroUsd).toBe(halfPrice(record));
+  await atRest();
+  await noMessagesLeft();
+});
+
+test.each([
+  ['the file', '/v1/files', 400],
+  ['the batch', '/v1/batches', 429],
+  ['the batch', '/v1/batches', 404],
+])(
+  'where the provider refuses %s (%s, %i), the gateway does the lines itself, at the usual price',
+  async (_what, path, status) => {
+    simulator.script(({ method, path: asked }) => method === 'POST' && asked === path, {
+      status,
+      json: { error: { message: 'Not now.', type: 'x', code: null, param: null } },
+    });
+    const batch = await batchOf(linesOf(['one', 'two', 'three']));
+    expect(await ended(batch.id)).toMatchObject({ request_counts: { total: 3, completed: 3, failed: 0 } });
+    expect(live()).toHaveLength(3);
+    for (const record of await records(3)) expect(record.costMicroUsd).toBe(fullPrice(record));
+    await atRest();
+    await nothingLeft();
+  },
+);
+
+test('where the provider refuses a batch of messages, the gateway does them itself', async () => {
+  simulator.script('/v1/messages/batches', {
+    status: 429,
+    json: { type: 'error', error: { type: 'rate_limit_error', message: 'No.' } },
+  });
+  const batch = await anthropic().messages.batches.create({ requests: requestsOf(['one', 'two']) });
+  expect((await messagesEnded(batch.id)).request_counts.succeeded).toBe(2);
+  expect(live()).toHaveLength(2);
+  for (const record of await records(2)) expect(record.costMicroUsd).toBe(fullPrice(record));
+  await atRest();
+});
+
+test('an answer to the creation that is lost does not have the batch made twice: it is found again', async () => {
+  for (const path of ['/v1/batches', '/v1/messages/batches'])
+    simulator.script(({ method, path: asked }) => method === 'POST' && asked === path, { cutAfter: 0 });
+  const batch = await batchOf(linesOf(['one', 'two']));
+  expect(await ended(batch.id)).toMatchObject({ request_counts: { completed: 2 } });
+  const messages = await anthropic().messages.batches.create({
+    requests: requestsOf(['one', 'two', 'three']),
+  });
+  expect((await messagesEnded(messages.id)).request_counts.succeeded).toBe(3);
+  expect(live()).toEqual([]);
+  const made = simulator.requests.filter(({ method, path }) => method === 'POST' && /batches$/.test(path));
+  expect(made).toHaveLength(2);
+  for (const record of await records(5)) expect(record.costMicroUsd).toBe(halfPrice(record));
+  await atRest();
+});
+
+test('what the provider refuses of a line is its own error; what it failed at, or did not come to, the gateway does', async () => {
+  simulator.batches.maxRun = 4;
+  simulator.script(({ path, body }) => path === CHAT && body.includes('four'), {
+    status: 200,
+    text: 'Four.',
+  });
+  const contents = ['one', '[[simulate status=400]]', 'three', 'four [[simulate status=500]]', 'five', 'six'];
+  const batch = await batchOf(linesOf(contents));
+  const { request_counts, output_file_id, error_file_id } = await ended(batch.id);
+  expect(request_counts).toEqual({ total: 6, completed: 5, failed: 1 });
+  expect(named(await linesIn(output_file_id))).toEqual(['line 0', 'line 2', 'line 3', 'line 4', 'line 5']);
+  expect(await linesIn(error_file_id)).toMatchObject([
+    { custom_id: 'line 1', response: { status_code: 400 } },
+  ]);
+  expect(live()).toHaveLength(3);
+  const billed = (await records(6)).filter(({ outcome }) => outcome === 'ok');
+  const isHalf = billed.map((record) => record.costMicroUsd === halfPrice(record));
+  expect(isHalf.filter(Boolean)).toHaveLength(2);
+  expect(billed).toHaveLength(5);
+  await atRest();
+});
+
+test.each([CHAT, MESSAGES])(
+  'cancelling a batch of %s stops it at the provider; what was done is kept and billed',
+  async (url) => {
+    simulator.batches.isHeld = true;
+    simulator.batches.maxRun = 3;
+    const contents = Array.from({ length: 8 }, (_, n) => `question ${n}`);
+    const isPolled = () =>
+      waitFor(() =>
+        simulator.requests.some(({ method, path }) => method === 'GET' && /batches\/\w*batch_/.test(path)),
+      );
+    if (url === CHAT) {
+      const { id } = await batchOf(linesOf(contents));
+      await isPolled();
+      await openai().batches.cancel(id);
+      const { status, request_counts, output_file_id, error_file_id } = await ended(id);
+      expect(status).toBe('cancelled');
+      expect(request_counts).toEqual({ total: 8, completed: 3, failed: 5 });
+      expect(named(await linesIn(output_file_id))).toEqual(['line 0', 'line 1', 'line 2']);
+      expect((await linesIn(error_file_id)).every(({ error }) => error?.code === 'batch_cancelled')).toBe(
+        true,
+      );
+    } else {
+      const { id } = await anthropic().messages.batches.create({ requests: requestsOf(contents) });
+      await isPolled();
+      await anthropic().messages.batches.cancel(id);
+      expect((await messagesEnded(id)).request_counts).toMatchObject({ succeeded: 3, canceled: 5 });
+    }
+    expect(live()).toEqual([]);
+    const billed = await records(3);
+    expect(billed).toHaveLength(3);
+    for (const record of billed) expect(record.costMicroUsd).toBe(halfPrice(record));
+    await atRest();
+  },
+);
+
+test('a budget in the middle: as many lines as it covers go at a time, and all of them when they cost less than was reserved', async () => {
+  // A line reserves its 100 tokens of output and its input at half price, and costs about a fifth.
+  const budget = budgetOf(16_000);
+  text.identities.set(keyId, { accounts: [budget] });
+  const batch = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
+  expect(await ended(batch.id)).toMatchObject({ request_counts: { total: 6, completed: 6, failed: 0 } });
+  expect(live()).toEqual([]);
+  const made = simulator.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/batches');
+  expect(made.length).toBeGreaterThan(1);
+  const billed = await records(6);
+  expect(billed).toHaveLength(6);
+  for (const record of billed) expect(record.costMicroUsd).toBe(halfPrice(record));
+  await atRest();
+});
+
+test('a budget that covers no line: each fails as it would without the provider', async () => {
+  text.identities.set(keyId, { accounts: [{ ...budgetOf(10), limits: {} }] });
+  const batch = await batchOf(linesOf(['one', 'two']));
+  const { error_file_id } = await ended(batch.id);
+  for (const { response } of await linesIn(error_file_id))
+    expect(response).toMatchObject({ body: { error: { code: 'insufficient_quota' } } });
+  expect(simulator.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  await atRest();
+});
+
+test.each([CHAT, MESSAGES])(
+  'a provider that lies about its results of %s: each line has one outcome, and is billed once',
+  async (url) => {
+    simulator.batches.tamper = (lines) => {
+      const [missing, first, ...rest] = lines;
+      const foreign = first?.replace(/job_[0-9a-f]{32}/, `job_${'0'.repeat(32)}`);
+      return [first ?? '', first ?? '', foreign ?? '', '{"custom_id":', '[]', ...rest].filter(
+        (line) => line !== missing,
+      );
+    };
+    const contents = ['one', 'two', 'three', 'four'];
+    if (url === CHAT) {
+      const { id } = await batchOf(linesOf(contents));
+      const { request_counts, error_file_id } = await ended(id);
+      expect(request_counts).toEqual({ total: 4, completed: 3, failed: 1 });
+      expect(await linesIn(error_file_id)).toMatchObject([
+        { custom_id: 'line 3', response: { status_code: 502, body: { error: { code: 'outcome_unknown' } } } },
+      ]);
+    } else {
+      const { id } = await anthropic().messages.batches.create({ requests: requestsOf(contents) });
+      expect((await messagesEnded(id)).request_counts).toMatchObject({ succeeded: 3, errored: 1 });
+    }
+    expect(live()).toEqual([]);
+    const billed = await records(4);
+    expect(billed).toHaveLength(4);
+    expect(billed.filter(({ estimated }) => estimated)).toMatchObject([
+      { outcome: 'failed', channel: 'whole' },
+    ]);
+    await atRest();
+    expect(text.lines.findLast(({ msg }) => msg === 'batch at a provider')).toMatchObject({
+      missing: 1,
+      strange: 4,
+    });
+  },
+);
+
+test.each([
+  ['of another channel', linesOf(['one', 'two'], 'elsewhere')],
+  [
+    'of two models, which OpenAI takes no file of',
+    [...linesOf(['one']), { ...linesOf(['two'], 'other')[0], custom_id: 'two' }],
+  ],
+  ['one of which stores a conversation', null],
+])('lines %s are done by the gateway', async (_what, given) => {
+  const stored = [
+    ...linesOf(['one'], 'big', RESPONSES),
+    {
+      custom_id: 'goes on',
+      method: 'POST',
+      url: RESPONSES,
+      body: { model: 'big', input: 'On.', previous_response_id: 'resp_none' },
+    },
+  ];
+  const batch = await batchOf(given ?? stored, given === null ? RESPONSES : CHAT);
+  const { request_counts } = await ended(batch.id);
+  expect(request_counts?.total).toBe(2);
+  expect(
+    simulator.requests.filter(({ path, method }) => path === '/v1/batches' && method === 'POST'),
+  ).toEqual([]);
+});
+
+test('limits per minute do not hold back what a provider does', async () => {
+  text.identities.set(keyId, { accounts: [budgetOf(100_000_000)] });
+  const batch = await batchOf(linesOf(Array.from({ length: 30 }, (_, n) => `question ${n}`)));
+  expect(await ended(batch.id)).toMatchObject({ request_counts: { completed: 30 } });
+  expect(live()).toEqual([]);
+});
