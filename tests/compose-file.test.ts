@@ -5,12 +5,11 @@ import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
-import { TracingSettings } from '@gateway/service-kit/tracing/settings';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { BUSY_NODE_OPTIONS, PROCESSES } from '../packages/stack/src/processes/process-table.ts';
-import { PROCESS_SETTINGS } from './support/process-settings.ts';
+import { PROCESS_SETTINGS, TRACING_VARIABLES } from './support/process-settings.ts';
 
 /** `docker-compose.yml` as Compose 2 and later read it: strictly, each key once. */
 
@@ -46,7 +45,7 @@ const BESIDE_SETTINGS = [
   'HTTP_PROXY',
   'NO_PROXY',
   'NODE_EXTRA_CA_CERTS',
-  ...Object.keys(TracingSettings.shape),
+  ...TRACING_VARIABLES,
   'HEALTH_URL',
 ];
 

@@ -11,7 +11,7 @@ import {
   PROCESSES,
   SECRET_VARIABLES,
 } from '../../packages/stack/src/processes/process-table.ts';
-import { PROCESS_SETTINGS } from '../support/process-settings.ts';
+import { PROCESS_SETTINGS, TRACING_VARIABLES } from '../support/process-settings.ts';
 import { findHelm, type Helm } from './helm.ts';
 import { validateObject } from './kubernetes-schemas.ts';
 import { type Container, isSelected, type Objects, portOf, readObjects } from './objects.ts';
@@ -29,14 +29,16 @@ const SETTINGS: Readonly<Record<string, z.ZodObject>> = {
   gateway: GatewayConfig,
   workers: WorkersConfig,
 };
-/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, and by what opens Redis. */
+/** Read by the configuration of channels, by the S3 client, by Kubernetes for REDIS_URL, by what opens Redis, and by what exports traces. */
 const BESIDE_SETTINGS = [
   ...['SIMULATOR_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'REDIS_PASSWORD'],
   ...Object.keys(NO_REDIS_FILES),
+  ...TRACING_VARIABLES,
 ];
 const SECRETS: readonly string[] = [
   ...SECRET_VARIABLES,
   ...['GATEWAY_SECRET', 'DATABASE_URL', 'REDIS_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ];
 
 let helm: Helm;
