@@ -95,6 +95,27 @@ test('the content of a request is shown as a conversation when a person asks for
   await page.getByRole('row').filter({ hasText: 'Content read' }).first().waitFor();
 });
 
+test('what hooks did to a request is on its page', async () => {
+  const { page } = person;
+  await openRequest(await send('claude-checked'));
+  const checks = page.getByRole('dialog').getByRole('region', { name: 'Checks by hooks' });
+  const passed = checks.getByText('The check failed, and the text passed unchecked.');
+  await passed.last().waitFor();
+  expect(await passed.count()).toBe(2);
+  for (const [colorScheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
+    await showIn(page, colorScheme);
+    expect(await seriousViolations(page, rules)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect
+    .poll(() => page.evaluate('document.documentElement.scrollWidth'), { timeout: PATIENCE_MS })
+    .toBe(360);
+  await page.setViewportSize({ width: 1280, height: 720 });
+});
+
 test('of what is not logged it is said why', async () => {
   const optedOut = await openRequest(await send('claude-quiet', { 'x-gateway-content-log': 'off' }));
   await optedOut.getByText('Not logged: the caller opted out.').waitFor();

@@ -27,6 +27,8 @@ models:
   gpt-4o-mini-tts: { kind: speech, routes: [{ channel: openai }], price: { perMillionChars: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
 contentLog: { rules: [{ models: ["claude-*"], mayOptOut: true }] }
+hooks:
+  away: { kind: generic, baseUrl: "http://127.0.0.1:9", output: window, onFailure: pass, rules: [{ models: [claude-checked] }] }
 alerts:
   receivers:
     ops: { type: slack, url: "http://127.0.0.1:9/services/T000/B000/secret" }

@@ -1,4 +1,5 @@
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
+import type { FoundText } from '../call/hooks/text-slots.ts';
 import { idsIn } from '../passthrough/sent-ids.ts';
 import { type AdditionsTask, additionsTask, type ReadAdditions } from './additions-task.ts';
 import { backgroundTask, type WrittenBackground } from './background-task.ts';
@@ -24,6 +25,7 @@ import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
 import { type AmendTask, amendTask, type ReplyResult, type ReplyTask, replyTask } from './reply-task.ts';
 import { bufferOf } from './shared-bytes.ts';
 import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
+import { type TextsTask, textsTask, type WithTextsTask, withTextsTask } from './text-tasks.ts';
 import {
   type ContinueTask,
   continueTask,
@@ -73,6 +75,8 @@ export interface LargeTasks {
   ids: { task: { readonly bytes: Uint8Array }; result: ReadonlySet<string> };
   end: { task: EndTask; result: ReadEnd | null };
   amendEvent: { task: AmendEventTask; result: Uint8Array };
+  texts: { task: TextsTask; result: readonly FoundText[] };
+  withTexts: { task: WithTextsTask; result: Uint8Array };
 }
 type Name = keyof LargeTasks;
 
@@ -113,6 +117,8 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   ids: ({ bytes }) => idsIn(bufferOf(bytes).toString()),
   end: endTask,
   amendEvent: amendEventTask,
+  texts: textsTask,
+  withTexts: withTextsTask,
 };
 
 const perform = async <One extends Name>({ name, task }: LargeTask<One>) => ({

@@ -19,7 +19,6 @@ const WAYS = {
   report: 'input: off, output: report',
   short: 'input: before, output: whole, maxChars: 100',
 };
-export type HookWay = keyof typeof WAYS;
 
 export interface HookedStack extends AsyncDisposable {
   readonly stack: Stack;

@@ -6,9 +6,8 @@ import type { Reply } from '@gateway/upstream/replies/reply';
 import { turnIn } from '../request/history.ts';
 import { describeBody } from '../request/read-text-request.ts';
 import { type CallHooks, type OpenedCall, waitingFor } from '../request/text-call.ts';
-import type { TextRequest } from '../request/text-request.ts';
+import { type BodyTexts, bodyTexts } from './body-texts.ts';
 import { HookedReply } from './hooked-reply.ts';
-import { requestSlots, type TextSlot } from './text-slots.ts';
 
 /**
  * A call whose input has been checked, with the texts that hooks have put into it, and which has its answer checked.
@@ -17,11 +16,16 @@ import { requestSlots, type TextSlot } from './text-slots.ts';
  */
 export async function checkedCall<Call extends OpenedCall>(call: Call, hooks: RequestHooks): Promise<Call> {
   try {
-    const slots = hooks.checksBefore || hooks.checksBeside ? slotsOf(call.request) : NO_SLOTS;
-    const checked = hooks.checksBefore ? await hooks.before(...textsOf(slots)) : UNCHANGED;
+    const body = hooks.checksBefore || hooks.checksBeside ? await textsOf(call) : NO_TEXTS;
+    const texts = body.found.map(({ text }) => text);
+    const roles = body.found.map(({ role }) => role);
+    const checked = hooks.checksBefore ? await hooks.before(texts, roles) : UNCHANGED;
     if (checked.isBlocked) throw refused(call, checked.error);
-    const ready = checked.texts === null ? call : await withTexts(call, slots, checked.texts);
-    return { ...ready, hooks: callHooks(ready, hooks, slots) };
+    const ready = checked.texts === null ? call : await withBody(call, await body.written(checked.texts));
+    // Its provider has the request meanwhile.
+    const beside =
+      hooks.checksBeside && texts.length > 0 ? hooks.beside(checked.texts ?? texts, roles) : null;
+    return { ...ready, hooks: callHooks(ready, hooks, beside) };
   } catch (error) {
     throw endedRequest(call.context) ?? toGatewayError(error);
   }
@@ -37,7 +41,7 @@ export async function checkedInput<Call extends OpenedCall>(call: Call, hooks: R
 /** The same for a call whose input was checked when it was accepted. */
 export const answerChecked = <Call extends OpenedCall>(call: Call, hooks: RequestHooks): Call => ({
   ...call,
-  hooks: callHooks(call, hooks, NO_SLOTS),
+  hooks: callHooks(call, hooks, null),
 });
 
 /** Counts a request that a hook refuses. */
@@ -46,29 +50,17 @@ function refused({ services, identity, endpoint }: OpenedCall, error: GatewayErr
   return error;
 }
 
-interface Slots {
-  readonly body: object;
-  readonly list: readonly TextSlot[];
-}
-const NO_SLOTS: Slots = { body: {}, list: [] };
+const NO_TEXTS: BodyTexts = { found: [], written: () => Promise.reject(new Error('a body without texts')) };
 const UNCHANGED: Checked = { isBlocked: false, texts: null };
 
-function slotsOf({ content }: TextRequest): Slots {
-  const body = content.take();
-  return typeof body === 'object' && body !== null ? { body, list: requestSlots(body) } : NO_SLOTS;
-}
+const textsOf = (call: OpenedCall): Promise<BodyTexts> => {
+  const { bytes, large } = call.request;
+  return bodyTexts(bytes, 'request', { ...waitingFor(call), isInThread: large !== null });
+};
 
-const textsOf = ({ list }: Slots) => [list.map(({ text }) => text), list.map(({ role }) => role)] as const;
-
-/** A call with other texts. Of a message thread the whole conversation is sent: what its provider keeps of it has the old ones. */
-async function withTexts<Call extends OpenedCall>(
-  call: Call,
-  { body, list }: Slots,
-  texts: readonly string[],
-): Promise<Call> {
+/** A call with another body. Of a message thread the whole conversation is sent: what its provider keeps of it has the old texts. */
+async function withBody<Call extends OpenedCall>(call: Call, bytes: Buffer): Promise<Call> {
   const { endpoint, services, request, history } = call;
-  for (const [index, slot] of list.entries()) slot.put(texts[index] ?? '');
-  const bytes = Buffer.from(JSON.stringify(body));
   const described = await describeBody(endpoint, bytes, services.maxJsonDepth, waitingFor(call));
   const turn = turnIn(history);
   const changed = {
@@ -82,9 +74,7 @@ async function withTexts<Call extends OpenedCall>(
   return { ...call, request: changed, history: { ...history, continued } };
 }
 
-function callHooks(call: OpenedCall, hooks: RequestHooks, slots: Slots): CallHooks {
-  // Its provider has the request meanwhile.
-  const beside = hooks.checksBeside && slots.list.length > 0 ? hooks.beside(...textsOf(slots)) : null;
+function callHooks(call: OpenedCall, hooks: RequestHooks, beside: Promise<Checked> | null): CallHooks {
   beside?.catch(() => undefined);
   const inputPassed = async () => {
     try {

@@ -12,9 +12,10 @@ import { iterateReply, wholeReply } from '@gateway/upstream/replies/upstream-rep
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import { MAX_REPLY_BYTES } from '../attempts/whole-body.ts';
 import { blockedReply } from './blocked-replies.ts';
+import { bodyTexts } from './body-texts.ts';
 import { HeldStream, type Released } from './held-stream.ts';
+import { Outlet } from './outlet.ts';
 import { eventTexts } from './stream-pieces.ts';
-import { replySlots } from './text-slots.ts';
 
 /** A reply whose texts are checked before anybody reads them, in the protocol of its upstream. */
 export class HookedReply implements Reply {
@@ -104,17 +105,17 @@ export class HookedReply implements Reply {
   }
 
   async #checkedBytes(bytes: Buffer): Promise<Buffer> {
-    const body = parsedOf(bytes.toString());
-    const slots = body === null ? [] : replySlots(body);
-    if (body === null || slots.length === 0) return bytes;
-    const texts = slots.map(({ text }) => text);
+    const { found, written } = await bodyTexts(bytes, 'reply', { signal: this.#context.signal });
+    if (found.length === 0) return bytes;
+    const texts = found.map(({ text }) => text);
     if (this.#hooks.reports) void this.#hooks.report(texts);
     if (this.#hooks.outputHold === null) return bytes;
     const checked = await this.#hooks.output(texts);
-    if (checked.isBlocked) return Buffer.from(JSON.stringify(blockedReply(this.candidate.protocol, body)));
-    if (checked.texts === null) return bytes;
-    for (const [index, slot] of slots.entries()) slot.put(checked.texts[index] ?? '');
-    return Buffer.from(JSON.stringify(withoutTokens(body)));
+    if (checked.isBlocked)
+      return Buffer.from(
+        JSON.stringify(blockedReply(this.candidate.protocol, parsedOf(bytes.toString()) ?? {})),
+      );
+    return checked.texts === null ? bytes : written(checked.texts);
   }
 
   /** A stream that passes as it comes, for a report after its end. */
@@ -214,68 +215,6 @@ export class HookedReply implements Reply {
   }
 }
 
-/** Brings what was checked to the reader of a reply, no faster than that takes it, and lets its upstream go on when there is nothing left. */
-class Outlet {
-  readonly #sink: ReplySink;
-  readonly #onFree: () => void;
-  readonly #waiting: (() => boolean)[] = [];
-  #isPaused = false;
-  #checks = 0;
-  /** Nothing follows what waits. */
-  isOver = false;
-
-  constructor(sink: ReplySink, onFree: () => void) {
-    this.#sink = sink;
-    this.#onFree = onFree;
-  }
-
-  get isFree(): boolean {
-    return this.#checks === 0 && !this.#isPaused && this.#waiting.length === 0;
-  }
-
-  /** A check begins. */
-  begin(): void {
-    this.#checks += 1;
-  }
-
-  done(): void {
-    this.#checks -= 1;
-    if (this.isFree) this.#onFree();
-  }
-
-  chunk(bytes: Buffer): void {
-    this.#put(() => this.#sink.onChunk(bytes));
-  }
-
-  end(last: () => void): void {
-    this.isOver = true;
-    this.#put(() => {
-      last();
-      return false;
-    });
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-    this.#flush();
-    if (this.isFree) this.#onFree();
-  }
-
-  #put(step: () => boolean): void {
-    this.#waiting.push(step);
-    this.#flush();
-  }
-
-  #flush(): void {
-    while (!this.#isPaused) {
-      const step = this.#waiting.shift();
-      if (step === undefined) return;
-      this.#isPaused = true;
-      if (step()) this.#isPaused = false;
-    }
-  }
-}
-
 const bytesOf = (joined: Buffer | string): Buffer =>
   typeof joined === 'string' ? Buffer.from(joined) : joined;
 
@@ -287,16 +226,4 @@ function parsedOf(text: string): { [member: string]: unknown } | null {
     // Whoever reads the reply says that it is none.
     return null;
   }
-}
-
-/** A replaced text's tokens would still show what was replaced. */
-function withoutTokens(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutTokens);
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      name === 'logprobs' ? (Array.isArray(member) ? [] : null) : withoutTokens(member),
-    ]),
-  );
 }

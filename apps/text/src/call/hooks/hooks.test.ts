@@ -236,6 +236,28 @@ test('more text than a hook takes is refused with a sentence', async () => {
   });
 });
 
+test('a body that is large is checked too, and its answer', async () => {
+  const { stack, hook } = hooked;
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('Ada', '[NAME]'))));
+  const image = `data:image/png;base64,${'A'.repeat(700_000)}`;
+  const input = [
+    {
+      role: 'user',
+      content: [
+        { type: 'input_image', image_url: image },
+        { type: 'input_text', text: 'I am Ada' },
+      ],
+    },
+  ];
+  const got = await ask(stack, 'responses', 'before-responses', '', { input });
+  expect(got).toMatchObject({ status: 200, text: 'You said: I am [NAME]' });
+  expect(hook.requests[0]?.texts).toEqual(['I am Ada']);
+  const said = `Ada ${'x'.repeat(150_000)}`;
+  stack.first.script({ text: said });
+  const whole = await ask(stack, 'chat', 'window-chat', 'Hello');
+  expect(whole.text).toBe(said.replace('Ada', '[NAME]'));
+});
+
 test('a hook gets what LiteLLM sends', async () => {
   const { stack, hook } = hooked;
   await ask(stack, 'chat', 'before-chat', 'Hello', {

@@ -1,5 +1,6 @@
 import type { Role } from '@gateway/hooks/check';
 import { isObject } from '../../wire/json-object.ts';
+import { isJsonObject } from '../../wire/raw-json.ts';
 
 /** A text in a parsed body, and how another takes its place. */
 export interface TextSlot {
@@ -35,12 +36,39 @@ const ROLES: ReadonlyMap<unknown, Role> = new Map([
 const SYSTEM_ROOTS: ReadonlySet<string> = new Set(REQUEST_ROOTS.slice(0, 4));
 
 /** The texts of a request's body, in their order. Media, ids and reasoning are none. */
-export const requestSlots = (body: object): readonly TextSlot[] =>
+const requestSlots = (body: object): readonly TextSlot[] =>
   slotsBelow(body, REQUEST_ROOTS, (root) => (SYSTEM_ROOTS.has(root) ? 'system' : 'user'));
 
 /** The texts of a reply's body. */
 export const replySlots = (body: object): readonly TextSlot[] =>
   slotsBelow(body, REPLY_ROOTS, () => 'assistant');
+
+/** A text that was found. */
+export type FoundText = Pick<TextSlot, 'text' | 'role'>;
+
+const slotsOf = (body: unknown, of: 'request' | 'reply'): readonly TextSlot[] =>
+  isObject(body) ? (of === 'request' ? requestSlots : replySlots)(body) : [];
+
+export const textsIn = (body: unknown, of: 'request' | 'reply'): readonly FoundText[] =>
+  slotsOf(body, of).map(({ text, role }) => ({ text, role }));
+
+/** The body with other texts in their places, which it gets itself. */
+export function withTextsIn(body: unknown, of: 'request' | 'reply', texts: readonly string[]): unknown {
+  for (const [index, slot] of slotsOf(body, of).entries()) slot.put(texts[index] ?? '');
+  return of === 'reply' ? withoutTokens(body) : body;
+}
+
+/** A replaced text's tokens would still show what was replaced. */
+function withoutTokens(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTokens);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      name === 'logprobs' ? (Array.isArray(member) ? [] : null) : withoutTokens(member),
+    ]),
+  );
+}
 
 function slotsBelow(body: object, roots: readonly string[], roleOf: (root: string) => Role): TextSlot[] {
   const slots: TextSlot[] = [];
