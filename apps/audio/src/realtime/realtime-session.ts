@@ -1,17 +1,17 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isObject, type JsonObject, jsonIn } from '@gateway/contracts/json/json-object';
+import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { parseJson } from '@gateway/service-kit/request/json-body';
-import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { type CallerSocket, MAX_BUFFERED_BYTES } from './caller-socket.ts';
 import { errorEvent } from './error-event.ts';
+import { InOrder } from './in-order.ts';
+import { createProviderEvents } from './provider-events.ts';
 import { type EventOutline, readEvent } from './read-event.ts';
 import type { CloseReason } from './realtime-metrics.ts';
-import { reportedTranscript } from './reported-usage.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
 import {
   CLOSE_CODES,
@@ -23,7 +23,8 @@ import {
 } from './session-end.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { SessionResponses } from './session-responses.ts';
-import { checkSettings, type Transcriber, transcriptionModelIn } from './session-settings.ts';
+import { checkSettings } from './session-settings.ts';
+import { SessionTranscripts } from './session-transcripts.ts';
 
 interface SessionOptions {
   readonly caller: CallerSocket;
@@ -42,9 +43,6 @@ interface SessionOptions {
   readonly onOver: (reason: CloseReason) => void;
 }
 
-const SOUND = /^response\.(?:output_)?audio\.delta$/;
-const OUTPUT = /^response\..+\.delta$/;
-
 /**
  * One session: messages pass in both directions as they are, no faster than the other side takes them. Only the events are read that
  * cost money or that the key may not send.
@@ -52,11 +50,9 @@ const OUTPUT = /^response\..+\.delta$/;
 export class RealtimeSession {
   readonly #options: SessionOptions;
   readonly #responses: SessionResponses;
-  /** Messages that came while an earlier one waits for its reservation. */
-  readonly #waiting: Buffer[] = [];
-  readonly #transcribers = new Map<string, Transcriber>();
-  #transcriber: Transcriber | null = null;
-  #isBusy = false;
+  readonly #incoming: InOrder;
+  readonly #transcripts: SessionTranscripts;
+  readonly #fromProvider: ReturnType<typeof createProviderEvents>;
   #isStopping = false;
   #ending: CloseReason | null = null;
   #settleTimer: NodeJS.Timeout | null = null;
@@ -66,7 +62,8 @@ export class RealtimeSession {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { accounts, facts, socket } = options;
+    const { accounts, facts, socket, caller } = options;
+    this.#transcripts = new SessionTranscripts(accounts);
     this.#responses = new SessionResponses({
       ...{ accounts, facts },
       onRefused: (error, id) => {
@@ -78,6 +75,23 @@ export class RealtimeSession {
         else if (this.#isStopping) this.end('restart');
       },
     });
+    this.#fromProvider = createProviderEvents({
+      ...{ candidate: socket.candidate, modelName: options.modelName, facts },
+      ...{ responses: this.#responses, transcripts: this.#transcripts },
+      pass: (event) => this.#toCaller(event),
+      onBegun: (isOne) => {
+        if (!isOne) this.end('flood');
+        if (this.#ending !== null) this.#cancel();
+      },
+      onRefused: (error) => this.keyChanged(error),
+    });
+    this.#incoming = new InOrder({
+      take: (data) => this.#take(data),
+      onBusy: (isBusy) => {
+        if (isBusy) caller.pause();
+        else if (socket.bufferedBytes < MAX_BUFFERED_BYTES) caller.resume();
+      },
+    });
   }
 
   get responseCount(): number {
@@ -86,22 +100,22 @@ export class RealtimeSession {
 
   /** Nothing is under way: a session that stays so for long is idle. */
   get isIdle(): boolean {
-    return this.#responses.isIdle && !this.#isBusy;
+    return this.#responses.isIdle && !this.#incoming.isBusy;
   }
 
   start(): void {
     const { socket, caller, settings } = this.#options;
     socket.start({
-      onMessage: (data, isBinary) => this.#fromProvider(data, isBinary),
+      onMessage: this.#fromProvider,
       onDrain: () => {
-        if (socket.bufferedBytes < MAX_BUFFERED_BYTES / 2 && !this.#isBusy) caller.resume();
+        if (socket.bufferedBytes < MAX_BUFFERED_BYTES / 2 && !this.#incoming.isBusy) caller.resume();
       },
       onClose: (code) => this.#providerClosed(code),
     });
     if (settings !== null)
-      this.#take(Buffer.from(JSON.stringify({ type: 'session.update', session: settings })));
+      this.#incoming.push(Buffer.from(JSON.stringify({ type: 'session.update', session: settings })));
     socket.resume();
-    if (!this.#isBusy) caller.resume();
+    if (!this.#incoming.isBusy) caller.resume();
   }
 
   fromCaller(data: Buffer, isBinary: boolean): void {
@@ -112,11 +126,11 @@ export class RealtimeSession {
         new GatewayError('invalid_value', 'Binary messages are not events. Send each event as text.'),
         null,
       );
-    else if (this.#isBusy) this.#waiting.push(data);
-    else this.#take(data);
+    else this.#incoming.push(data);
   }
 
   #take(data: Buffer): void {
+    if (this.#ending !== null) return;
     const outline = readEvent(data);
     if (outline === null) {
       this.#refuse(new GatewayError('invalid_json', "An event must be a JSON object with one 'type'."), null);
@@ -149,26 +163,14 @@ export class RealtimeSession {
 
   /** Handles an event whose successors wait until it is handled. */
   #hold(data: Buffer, handle: (event: JsonObject) => Promise<void>): void {
-    const { caller, maxJsonDepth, socket } = this.#options;
-    this.#isBusy = true;
-    caller.pause();
     let eventId: string | null = null;
     const handled = async () => {
-      const event = parseJson(data, maxJsonDepth);
+      const event = parseJson(data, this.#options.maxJsonDepth);
       if (!isObject(event)) throw new GatewayError('invalid_type', 'An event must be a JSON object.');
       eventId = typeof event.event_id === 'string' ? event.event_id : null;
       await handle(event);
     };
-    void handled()
-      .catch((error: unknown) => this.#refuse(toGatewayError(error), eventId))
-      .then(() => {
-        this.#isBusy = false;
-        for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-          if (this.#ending === null) this.#take(next);
-          if (this.#isBusy) return;
-        }
-        if (socket.bufferedBytes < MAX_BUFFERED_BYTES) caller.resume();
-      });
+    this.#incoming.hold(handled().catch((error: unknown) => this.#refuse(toGatewayError(error), eventId)));
   }
 
   async #request(event: JsonObject, data: Buffer): Promise<void> {
@@ -187,81 +189,15 @@ export class RealtimeSession {
     const identity = await accounts.checkKey();
     const { candidate } = socket;
     const checked = checkSettings(event.session, { upstream, identity, modelName, candidate });
-    const { transcriber } = checked;
-    if (transcriber) this.#transcribers.set(transcriber.upstreamName, transcriber);
-    if (!checked.isChanged) this.#toProvider(data);
-    else this.#toProvider(Buffer.from(JSON.stringify({ ...event, session: checked.session })));
+    if (checked.transcriber) this.#transcripts.allow(checked.transcriber);
+    // Written again as it was read: of a member that comes twice the provider gets the one that was checked.
+    this.#toProvider(Buffer.from(JSON.stringify({ ...event, session: checked.session })));
   }
 
   #toProvider(data: Buffer): void {
     const { socket, caller } = this.#options;
     socket.send(data);
     if (socket.bufferedBytes > MAX_BUFFERED_BYTES) caller.pause();
-  }
-
-  #fromProvider(data: Buffer, isBinary: boolean): void {
-    const outline = isBinary ? null : readEvent(data);
-    const type = outline?.type ?? '';
-    const act = lookUp(this.#providerEvents, type);
-    if (act !== undefined) {
-      const event = jsonIn(data.toString());
-      const passed = isObject(event) ? act(event, data) : data;
-      if (passed !== null) this.#toCaller(passed);
-      return;
-    }
-    if (OUTPUT.test(type)) this.#responses.output(SOUND.test(type) ? (outline?.longestBytes ?? 0) : 0);
-    this.#toCaller(data);
-  }
-
-  /** What the caller gets for an event; null: nothing. */
-  readonly #providerEvents: Readonly<
-    Record<string, (event: JsonObject, data: Buffer) => Buffer | string | null>
-  > = {
-    'session.created': (event, data) => this.#sessionIs(event, data),
-    'session.updated': (event, data) => this.#sessionIs(event, data),
-    'response.created': (event, data) => {
-      if (!this.#responses.begun(event)) this.end('flood');
-      return data;
-    },
-    'response.done': (event, data) => {
-      // Before what its end leads to: the connection may close then.
-      this.#toCaller(data);
-      this.#responses.done(event);
-      return null;
-    },
-    'conversation.item.input_audio_transcription.completed': (event, data) => {
-      void this.#transcribed(event);
-      return data;
-    },
-    error: (event) => this.#errorOf(event),
-    // They are those of the gateway's account.
-    'rate_limits.updated': () => null,
-  };
-
-  #sessionIs(event: JsonObject, data: Buffer): Buffer | string {
-    const { facts, socket, modelName } = this.#options;
-    const { session } = event;
-    if (!isObject(session)) return data;
-    facts.sessionIs(session, data.length);
-    const named = transcriptionModelIn(session);
-    this.#transcriber = named === null ? null : (this.#transcribers.get(named) ?? this.#transcriber);
-    if (socket.candidate.model === modelName || session.model === undefined) return data;
-    return JSON.stringify({ ...event, session: { ...session, model: modelName } });
-  }
-
-  async #transcribed(event: JsonObject): Promise<void> {
-    const used = reportedTranscript(event.usage);
-    if (used === null) return;
-    const refusal = await this.#options.accounts.transcript(used, this.#transcriber);
-    if (refusal !== null && ENDING[refusal.code] !== undefined) this.#refuse(refusal, null);
-  }
-
-  #errorOf(event: JsonObject): string {
-    const error = isObject(event.error) ? event.error : {};
-    const eventId = typeof error.event_id === 'string' ? error.event_id : null;
-    this.#responses.refused(eventId);
-    const message = cleanMessage(String(error.message ?? ''), this.#options.socket.candidate);
-    return JSON.stringify({ ...event, error: { ...error, message } });
   }
 
   #toCaller(event: Buffer | string): void {
@@ -314,9 +250,13 @@ export class RealtimeSession {
     const { socket, settleMs } = this.#options;
     this.#ending = reason;
     socket.resume();
-    for (const id of this.#responses.cancel()) socket.send(cancelEvent(id));
-    if (!this.#responses.hasBegun) void this.#finish('left');
+    this.#cancel();
+    if (this.#responses.isIdle) void this.#finish('left');
     else this.#settleTimer = setTimeout(() => void this.#finish('left'), settleMs);
+  }
+
+  #cancel(): void {
+    for (const id of this.#responses.cancel()) this.#options.socket.send(cancelEvent(id));
   }
 
   #providerClosed(code: number): void {

@@ -46,6 +46,7 @@ export class SessionResponses {
   readonly #active = new Map<string, Active>();
   readonly #ended = new Set<string>();
   readonly #settling = new Set<Promise<void>>();
+  #isClosed = false;
   count = 0;
 
   constructor(options: ResponsesOptions) {
@@ -54,10 +55,6 @@ export class SessionResponses {
 
   get isIdle(): boolean {
     return this.#active.size === 0 && this.#requested.length === 0;
-  }
-
-  get hasBegun(): boolean {
-    return this.#active.size > 0;
   }
 
   /** The responses under way that are to be cancelled, each once. */
@@ -79,9 +76,9 @@ export class SessionResponses {
         retryAfterSeconds: 1,
       });
     }
-    this.#requested.push(
-      await accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) }),
-    );
+    const account = await accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) });
+    if (this.#isClosed) account.release();
+    else this.#requested.push(account);
   }
 
   /** The provider has begun a response. False: it has begun too many. */
@@ -171,6 +168,7 @@ export class SessionResponses {
 
   /** The session is over: what has begun is settled as far as it is known, and what has not is given back. */
   async close(outcome: UsageOutcome): Promise<void> {
+    this.#isClosed = true;
     for (const account of this.#requested.splice(0)) account.release();
     for (const [id, { account, firstByteMs, spokenTokens }] of [...this.#active])
       this.#end(id, account, {

@@ -25,8 +25,6 @@ interface SettingsRules {
 
 export interface CheckedSettings {
   readonly session: JsonObject;
-  /** It is not what the caller sent. */
-  readonly isChanged: boolean;
   /** Undefined: they say nothing of transcripts; null: none are made. */
   readonly transcriber: Transcriber | null | undefined;
 }
@@ -52,13 +50,10 @@ export function checkSettings(sent: JsonObject, rules: SettingsRules): CheckedSe
     });
   }
   const named = transcriptionIn(others);
-  if (named === undefined) return { session: others, isChanged: model !== undefined, transcriber: undefined };
-  if (named.settings === null) return { session: others, isChanged: model !== undefined, transcriber: null };
+  if (named === undefined) return { session: others, transcriber: undefined };
+  if (named.settings === null) return { session: others, transcriber: null };
   const transcriber = transcriberFor(named.settings, rules);
-  const { upstreamName } = transcriber;
-  const settings = { ...named.settings, model: upstreamName };
-  const isChanged = model !== undefined || upstreamName !== named.settings.model;
-  return { session: isChanged ? named.put(settings) : others, isChanged, transcriber };
+  return { session: named.put({ ...named.settings, model: transcriber.upstreamName }), transcriber };
 }
 
 interface NamedTranscription {

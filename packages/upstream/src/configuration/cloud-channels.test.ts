@@ -275,7 +275,7 @@ test.for([
     `{ provider: azure-openai, resource: ours, speaks: [messages, gemini], ${KEYED} }`,
     null,
     'channels.one.speaks[1]',
-    'one of responses, messages, chat, images, speech, transcriptions, embeddings, completions, translations, which is what a provider of the kind azure-openai can speak',
+    'one of responses, messages, chat, images, speech, transcriptions, embeddings, completions, translations, realtime, which is what a provider of the kind azure-openai can speak',
   ],
   [
     BEDROCK,

@@ -94,6 +94,7 @@ test('absent settings are filled in from the preset and the defaults', () => {
       'embeddings',
       'moderations',
       'translations',
+      'realtime',
     ],
     connectMs: 5000,
     timeLimits: { text: { idleMs: 60_000, totalMs: 600_000 }, image: { firstOutputMs: 600_000 } },
