@@ -77,6 +77,6 @@ test.for([
   ['docs/clouds/README.md', 'clouds/index.html'],
   ['docs/clouds/aws.md', 'clouds/aws.html'],
   ['CHANGELOG.md', 'changelog.html'],
-])('%s is %s', ([source, output]) => {
+] as const)('%s is %s', ([source, output]) => {
   expect(outputOf(source)).toBe(output);
 });
