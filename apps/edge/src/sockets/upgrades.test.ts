@@ -94,8 +94,34 @@ test.for([
   expect(upgraded).toHaveLength(0);
 });
 
+test('a realtime handshake goes to the audio service, with a key among its subprotocols and without passing it on', async () => {
+  const [handshakes, caller] = await new Promise<[IncomingMessage[], RawConnection]>((resolve) => {
+    const got: IncomingMessage[] = [];
+    other.server.once('upgrade', (request) => {
+      got.push(request);
+      request.socket.end(`${SWITCHED}sec-websocket-protocol: realtime\r\n\r\n`);
+      resolve([got, opened]);
+    });
+    const sent = {
+      authorization: undefined,
+      'sec-websocket-protocol': `realtime, openai-insecure-api-key.${KEY}, openai-project.p`,
+    };
+    const opened = openRaw(edge.port, handshake('/v1/realtime?model=m', sent));
+  });
+  await caller.closed;
+  expect(caller.received).toContain('sec-websocket-protocol: realtime\r\n');
+  expect(handshakes[0]?.headers['sec-websocket-protocol']).toBe('realtime');
+  expect(JSON.stringify(handshakes[0]?.rawHeaders)).not.toContain(KEY);
+  // Elsewhere a key does not come in so.
+  const elsewhere = { authorization: undefined, 'sec-websocket-protocol': `openai-insecure-api-key.${KEY}` };
+  expect((await rawRequest(edge.port, handshake(PATH, elsewhere))).status).toBe(401);
+  expect((await rawRequest(edge.port, handshake('/v1/realtime', { authorization: undefined }))).status).toBe(
+    401,
+  );
+});
+
 test('on every other path a handshake is a 404', async () => {
-  for (const path of ['/v1/realtime', '/v1/models', '/v1/images/assets/a', '/v1/responses/resp_1'])
+  for (const path of ['/v1/realtime/calls', '/v1/models', '/v1/images/assets/a', '/v1/responses/resp_1'])
     expect((await rawRequest(edge.port, handshake(path))).status).toBe(404);
   expect(upgraded).toHaveLength(0);
 });
