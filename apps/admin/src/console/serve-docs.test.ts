@@ -54,7 +54,7 @@ test.for([
   ['/docs/index.html', '<h1>First</h1>', 'text/html'],
   ['/docs/clouds/', '<h1>Clouds</h1>', 'text/html'],
   ['/docs/style.css', 'body {}', 'text/css'],
-])('%s is a file of the site', async ([path, body, type]) => {
+] as const)('%s is a file of the site', async ([path, body, type]) => {
   const reply = await get(path);
   expect(reply).toMatchObject({ status: 200, body });
   expect(reply.headers).toMatchObject({
