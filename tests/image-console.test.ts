@@ -33,3 +33,12 @@ test('the stage of the image that builds the console copies all that its build r
   await access(join(cwd, 'dist/index.html'));
   await folder.close();
 });
+
+test('the image has the documentation as it is in the repository', async () => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, image = ''] =
+    /^FROM \S+\n([\s\S]*)$/m.exec(dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))) ?? [];
+  expect(image).toMatch(/^COPY apps apps$/m);
+  const ignored = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n');
+  expect(ignored.filter((line) => /^(?!!).*(?:docs|site|html)/.test(line))).toEqual([]);
+});
