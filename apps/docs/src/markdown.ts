@@ -39,6 +39,9 @@ export function extendMarkdown(library: MarkdownIt, pages: ReadonlySet<string>):
     for (const token of tokens) {
       if (token.type === 'th_open' || token.type === 'td_open') classForStyle(token);
       linkTokens(token.children ?? [], source, pages);
+      // A box to tick, as a forge shows it.
+      const [first] = token.children ?? [];
+      if (first?.type === 'text') first.content = first.content.replace(/^\[ \] /, '☐ ');
     }
   });
   const { rules } = library.renderer;
