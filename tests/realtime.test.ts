@@ -285,7 +285,7 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
       ['unknown', 'model_not_found'],
       ['gpt-5.2', 'unsupported_model'],
       ['', 'missing_required_parameter'],
-    ]) {
+    ] as const) {
       using caller = await callRealtime(gateway, { model });
       expect(await caller.next('error')).toMatchObject({ error: { code, param: 'model' } });
       expect((await caller.closed).code).toBe(1008);

@@ -52,6 +52,7 @@ export function answeredUpstream(
             channel.name === place.channel && account.name === place.account && protocol === query.protocol,
         ),
     send: (options) => sendAnswered(options, answer),
+    openSocket: upstream.openSocket,
     fetchAsset: upstream.fetchAsset,
     replace: upstream.replace,
     close: upstream.close,

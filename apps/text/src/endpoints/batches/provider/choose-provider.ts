@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { hooksFor } from '@gateway/hooks/open-hooks';
 import { openBatchApi, takesBatches } from '@gateway/upstream/batches/open-batch-api';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -43,6 +44,8 @@ export async function chooseProvider(
 /** The candidate that a model leads to in any case, where its provider does batches; null where there is none. */
 function firstOf(name: string, { upstream, endpoint, identity }: Choosing): Candidate | null {
   const { passedTo: protocol, translatedTo } = endpoint;
+  // A provider must not get what a hook would have held back.
+  if (hooksFor(upstream.configuration.hooks, identity, name).length > 0) return null;
   try {
     const model = modelFor(upstream, { name, protocols: [protocol, ...translatedTo], identity });
     const candidates = upstream.candidates({ model, protocol, orElse: translatedTo });

@@ -37,6 +37,9 @@ models:
   big: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole, model: big-at-provider }] }
   other: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole }] }
   elsewhere: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: usual }] }
+  guarded: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole }] }
+hooks:
+  guard: { kind: moderation, baseUrl: "${simulator.url}/v1", apiKey: k, rules: [{ models: [guarded] }] }
 `,
   });
   await text.startLineWorker();
@@ -247,6 +250,17 @@ test('where the provider refuses a batch of messages, the gateway does them itse
   expect((await messagesEnded(batch.id)).request_counts.succeeded).toBe(2);
   expect(live()).toHaveLength(2);
   for (const record of await records(2)) expect(record.costMicroUsd).toBe(fullPrice(record));
+  await atRest();
+});
+
+test('lines that a hook checks are not given to the provider before it has', async () => {
+  const { id } = await batchOf(linesOf(['one', 'I will kill the process'], 'guarded'));
+  const batch = await ended(id);
+  expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+  expect(simulator.requests.filter(({ path }) => /batches$/.test(path))).toEqual([]);
+  expect(live()).toHaveLength(1);
+  const [blocked] = await linesIn(batch.error_file_id ?? null);
+  expect(blocked).toMatchObject({ custom_id: 'line 1', response: { status_code: 400 } });
   await atRest();
 });
 
