@@ -4,8 +4,8 @@ import type { Price, TokenPrices } from '@gateway/contracts/models/price';
 /** The price of each kind of token, in US dollars for a million; null: it costs nothing of its own. */
 export type TokenRates = Readonly<Record<TokenKind, number | null>>;
 export const TOKEN_KINDS = [
-  ...['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const,
-  ...['audioInput', 'cachedAudioInput', 'audioOutput'] as const,
+  ...(['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const),
+  ...(['audioInput', 'cachedAudioInput', 'audioOutput'] as const),
 ] as const;
 type TokenKind = (typeof TOKEN_KINDS)[number];
 
