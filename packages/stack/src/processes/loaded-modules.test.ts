@@ -18,9 +18,12 @@ const output = (entry: string): Promise<string> =>
     execFile(process.execPath, args, { cwd: import.meta.dirname, env: {} }, (_error, out) => resolve(out));
   });
 
-/** Packages of what has to be configured: clouds, PostgreSQL, S3, an identity provider, traces, and a configuration file. */
+/**
+ * Packages of what has to be configured: clouds, PostgreSQL, S3, an identity provider, traces, and a configuration file. prom-client loads
+ * OpenTelemetry's API by itself.
+ */
 const OF_CONFIGURATION =
-  /^(yaml|pg|openid-client|google-auth-library|@azure\/|@aws-sdk\/|@smithy\/|@opentelemetry\/)/;
+  /^(yaml|pg|openid-client|google-auth-library|@azure\/|@aws-sdk\/|@smithy\/|@opentelemetry\/(?!api$))/;
 
 test.concurrent.each(entries)(
   '%s loads neither what only Node’s own fetch needs nor a package of what is not configured',
