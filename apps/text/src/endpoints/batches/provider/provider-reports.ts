@@ -1,13 +1,17 @@
-import type { Started } from '@gateway/service-kit/start-service';
+import type { MetricsRegistry } from '@gateway/service-kit/metrics';
 import { Counter } from 'prom-client';
-import type { TextSettings } from '../../../config.ts';
 import type { ProviderReport } from './provider-batch.ts';
+
+interface ReportTargets {
+  readonly logger: Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
+  readonly metrics: MetricsRegistry;
+}
 
 /** Logs and counts what providers do of batches. */
 export function providerReports({
   logger,
   metrics: { registry },
-}: Pick<Started<TextSettings>, 'logger' | 'metrics'>): (report: ProviderReport) => void {
+}: ReportTargets): (report: ProviderReport) => void {
   const batches = new Counter({
     name: 'gateway_provider_batches_total',
     help: "Batches that were given to a channel's provider, by how that ended: done, refused (the gateway does their lines itself) or lost",
