@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Alias, Fallbacks, LitellmFile, Reliability } from './litellm-file.ts';
 import type { TakeNote } from './notes.ts';
 import { reasonFor } from './reasons.ts';
-import { OF_GENERAL, OF_LITELLM, OF_ROUTER } from './unsupported.ts';
+import { HOOKS, OF_GENERAL, OF_LITELLM, OF_ROUTER } from './unsupported.ts';
 
 /** What LiteLLM says for all models and channels. */
 export interface RouterRules {
@@ -103,7 +103,7 @@ function noteSections(file: LitellmFile, read: ReadonlySet<string>, note: TakeNo
 }
 
 const OF_FILE: Readonly<Record<string, string>> = {
-  guardrails: 'The gateway has no guardrails of its own.',
+  guardrails: HOOKS,
   mcp_servers: 'The gateway does not serve MCP.',
   vector_store_registry: 'The gateway has no vector stores of its own.',
   search_tools: 'The gateway has no search of its own.',

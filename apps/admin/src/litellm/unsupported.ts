@@ -5,7 +5,9 @@ const FALLBACK =
   'Which failures lead to another route is not chosen by kind: all that another route may heal do.';
 const OBSERVED = 'The gateway has metrics, log lines and usage records of its own: docs/operations.md.';
 const CACHE = 'The gateway does not answer from a cache. Prompt caches of providers work as they are.';
-const GUARDRAIL = 'The gateway has no guardrails of its own.';
+/** For guardrails of every kind. */
+export const HOOKS =
+  "Guardrails are hooks here: servers with the generic guardrail API, OpenAI's moderations and Bedrock's guardrails are configured in the section hooks (docs/hooks.md).";
 const MCP = 'The gateway does not serve MCP.';
 const KEYS = 'How keys are made is said for each key: npm run gateway -- keys create.';
 const SIGN_IN = 'People sign in to the console by OpenID Connect: docs/console.md.';
@@ -41,7 +43,7 @@ export const OF_PARAMS: Readonly<Record<string, string>> = {
   aws_sts_endpoint: 'Roles are assumed at the region of auth.stsRegion.',
   aws_bedrock_runtime_endpoint: "Set baseUrl at the channel, if it is not the region's own address.",
   mode: 'The kind of the model says it.',
-  guardrails: GUARDRAIL,
+  guardrails: HOOKS,
   use_in_pass_through: 'The gateway passes no paths of providers.',
   configurable_clientside_auth_params: "Callers cannot choose the provider's address or key.",
   max_budget: 'Budgets are of keys and teams, not of routes.',
@@ -98,7 +100,7 @@ export const OF_LITELLM: Readonly<Record<string, string>> = {
   cache: CACHE,
   cache_params: CACHE,
   enable_caching: CACHE,
-  guardrails: GUARDRAIL,
+  guardrails: HOOKS,
   mcp_servers: MCP,
   mcp_aliases: MCP,
   context_window_fallbacks: FALLBACK,
