@@ -1,5 +1,5 @@
-import { openTextChecks } from '@gateway/hooks/text-checks';
 import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
+import { openTextChecks } from '@gateway/hooks/text-checks';
 import { createClientSecrets } from '@gateway/metering/keys/client-secret';
 import {
   batchProcessors,

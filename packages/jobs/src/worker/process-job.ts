@@ -205,9 +205,9 @@ async function attempt<Kind extends JobKind>(
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
-    const team = queued.metering?.subject.team ?? null;
-    const about = { jobId, requestId, keyId, team, trace };
-    const context = { ...about, attempt: job.attemptsStarted, emit, consumed, account };
+  const team = queued.metering?.subject.team ?? null;
+  const about = { jobId, requestId, keyId, team, trace };
+  const context = { ...about, attempt: job.attemptsStarted, emit, consumed, account };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;

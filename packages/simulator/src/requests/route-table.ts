@@ -1,6 +1,5 @@
 import { createSpeech } from '../audio/create-speech.ts';
 import { createTranscription, createTranslation } from '../audio/create-transcription.ts';
-import { applyGuardrail } from '../bedrock/apply-guardrail.ts';
 import {
   cancelMessageBatch,
   createMessageBatch,
@@ -20,6 +19,7 @@ import {
   listBatches,
   listFiles,
 } from '../batches/openai-batches.ts';
+import { applyGuardrail } from '../bedrock/apply-guardrail.ts';
 import { converse, converseStream, countConverseTokens } from '../bedrock/converse.ts';
 import { invoke, invokeStream } from '../bedrock/invoke.ts';
 import { countCompletionInput, createCompletion } from '../chat/create-completion.ts';
