@@ -156,12 +156,14 @@ test('a Prometheus that reads a running gateway has an answer to every panel and
     await Promise.all(pages.map(async (host) => (await fetch(`http://${host}/metrics`)).text()))
   ).join('');
   const named = new Set([...TARGETS, ...alarms].flatMap(({ expr }) => metricsIn(expr)));
-  // Where services have processes of their own, teams are a label, and content is logged.
+  // Where services have processes of their own, teams are a label, content is logged, hooks check, or providers do batches, and traces are exported.
   const elsewhere = [
     'gateway_service_addresses',
     'gateway_team_cost_usd_total',
     'gateway_content_log_lost_total',
     'gateway_hook_checks_total',
+    'gateway_provider_batches_total',
+    'gateway_spans_dropped_total',
   ];
   expect(
     [...named].filter((name) => !known.includes(`# TYPE ${name} `) && !elsewhere.includes(name)),

@@ -380,6 +380,18 @@ const QUEUES: Board = {
       ],
     },
     {
+      title: 'Batches at providers',
+      description: 'Batches that were given to the batch API of a channel, when they ended.',
+      unit: 'cps',
+      targets: [
+        {
+          expr: rate('gateway_provider_batches_total', '', 'channel, outcome'),
+          legend: '{{channel}} {{outcome}}',
+          isRare: true,
+        },
+      ],
+    },
+    {
       title: 'Webhooks',
       description: 'Attempts to send webhooks.',
       unit: 'cps',
