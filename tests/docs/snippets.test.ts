@@ -153,4 +153,5 @@ const NOT_RUN = {
   'docs/moving-from-litellm.md': { network: 1 },
   'docs/operations.md': { docker: 3, settings: 1 },
   'docs/production.md': { network: 1 },
+  'docs/telemetry.md': { checkout: 1 },
 };
