@@ -65,6 +65,10 @@ function merged(origin: string): string {
 const ASK: Readonly<Record<string, (model: string) => Promise<unknown>>> = {
   text: (model) =>
     gateway.openai.chat.completions.create({ model, messages: [{ role: 'user', content: 'What is up?' }] }),
+  rerank: (model) =>
+    gateway
+      .fetch('/v1/rerank', { json: { model, query: 'a house', documents: ['a home'] } })
+      .then((reply) => reply.text()),
   embedding: (model) => gateway.openai.embeddings.create({ model, input: 'a house' }),
   image: (model) => gateway.openai.images.generate({ model, prompt: 'a house' }),
   speech: (model) =>
