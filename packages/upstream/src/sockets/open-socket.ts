@@ -97,10 +97,12 @@ export async function openSocket(services: SendServices, options: SocketOptions)
 const SWITCHED = 101;
 /** RFC 6455 §7.4.1 */
 const [NORMAL, GOING_AWAY] = [1000, 1001];
+/** What was sent is of no known kind, no text, not allowed or too big: that shows nothing about the provider, a caller can cause it. */
+const OF_CALLERS: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
 
 interface Opened extends Pick<UpstreamSocket, 'attempts'> {
   readonly turn: Turn;
-  readonly report: (stage: 'end', outcome: 'ok' | 'neutral' | { cause: 'failing'; waitMs: null }) => void;
+  readonly report: (stage: 'end', outcome: 'ok' | { cause: 'failing'; waitMs: null }) => void;
 }
 
 /** What a connection becomes when its session has begun: its slot is free again when it is closed. */
@@ -109,11 +111,15 @@ function openedSocket({ webSocket, queue }: Connected, { turn, attempts, report 
   let isOurs = false;
   let isFailed = false;
   let closed: { readonly code: number; readonly reason: string } | null = null;
-  queue.onMessage = (data, isBinary) => sink?.onMessage(data, isBinary) ?? queue.push({ data, isBinary });
+  queue.onMessage = (data, isBinary) => {
+    if (sink === null) queue.push({ data, isBinary });
+    else sink.onMessage(data, isBinary);
+  };
   webSocket.once('close', (code, reason) => {
     turn.state.slots.release();
     const isEnd = isOurs ? !isFailed : code === NORMAL || code === GOING_AWAY;
-    report('end', isEnd ? 'ok' : { cause: 'failing', waitMs: null });
+    if (isEnd) report('end', 'ok');
+    else if (isOurs || !OF_CALLERS.has(code)) report('end', { cause: 'failing', waitMs: null });
     closed = { code, reason: reason.toString() };
     sink?.onClose(closed.code, closed.reason);
   });
