@@ -18,6 +18,8 @@ const MAX_TEXT_BYTES = 16 * 1024;
 const BYTES_PER_MEDIA_TOKEN = 500;
 
 const BASE64_SHARE = 3 / 4;
+/** A limit on sound is a second or more: where it is used up, no response fits. What was heard counts when a response is settled. */
+const RESERVED_AUDIO_MS = 1000;
 
 /** What a session has come to, for the most that its next response can use. */
 export interface SessionFacts {
@@ -77,6 +79,7 @@ export function createSessionFacts(window: number | null): SessionFacts {
       return {
         ...NOTHING_CONSUMED,
         inputTokens: Math.min(tokens, window ?? USUAL_WINDOW),
+        audioMs: Math.min(Math.round(heardMs), RESERVED_AUDIO_MS),
         outputTokens: maxOutput === undefined || maxOutput === null ? maxOutputTokens : boundOf(maxOutput),
       };
     },
