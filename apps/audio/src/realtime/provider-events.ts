@@ -46,6 +46,12 @@ export function createProviderEvents(options: ProviderEventsOptions) {
     pass(isAsItIs ? data : JSON.stringify({ ...event, session: { ...shown, model: modelName } }));
   };
 
+  /** An error without what its words tell of the gateway's account. */
+  const shown = (error: JsonObject): JsonObject => ({
+    ...error,
+    message: cleanMessage(typeof error.message === 'string' ? error.message : '', candidate),
+  });
+
   const transcribed = async (event: JsonObject) => {
     const refusal = await transcripts.made(event);
     if (refusal !== null) onRefused(refusal);
@@ -59,19 +65,27 @@ export function createProviderEvents(options: ProviderEventsOptions) {
       onBegun(responses.begun(event));
     },
     'response.done': (event, data) => {
+      const { response } = event;
+      const details = isObject(response) ? response.status_details : undefined;
+      const error = isObject(details) ? details.error : undefined;
       // Before what its end leads to: the connection may close then.
-      pass(data);
+      if (isObject(response) && isObject(details) && isObject(error)) {
+        const failed = { ...response, status_details: { ...details, error: shown(error) } };
+        pass(JSON.stringify({ ...event, response: failed }));
+      } else pass(data);
       responses.done(event);
     },
     'conversation.item.input_audio_transcription.completed': (event, data) => {
       pass(data);
       void transcribed(event);
     },
+    'conversation.item.input_audio_transcription.failed': (event, data) => {
+      pass(isObject(event.error) ? JSON.stringify({ ...event, error: shown(event.error) }) : data);
+    },
     error: (event) => {
       const error = isObject(event.error) ? event.error : {};
       responses.refused(typeof error.event_id === 'string' ? error.event_id : null);
-      const message = cleanMessage(String(error.message ?? ''), candidate);
-      pass(JSON.stringify({ ...event, error: { ...error, message } }));
+      pass(JSON.stringify({ ...event, error: shown(error) }));
     },
     // They are those of the gateway's account.
     'rate_limits.updated': () => undefined,

@@ -54,6 +54,7 @@ export class RealtimeSession {
   readonly #transcripts: SessionTranscripts;
   readonly #fromProvider: ReturnType<typeof createProviderEvents>;
   #isStopping = false;
+  #isProvidersFault = false;
   #ending: CloseReason | null = null;
   #settleTimer: NodeJS.Timeout | null = null;
   #isOver = false;
@@ -80,7 +81,10 @@ export class RealtimeSession {
       ...{ responses: this.#responses, transcripts: this.#transcripts },
       pass: (event) => this.#toCaller(event),
       onBegun: (isOne) => {
-        if (!isOne) this.end('flood');
+        if (!isOne) {
+          this.#isProvidersFault = true;
+          this.end('flood');
+        }
         if (this.#ending !== null) this.#cancel();
       },
       onRefused: (error) => this.keyChanged(error),
@@ -236,6 +240,8 @@ export class RealtimeSession {
   /** @param error what the caller is told before */
   end(reason: EndReason, error?: GatewayError): void {
     if (this.#ending !== null) return;
+    // Before anything is sent: what a caller does not take may end its session as well.
+    this.#ending = reason;
     if (error !== undefined) this.#options.caller.send(errorEvent(error, null));
     this.#settle(reason);
     this.#options.caller.close(CLOSE_CODES[reason]);
@@ -262,8 +268,8 @@ export class RealtimeSession {
   #providerClosed(code: number): void {
     if (this.#ending === null) {
       const { error, closeCode } = providerClosed(code);
-      this.#options.caller.send(errorEvent(error, null));
       this.#ending = 'upstream';
+      this.#options.caller.send(errorEvent(error, null));
       this.#options.caller.close(closeCode);
     }
     void this.#finish('cut');
@@ -281,7 +287,7 @@ export class RealtimeSession {
     const { socket, onOver } = this.#options;
     if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
     await this.#responses.close(outcome);
-    socket.close(this.#ending === 'flood');
+    socket.close(this.#isProvidersFault);
     onOver(this.#ending ?? 'upstream');
   }
 }

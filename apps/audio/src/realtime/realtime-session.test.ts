@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
+import { connectSocket } from '@gateway/testkit/connect-socket';
+import { waitFor } from '@gateway/testkit/wait-for';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import type { SocketSink, UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
+import { createUpstream } from '@gateway/upstream/upstream';
+import { expect, onTestFinished, test } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { CallerSocket } from './caller-socket.ts';
+import { RealtimeSession } from './realtime-session.ts';
+import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
+import { createSessionFacts } from './session-facts.ts';
+
+const FILE = `
+channels: { one: { provider: openai, apiKey: sk-0123456789 } }
+models: { voice: { kind: realtime, routes: [{ channel: one, model: gpt-realtime }] } }
+`;
+const IDENTITY: Identity = {
+  keyId: 'key_1',
+  keyName: 'one',
+  team: null,
+  models: null,
+  endpoints: null,
+  accounts: [],
+};
+
+const ACCOUNT: ResponseAccount = {
+  eventId: null,
+  openedAtMs: 0,
+  settle: () => undefined,
+  release: () => undefined,
+};
+const ACCOUNTS: ResponseAccounts = {
+  reserve: async () => ACCOUNT,
+  unreserved: () => ACCOUNT,
+  transcript: async () => null,
+  checkKey: async () => IDENTITY,
+};
+
+/** What the caller has not taken, beyond which there is no room for it. */
+const MAX_UNTAKEN_BYTES = 300_000;
+
+/** A session between a caller over a real connection and a provider that does what the test has it do. */
+async function startSession() {
+  const upstream = createUpstream({ configuration: parseConfiguration(FILE, 'gateway.yaml', {}) });
+  onTestFinished(() => upstream.close());
+  const model = upstream.resolveModel('voice');
+  const [candidate] = model === null ? [] : upstream.candidates({ model, protocol: 'realtime' });
+  if (candidate === undefined) throw new Error('no candidate');
+  const closes: boolean[] = [];
+  let sink: SocketSink | undefined;
+  const socket: UpstreamSocket = {
+    ...{ candidate, attempts: [], bufferedBytes: 0 },
+    start: (started) => {
+      sink = started;
+    },
+    send: () => undefined,
+    pause: () => undefined,
+    resume: () => undefined,
+    close: (isFailure = false) => void closes.push(isFailure),
+  };
+
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close());
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo;
+  const accepting = once(server, 'connection') as Promise<[WebSocket, { readonly socket: CallerConnection }]>;
+  const client = await connectSocket(`http://127.0.0.1:${address.port}`, {});
+  onTestFinished(() => client.webSocket.terminate());
+  const [webSocket, request] = await accepting;
+
+  const { promise: over, resolve: onOver } = Promise.withResolvers<string>();
+  const session: RealtimeSession = new RealtimeSession({
+    ...{ socket, accounts: ACCOUNTS, facts: createSessionFacts(null), upstream, modelName: 'voice' },
+    ...{ settings: null, maxJsonDepth: 64, settleMs: 1000, onOver },
+    caller: new CallerSocket(webSocket, {
+      socket: request.socket,
+      memory: {
+        hold: (kind, bytes) => {
+          if (kind === 'untaken' && bytes > MAX_UNTAKEN_BYTES) throw new GatewayError('overloaded', 'Full.');
+        },
+        remember: () => null,
+        end: () => undefined,
+      },
+      silenceMs: 60_000,
+      now: () => performance.now(),
+      onMessage: (data, isBinary) => session.fromCaller(data, isBinary),
+      onDrain: () => session.callerDrained(),
+      onFlood: () => session.end('flood', new GatewayError('overloaded', 'Too much.')),
+      onClose: (isLost) => session.callerClosed(isLost),
+    }),
+  });
+  session.start();
+  const provider = (event: object) => sink?.onMessage(Buffer.from(JSON.stringify(event)), false);
+  return { client, closes, over, provider };
+}
+type CallerConnection = ConstructorParameters<typeof CallerSocket>[1]['socket'];
+
+test('a caller who takes less than there is room for ends its session, and nobody else notices', async () => {
+  const { client, over, closes, provider } = await startSession();
+  client.connection.pause();
+  provider({ type: 'response.output_text.delta', delta: 'A'.repeat(20_000_000) });
+  expect(await over).toBe('flood');
+  // It was the caller, and not the provider.
+  expect(closes).toEqual([false]);
+});
+
+test('a provider that begins responses without end has failed', async () => {
+  const { over, closes, provider } = await startSession();
+  for (let count = 0; count < 20; count += 1)
+    provider({ type: 'response.created', response: { id: `resp_${count}`, status: 'in_progress' } });
+  expect(await over).toBe('flood');
+  expect(closes).toEqual([true]);
+});
+
+test('what a provider says of the account of the gateway does not reach a caller, wherever an event has it', async () => {
+  const { client, provider } = await startSession();
+  const error = {
+    type: 'invalid_request_error',
+    code: 'rate_limit_exceeded',
+    message: 'Rate limit reached for gpt-realtime in organization org-0123456789abcdefABCDEF, sk-0123456789.',
+  };
+  provider({ type: 'error', error });
+  provider({
+    type: 'response.done',
+    response: { id: 'resp_1', status: 'failed', status_details: { type: 'failed', error }, usage: null },
+  });
+  provider({ type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error });
+  const events = await waitFor(() => client.events.length === 3 && client.events);
+  const told = { ...error, message: 'Rate limit reached for voice in organization [removed], [removed].' };
+  expect(events).toEqual([
+    { type: 'error', error: told },
+    {
+      type: 'response.done',
+      response: {
+        ...{ id: 'resp_1', status: 'failed', usage: null },
+        status_details: { type: 'failed', error: told },
+      },
+    },
+    { type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error: told },
+  ]);
+});
