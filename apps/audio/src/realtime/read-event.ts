@@ -14,25 +14,37 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 /** A member's name, or a type, in any escaping. */
 const MAX_NAME_BYTES = 1024;
+/** Bytes outside of texts, and texts, that are looked at one by one: all sessions of the process wait meanwhile. */
+const MAX_STEPS = 1_000_000;
+/** What a member counts as: an event has a few dozen at most. */
+const STEPS_OF_MEMBER = 1000;
+
+/** How much of an event may still be looked at. */
+interface Steps {
+  left: number;
+}
 
 /**
- * Reads an event's type by looking at the members of the object alone, and jumps over their values. Null: it is no object, or has not
- * exactly one type that is a text. A type that comes twice could mean one event here and another one at the provider.
+ * Reads an event's type by looking at the members of the object alone, and jumps over their values. Null: it is no object, has not
+ * exactly one type that is a text, or would take too long to read. A type that comes twice could mean one event here and another one at the provider.
  */
 export function readEvent(json: Buffer): EventOutline | null {
-  let at = skipSpaces(json, 0);
+  const steps: Steps = { left: MAX_STEPS };
+  let at = skipSpaces(json, 0, steps);
   if (json[at] !== OPEN_OBJECT) return null;
   let type: string | null = null;
   let longestBytes = 0;
-  at = skipSpaces(json, at + 1);
+  at = skipSpaces(json, at + 1, steps);
   while (json[at] === QUOTE) {
+    steps.left -= STEPS_OF_MEMBER;
+    if (steps.left <= 0) return null;
     const nameEnd = endOfString(json, at);
     if (nameEnd === -1) return null;
     const name = textAt(json, at, nameEnd);
-    at = skipSpaces(json, nameEnd + 1);
+    at = skipSpaces(json, nameEnd + 1, steps);
     if (json[at] !== COLON) return null;
-    at = skipSpaces(json, at + 1);
-    const end = endOfValue(json, at);
+    at = skipSpaces(json, at + 1, steps);
+    const end = endOfValue(json, at, steps);
     if (end === -1) return null;
     const isText = json[at] === QUOTE;
     if (isText) longestBytes = Math.max(longestBytes, end - at - 1);
@@ -41,17 +53,20 @@ export function readEvent(json: Buffer): EventOutline | null {
       if (type !== null || value === null) return null;
       type = value;
     }
-    at = skipSpaces(json, end + 1);
+    at = skipSpaces(json, end + 1, steps);
     if (json[at] !== COMMA) break;
-    at = skipSpaces(json, at + 1);
+    at = skipSpaces(json, at + 1, steps);
   }
-  if (json[at] !== CLOSE_OBJECT || skipSpaces(json, at + 1) !== json.length) return null;
+  if (json[at] !== CLOSE_OBJECT || skipSpaces(json, at + 1, steps) !== json.length) return null;
   return type === null ? null : { type, longestBytes };
 }
 
-function skipSpaces(json: Buffer, from: number): number {
+function skipSpaces(json: Buffer, from: number, steps: Steps): number {
   let at = from;
-  while (SPACES.has(json[at] ?? 0)) at += 1;
+  while (SPACES.has(json[at] ?? 0) && steps.left > 0) {
+    at += 1;
+    steps.left -= 1;
+  }
   return at;
 }
 
@@ -67,12 +82,13 @@ function textAt(json: Buffer, start: number, end: number): string | null {
   }
 }
 
-/** The index of a value's last byte; -1 where it has no end. */
-function endOfValue(json: Buffer, start: number): number {
+/** The index of a value's last byte; -1 where it has no end that is found in time. */
+function endOfValue(json: Buffer, start: number, steps: Steps): number {
   if (json[start] === QUOTE) return endOfString(json, start);
   const isNested = OPENING.has(json[start] ?? 0);
   let depth = 0;
-  for (let at = start; at < json.length; at += 1) {
+  for (let at = start; at < json.length && steps.left > 0; at += 1) {
+    steps.left -= 1;
     const code = json[at] ?? 0;
     if (code === QUOTE) {
       at = endOfString(json, at);
