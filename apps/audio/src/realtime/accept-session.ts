@@ -82,8 +82,9 @@ export function acceptSession(
     now: uptime,
     onMessage: (data, isBinary) => {
       usedAtMs = uptime();
-      if (running === null) early.push({ data, isBinary });
-      else running.session.fromCaller(data, isBinary);
+      if (running !== null) running.session.fromCaller(data, isBinary);
+      // One that is refused may go on sending until it is closed.
+      else if (caller.isOpen) early.push({ data, isBinary });
     },
     onDrain: () => running?.session.callerDrained(),
     onFlood: () => {

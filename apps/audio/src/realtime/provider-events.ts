@@ -75,12 +75,17 @@ export function createProviderEvents(options: ProviderEventsOptions) {
       } else pass(data);
       responses.done(event);
     },
+    'input_audio_buffer.committed': (event, data) => {
+      pass(data);
+      transcripts.begun(event);
+    },
     'conversation.item.input_audio_transcription.completed': (event, data) => {
       pass(data);
       void transcribed(event);
     },
     'conversation.item.input_audio_transcription.failed': (event, data) => {
       pass(isObject(event.error) ? JSON.stringify({ ...event, error: shown(event.error) }) : data);
+      transcripts.failed(event);
     },
     error: (event) => {
       const error = isObject(event.error) ? event.error : {};

@@ -16,7 +16,9 @@ import { createSessionFacts } from './session-facts.ts';
 
 const FILE = `
 channels: { one: { provider: openai, apiKey: sk-0123456789 } }
-models: { voice: { kind: realtime, routes: [{ channel: one, model: gpt-realtime }] } }
+models:
+  voice: { kind: realtime, routes: [{ channel: one, model: gpt-realtime }] }
+  scribe: { kind: transcription, routes: [{ channel: one }] }
 `;
 const IDENTITY: Identity = {
   keyId: 'key_1',
@@ -33,10 +35,9 @@ const ACCOUNT: ResponseAccount = {
   settle: () => undefined,
   release: () => undefined,
 };
-const ACCOUNTS: ResponseAccounts = {
+const ACCOUNTS: Omit<ResponseAccounts, 'transcript'> = {
   reserve: async () => ACCOUNT,
   unreserved: () => ACCOUNT,
-  transcript: async () => null,
   checkKey: async () => IDENTITY,
 };
 
@@ -50,14 +51,23 @@ async function startSession() {
   const model = upstream.resolveModel('voice');
   const [candidate] = model === null ? [] : upstream.candidates({ model, protocol: 'realtime' });
   if (candidate === undefined) throw new Error('no candidate');
+  const sent: string[] = [];
   const closes: boolean[] = [];
+  const charged: string[] = [];
+  const accounts: ResponseAccounts = {
+    ...ACCOUNTS,
+    transcript: async (_used, transcriber) => {
+      charged.push(`${transcriber?.model.name}, ${closes.length} closed`);
+      return null;
+    },
+  };
   let sink: SocketSink | undefined;
   const socket: UpstreamSocket = {
     ...{ candidate, attempts: [], bufferedBytes: 0 },
     start: (started) => {
       sink = started;
     },
-    send: () => undefined,
+    send: (data) => void sent.push(data.toString()),
     pause: () => undefined,
     resume: () => undefined,
     close: (isFailure = false) => void closes.push(isFailure),
@@ -74,7 +84,7 @@ async function startSession() {
 
   const { promise: over, resolve: onOver } = Promise.withResolvers<string>();
   const session: RealtimeSession = new RealtimeSession({
-    ...{ socket, accounts: ACCOUNTS, facts: createSessionFacts(null), upstream, modelName: 'voice' },
+    ...{ socket, accounts, facts: createSessionFacts(null), upstream, modelName: 'voice' },
     ...{ settings: null, maxJsonDepth: 64, settleMs: 1000, onOver },
     caller: new CallerSocket(webSocket, {
       socket: request.socket,
@@ -95,7 +105,7 @@ async function startSession() {
   });
   session.start();
   const provider = (event: object) => sink?.onMessage(Buffer.from(JSON.stringify(event)), false);
-  return { client, closes, over, provider };
+  return { client, callerEnd: webSocket, sent, closes, charged, over, provider };
 }
 type CallerConnection = ConstructorParameters<typeof CallerSocket>[1]['socket'];
 
@@ -142,4 +152,24 @@ test('what a provider says of the account of the gateway does not reach a caller
     },
     { type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error: told },
   ]);
+});
+
+test('a transcript that is under way when its caller leaves is charged', async () => {
+  const { client, callerEnd, sent, charged, closes, over, provider } = await startSession();
+  const session = { audio: { input: { transcription: { model: 'scribe' } } } };
+  client.send({ type: 'session.update', session });
+  await waitFor(() => sent.length === 1);
+  provider({ type: 'session.updated', session });
+  for (const item_id of ['item_1', 'item_2']) provider({ type: 'input_audio_buffer.committed', item_id });
+  const left = once(callerEnd, 'close');
+  client.webSocket.terminate();
+  await left;
+  await new Promise(setImmediate);
+  expect(closes).toEqual([]);
+  const usage = { type: 'tokens', input_tokens: 10, output_tokens: 3 };
+  provider({ type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1' });
+  provider({ type: 'conversation.item.input_audio_transcription.completed', item_id: 'item_2', usage });
+  expect(await over).toBe('lost');
+  expect(charged).toEqual(['scribe, 0 closed']);
+  expect(closes).toEqual([false]);
 });

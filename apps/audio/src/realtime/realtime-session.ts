@@ -64,17 +64,15 @@ export class RealtimeSession {
   constructor(options: SessionOptions) {
     this.#options = options;
     const { accounts, facts, socket, caller } = options;
-    this.#transcripts = new SessionTranscripts(accounts);
+    const onIdle = () => this.#onIdle();
+    this.#transcripts = new SessionTranscripts(accounts, onIdle);
     this.#responses = new SessionResponses({
       ...{ accounts, facts },
       onRefused: (error, id) => {
         socket.send(cancelEvent(id));
         this.#refuse(error, null);
       },
-      onIdle: () => {
-        if (this.#ending !== null) void this.#finish('left');
-        else if (this.#isStopping) this.end('restart');
-      },
+      onIdle,
     });
     this.#fromProvider = createProviderEvents({
       ...{ candidate: socket.candidate, modelName: options.modelName, facts },
@@ -105,6 +103,17 @@ export class RealtimeSession {
   /** Nothing is under way: a session that stays so for long is idle. */
   get isIdle(): boolean {
     return this.#responses.isIdle && !this.#incoming.isBusy;
+  }
+
+  /** Everything is reported that is to be charged. */
+  get #isSettled(): boolean {
+    return this.#responses.isIdle && this.#transcripts.isIdle;
+  }
+
+  #onIdle(): void {
+    if (this.#ending === null) {
+      if (this.#isStopping && this.#responses.isIdle) this.end('restart');
+    } else if (this.#isSettled) void this.#finish('left');
   }
 
   start(): void {
@@ -257,7 +266,7 @@ export class RealtimeSession {
     this.#ending = reason;
     socket.resume();
     this.#cancel();
-    if (this.#responses.isIdle) void this.#finish('left');
+    if (this.#isSettled) void this.#finish('left');
     else this.#settleTimer = setTimeout(() => void this.#finish('left'), settleMs);
   }
 

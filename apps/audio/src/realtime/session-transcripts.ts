@@ -4,15 +4,28 @@ import { reportedTranscript } from './reported-usage.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
 import { type Transcriber, transcriptionModelIn } from './session-settings.ts';
 
+/** Transcripts that are waited for; a provider that begins more has lost count. */
+const MAX_PENDING = 64;
+
 /** Who makes the transcripts of what a session's caller says, and what they cost. */
 export class SessionTranscripts {
   readonly #accounts: ResponseAccounts;
+  readonly #onIdle: () => void;
   /** Those that the caller may have, by the channel's name. */
   readonly #allowed = new Map<string, Transcriber>();
+  /** What was said and is not written yet, by its item. */
+  readonly #pending = new Set<unknown>();
   #current: Transcriber | null = null;
 
-  constructor(accounts: ResponseAccounts) {
+  /** @param onIdle called where none is under way any more */
+  constructor(accounts: ResponseAccounts, onIdle: () => void) {
     this.#accounts = accounts;
+    this.#onIdle = onIdle;
+  }
+
+  /** None is under way. */
+  get isIdle(): boolean {
+    return this.#pending.size === 0;
   }
 
   allow(transcriber: Transcriber): void {
@@ -25,9 +38,24 @@ export class SessionTranscripts {
     this.#current = named === null ? null : (this.#allowed.get(named) ?? this.#current);
   }
 
+  /** The caller's speech is whole: a transcript of it begins, where there are any. */
+  begun({ item_id: item }: JsonObject): void {
+    if (this.#current !== null && this.#pending.size < MAX_PENDING) this.#pending.add(item);
+  }
+
   /** Charges a transcript. Resolves to why there may be no further ones; null: there may. */
-  async made({ usage }: JsonObject): Promise<GatewayError | null> {
+  async made({ item_id: item, usage }: JsonObject): Promise<GatewayError | null> {
     const used = reportedTranscript(usage);
-    return used === null ? null : this.#accounts.transcript(used, this.#current);
+    const charging = used === null ? null : this.#accounts.transcript(used, this.#current);
+    this.#over(item);
+    return charging;
+  }
+
+  failed({ item_id: item }: JsonObject): void {
+    this.#over(item);
+  }
+
+  #over(item: unknown): void {
+    if (this.#pending.delete(item) && this.isIdle) this.#onIdle();
   }
 }
