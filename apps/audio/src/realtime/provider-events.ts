@@ -47,10 +47,11 @@ export function createProviderEvents(options: ProviderEventsOptions) {
   };
 
   /** An error without what its words tell of the gateway's account. */
-  const shown = (error: JsonObject): JsonObject => ({
-    ...error,
-    message: cleanMessage(typeof error.message === 'string' ? error.message : '', candidate),
-  });
+  const shown = (error: JsonObject): JsonObject => {
+    const { message } = error;
+    if (message === undefined) return error;
+    return { ...error, message: typeof message === 'string' ? cleanMessage(message, candidate) : '' };
+  };
 
   const transcribed = async (event: JsonObject) => {
     const refusal = await transcripts.made(event);

@@ -139,7 +139,9 @@ test('what a provider says of the account of the gateway does not reach a caller
     response: { id: 'resp_1', status: 'failed', status_details: { type: 'failed', error }, usage: null },
   });
   provider({ type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error });
-  const events = await waitFor(() => client.events.length === 3 && client.events);
+  const { message: _, ...silent } = error;
+  provider({ type: 'error', error: silent });
+  const events = await waitFor(() => client.events.length === 4 && client.events);
   const told = { ...error, message: 'Rate limit reached for voice in organization [removed], [removed].' };
   expect(events).toEqual([
     { type: 'error', error: told },
@@ -151,6 +153,7 @@ test('what a provider says of the account of the gateway does not reach a caller
       },
     },
     { type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error: told },
+    { type: 'error', error: silent },
   ]);
 });
 
