@@ -30,6 +30,7 @@ export class CallerSocket {
   readonly #webSocket: WebSocket;
   readonly #options: CallerSocketOptions;
   #arrivingBytes = 0;
+  #unsentBytes = 0;
   #seenAtMs: number;
   #fullSinceMs: number | null = null;
   #isPaused = false;
@@ -98,6 +99,13 @@ export class CallerSocket {
     this.#webSocket.resume();
   }
 
+  /** Counts what it has sent and its provider has not taken. */
+  holdUnsent(bytes: number): void {
+    if (bytes === this.#unsentBytes) return;
+    this.#unsentBytes = bytes;
+    this.#hold('waiting', bytes);
+  }
+
   /** To be called every few seconds: sends a ping. Why its caller counts as gone; null: it does not. */
   check(): 'silent' | 'slow' | null {
     const { now, silenceMs } = this.#options;
@@ -125,7 +133,7 @@ export class CallerSocket {
     this.#seenAtMs = this.#options.now();
   }
 
-  #hold(kind: 'arriving' | 'untaken', bytes: number): void {
+  #hold(kind: 'arriving' | 'untaken' | 'waiting', bytes: number): void {
     try {
       this.#options.memory.hold(kind, bytes);
     } catch {

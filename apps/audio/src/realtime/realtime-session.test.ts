@@ -41,8 +41,8 @@ const ACCOUNTS: Omit<ResponseAccounts, 'transcript'> = {
   checkKey: async () => IDENTITY,
 };
 
-/** What the caller has not taken, beyond which there is no room for it. */
-const MAX_UNTAKEN_BYTES = 300_000;
+/** What either side has not taken, beyond which there is no room for it. */
+const MAX_HELD_BYTES = 300_000;
 
 /** A session between a caller over a real connection and a provider that does what the test has it do. */
 async function startSession() {
@@ -63,7 +63,10 @@ async function startSession() {
   };
   let sink: SocketSink | undefined;
   const socket: UpstreamSocket = {
-    ...{ candidate, attempts: [], bufferedBytes: 0 },
+    ...{ candidate, attempts: [] },
+    get bufferedBytes() {
+      return sent.join('').length;
+    },
     start: (started) => {
       sink = started;
     },
@@ -90,7 +93,7 @@ async function startSession() {
       socket: request.socket,
       memory: {
         hold: (kind, bytes) => {
-          if (kind === 'untaken' && bytes > MAX_UNTAKEN_BYTES) throw new GatewayError('overloaded', 'Full.');
+          if (kind !== 'arriving' && bytes > MAX_HELD_BYTES) throw new GatewayError('overloaded', 'Full.');
         },
         remember: () => null,
         end: () => undefined,
@@ -116,6 +119,15 @@ test('a caller who takes less than there is room for ends its session, and nobod
   expect(await over).toBe('flood');
   // It was the caller, and not the provider.
   expect(closes).toEqual([false]);
+});
+
+test('what a provider does not take counts as held for its caller', async () => {
+  const { client, over, closes } = await startSession();
+  client.send({ type: 'input_audio_buffer.append', audio: 'A'.repeat(MAX_HELD_BYTES) });
+  expect(await over).toBe('flood');
+  expect(closes).toEqual([false]);
+  await client.closed;
+  expect(client.events).toMatchObject([{ type: 'error', error: { message: 'Too much.' } }]);
 });
 
 test('a provider that begins responses without end has failed', async () => {

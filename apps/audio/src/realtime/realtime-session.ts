@@ -121,7 +121,9 @@ export class RealtimeSession {
     socket.start({
       onMessage: this.#fromProvider,
       onDrain: () => {
-        if (socket.bufferedBytes < MAX_BUFFERED_BYTES / 2 && !this.#incoming.isBusy) caller.resume();
+        if (socket.bufferedBytes >= MAX_BUFFERED_BYTES / 2) return;
+        caller.holdUnsent(0);
+        if (!this.#incoming.isBusy) caller.resume();
       },
       onClose: (code) => this.#providerClosed(code),
     });
@@ -210,7 +212,9 @@ export class RealtimeSession {
   #toProvider(data: Buffer): void {
     const { socket, caller } = this.#options;
     socket.send(data);
-    if (socket.bufferedBytes > MAX_BUFFERED_BYTES) caller.pause();
+    if (socket.bufferedBytes <= MAX_BUFFERED_BYTES) return;
+    caller.pause();
+    caller.holdUnsent(socket.bufferedBytes);
   }
 
   #toCaller(event: Buffer | string): void {
