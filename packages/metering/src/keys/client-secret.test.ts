@@ -31,3 +31,11 @@ test('nothing of the session can be read in it, and one that is too large for a 
     secrets.seal({ ...SECRET, session: { instructions: 'long '.repeat(9_000) }, expiresAtMs: 1 }),
   ).toBeDefined();
 });
+
+test('a secret that would take long to open is not sealed, however well it packs', () => {
+  const secrets = createClientSecrets({ gatewaySecret, now: () => 0 });
+  const sealed = (characters: number) =>
+    secrets.seal({ ...SECRET, session: { instructions: 'a'.repeat(characters) }, expiresAtMs: 1 });
+  expect(secrets.open(sealed(64_000) ?? '')?.session.instructions).toHaveLength(64_000);
+  expect(sealed(66_000)).toBeUndefined();
+});
