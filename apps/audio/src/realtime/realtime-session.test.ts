@@ -56,8 +56,9 @@ async function startSession() {
   const charged: string[] = [];
   const accounts: ResponseAccounts = {
     ...ACCOUNTS,
-    transcript: async (_used, transcriber) => {
-      charged.push(`${transcriber?.model.name}, ${closes.length} closed`);
+    transcript: async ({ inputTokens, outputTokens }, transcriber, isGuessed) => {
+      const used = `${inputTokens} and ${outputTokens}${isGuessed ? ', guessed' : ''}`;
+      charged.push(`${transcriber?.model.name}: ${used}, ${closes.length} closed`);
       return null;
     },
   };
@@ -169,13 +170,14 @@ test('what a provider says of the account of the gateway does not reach a caller
   ]);
 });
 
-test('a transcript that is under way when its caller leaves is charged', async () => {
+test('transcripts that are under way when their caller leaves are charged, reported or not', async () => {
   const { client, callerEnd, sent, charged, closes, over, provider } = await startSession();
   const session = { audio: { input: { transcription: { model: 'scribe' } } } };
   client.send({ type: 'session.update', session });
   await waitFor(() => sent.length === 1);
   provider({ type: 'session.updated', session });
-  for (const item_id of ['item_1', 'item_2']) provider({ type: 'input_audio_buffer.committed', item_id });
+  for (const item_id of ['item_1', 'item_2', 'item_3'])
+    provider({ type: 'input_audio_buffer.committed', item_id });
   const left = once(callerEnd, 'close');
   client.webSocket.terminate();
   await left;
@@ -183,8 +185,11 @@ test('a transcript that is under way when its caller leaves is charged', async (
   expect(closes).toEqual([]);
   const usage = { type: 'tokens', input_tokens: 10, output_tokens: 3 };
   provider({ type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1' });
-  provider({ type: 'conversation.item.input_audio_transcription.completed', item_id: 'item_2', usage });
+  const completed = { type: 'conversation.item.input_audio_transcription.completed', transcript: 'Hello.' };
+  provider({ ...completed, item_id: 'item_2', usage });
+  // A provider that does not say what it used.
+  provider({ ...completed, item_id: 'item_3' });
   expect(await over).toBe('lost');
-  expect(charged).toEqual(['scribe, 0 closed']);
+  expect(charged).toEqual(['scribe: 10 and 3, 0 closed', 'scribe: 6 and 6, guessed, 0 closed']);
   expect(closes).toEqual([false]);
 });

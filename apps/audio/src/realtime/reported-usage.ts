@@ -51,3 +51,18 @@ export function reportedTranscript(usage: unknown): Consumption | null {
     ...(audioInputTokens > 0 && { audioInputTokens }),
   };
 }
+
+/** People say ten characters in a second, or more; providers count a token for each 100 ms of them. */
+const [MS_PER_CHARACTER, TOKENS_PER_CHARACTER] = [100, 1];
+
+/** What a transcript used whose provider does not say; null: it is none. */
+export function guessedTranscript(transcript: unknown): Consumption | null {
+  if (typeof transcript !== 'string' || transcript === '') return null;
+  const { length } = transcript;
+  const inputTokens = length * TOKENS_PER_CHARACTER;
+  return {
+    ...NOTHING_CONSUMED,
+    audioMs: length * MS_PER_CHARACTER,
+    ...{ inputTokens, audioInputTokens: inputTokens, outputTokens: length },
+  };
+}

@@ -89,7 +89,11 @@ export interface ResponseAccounts {
   /** For one that its provider began though it may not be: what it has used is charged all the same. */
   unreserved(largest: Consumption): ResponseAccount;
   /** Charges a transcript of what the caller said. Resolves to why there may be no further ones; null: there may. */
-  transcript(used: Consumption, transcriber: Transcriber | null): Promise<GatewayError | null>;
+  transcript(
+    used: Consumption,
+    transcriber: Transcriber | null,
+    isGuessed: boolean,
+  ): Promise<GatewayError | null>;
   /** The key now. @throws {GatewayError} `invalid_key`, `endpoint_not_allowed`; `service_unavailable` */
   checkKey(): Promise<Identity>;
 }
@@ -233,13 +237,13 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
       const settle = async (result: UsageResult) => void (await meter.settleOnce(subject, result));
       return accountOf(open(opener), { eventId: null, largest }, { settle, release: async () => undefined });
     },
-    transcript: async (used, transcriber) => {
+    transcript: async (used, transcriber, isGuessed) => {
       const name = transcriber?.model.name ?? model.name;
       const ofTranscript = transcriber === null ? price : transcriber.price;
       const estimate = estimateOf(ofTranscript, used);
       const result: UsageResult = {
         ...estimate,
-        estimated: false,
+        estimated: isGuessed,
         channel: candidate.channel.name,
         attempts: 1,
         costMicroUsd: costOf(ofTranscript, used, false),

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JsonObject } from '@gateway/contracts/json/json-object';
-import { reportedTranscript } from './reported-usage.ts';
+import { guessedTranscript, reportedTranscript } from './reported-usage.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
 import { type Transcriber, transcriptionModelIn } from './session-settings.ts';
 
@@ -44,9 +44,11 @@ export class SessionTranscripts {
   }
 
   /** Charges a transcript. Resolves to why there may be no further ones; null: there may. */
-  async made({ item_id: item, usage }: JsonObject): Promise<GatewayError | null> {
-    const used = reportedTranscript(usage);
-    const charging = used === null ? null : this.#accounts.transcript(used, this.#current);
+  async made({ item_id: item, usage, transcript }: JsonObject): Promise<GatewayError | null> {
+    const reported = reportedTranscript(usage);
+    const used = reported ?? guessedTranscript(transcript);
+    const isGuessed = reported === null;
+    const charging = used === null ? null : this.#accounts.transcript(used, this.#current, isGuessed);
     this.#over(item);
     return charging;
   }
