@@ -6,6 +6,7 @@ import type { Protocol } from '@gateway/upstream/protocol';
 import { isJsonObject, parseBody } from '../../wire/raw-json.ts';
 import { streamEnder } from './blocked-replies.ts';
 import { eventTexts, type StreamPiece } from './stream-pieces.ts';
+import { withoutTokens } from './text-slots.ts';
 
 interface HeldStreamOptions {
   readonly protocol: Protocol;
@@ -20,14 +21,26 @@ export interface Released {
   readonly isBlocked: boolean;
 }
 
+interface HeldPiece {
+  /** What it is checked with. */
+  readonly key: string;
+  /** Which text it is of. */
+  readonly of: string;
+  /** It is all of it, and not a part. */
+  readonly isWhole: boolean;
+  text: string;
+  put(text: string): void;
+}
+
 interface HeldEvent {
   readonly frame: Frame;
   readonly event: { [member: string]: unknown } | null;
   readonly data: string;
-  readonly pieces: readonly StreamPiece[];
+  readonly pieces: readonly HeldPiece[];
   readonly repeats: readonly StreamPiece[];
-  /** Those of them that have another text now. */
-  readonly changed: Set<StreamPiece>;
+  /** What ends with it; see `EventTexts`. */
+  readonly over: readonly string[];
+  isChanged: boolean;
 }
 
 /** One text of the answer: as it came so far, and as its caller gets it. */
@@ -46,7 +59,10 @@ export class HeldStream {
   readonly #options: HeldStreamOptions;
   readonly #ender: ReturnType<typeof streamEnder>;
   readonly #texts = new Map<string, StreamText>();
+  /** Keys of pieces after which none follow. */
+  readonly #over = new Set<string>();
   #held: HeldEvent[] = [];
+  #events = 0;
   /** Characters that have come since the last check. */
   #unchecked = 0;
   #heldChars = 0;
@@ -75,40 +91,64 @@ export class HeldStream {
   /** @returns whether it was blocked */
   async #frame(frame: Frame, released: EventFrame[]): Promise<boolean> {
     const { hold } = this.#options;
-    const { isSilence, ...event } = this.#read(frame);
+    const isWindow = hold.windowChars !== Number.POSITIVE_INFINITY;
+    const event = this.#read(frame);
     const length = lengthOf(event);
-    const isWhole = hold.windowChars === Number.POSITIVE_INFINITY;
-    // What follows a text shows that it is over: nothing of it has to stay held.
-    if (length === 0 && !isSilence && !isWhole && (await this.#check(released, { isLast: true })))
+    // Nothing of a text that is over has to stay held. Where the event has some of it, that goes before.
+    if (
+      length === 0 &&
+      this.#ends(event.over) &&
+      isWindow &&
+      (await this.#check(released, { isLast: false }))
+    )
       return true;
     this.#held.push(event);
     this.#unchecked += length;
     this.#heldChars += length;
-    if (this.#unchecked >= hold.windowChars || this.#heldChars > hold.maxChars)
-      return this.#check(released, { isLast: event.repeats.length > 0 });
+    const ends = length > 0 && this.#ends(event.over) && isWindow;
+    if (ends || this.#unchecked >= hold.windowChars || this.#heldChars > hold.maxChars)
+      return this.#check(released, { isLast: false });
     if (this.#heldChars === 0) this.#release(this.#held.length, released);
     return false;
   }
 
-  #read(frame: Frame): HeldEvent & { readonly isSilence: boolean } {
+  /** Notes which texts are over. @returns whether something of them is held */
+  #ends(over: readonly string[]): boolean {
+    if (over.length === 0) return false;
+    let isHeld = false;
+    for (const { pieces } of this.#held)
+      for (const { key } of pieces) {
+        if (!over.some((prefix) => key.startsWith(prefix))) continue;
+        this.#over.add(key);
+        isHeld = true;
+      }
+    return isHeld;
+  }
+
+  #read(frame: Frame): HeldEvent {
     const data = frame.data ?? '';
-    const nothing = { frame, data, pieces: [], repeats: [], changed: new Set<StreamPiece>() };
-    if (data === '') return { ...nothing, event: null, isSilence: true };
-    const parsed = data === END_MARK ? null : parsedOf(data);
-    if (parsed === null) return { ...nothing, event: null, isSilence: false };
-    const { pieces, repeats, isSilence } = eventTexts(this.#options.protocol, parsed);
-    for (const { key, text } of pieces) this.#textOf(key).came += text;
+    const nothing = { frame, data, pieces: [], repeats: [], over: [], isChanged: false };
+    const parsed = data === '' || data === END_MARK ? null : parsedOf(data);
+    if (parsed === null) return { ...nothing, event: null };
+    this.#events += 1;
+    const { pieces, repeats, over } = eventTexts(this.#options.protocol, parsed, this.#events);
+    for (const { key, text } of pieces) {
+      this.#textOf(key).came += text;
+      this.#over.delete(key);
+    }
     // What was not in pieces before is one.
     const isNew = ({ key, text }: StreamPiece) => this.#textOf(key).came !== text;
     const unseen = repeats.filter(isNew);
     for (const { key, text } of unseen) this.#textOf(key).came = text;
     const known = repeats.filter((repeat) => !unseen.includes(repeat));
+    const whole = unseen.map((piece) => heldPiece(piece, `${piece.key}=`, true));
+    for (const { key } of whole) this.#over.add(key);
     return {
       ...nothing,
       event: parsed,
-      pieces: [...pieces, ...unseen],
+      pieces: [...pieces.map((piece) => heldPiece(piece, piece.key, false)), ...whole],
       repeats: known,
-      isSilence,
+      over,
     };
   }
 
@@ -128,72 +168,71 @@ export class HeldStream {
       released.push(this.#ender.blocked());
       return true;
     }
-    let count = isLast ? this.#held.length : this.#beforeOverlap();
-    if (checked.texts !== null) {
-      const changed = new Map([...texts.keys()].map((key, index) => [key, checked.texts?.[index] ?? '']));
-      if (!this.#replace(texts, changed, count)) {
-        count = this.#held.length;
-        this.#replace(texts, changed, count);
+    const count = isLast ? this.#held.length : this.#beforeOverlap();
+    if (checked.texts !== null)
+      for (const [index, [key, text]] of [...texts].entries()) {
+        const replaced = checked.texts[index] ?? '';
+        if (replaced !== text) this.#replace(key, replaced, count);
       }
-    }
     this.#release(count, released);
     return false;
   }
 
-  /** How many of the held events may go: the last characters stay. */
+  /**
+   * How many of the held events may go: the last characters of each text stay, since they are the beginning of what follows. Texts
+   * that others have left far behind hold nothing up.
+   */
   #beforeOverlap(): number {
-    const { overlapChars } = this.#options.hold;
-    let kept = 0;
+    const { windowChars, overlapChars } = this.#options.hold;
+    const kept = new Map<string, number>();
     let count = this.#held.length;
-    while (count > 0 && kept < overlapChars) {
-      count -= 1;
-      const event = this.#held[count];
-      kept += event === undefined ? 0 : lengthOf(event);
+    let passed = 0;
+    for (const [index, held] of [...this.#held.entries()].reverse()) {
+      if (passed > windowChars + overlapChars * kept.size) break;
+      for (const { key, text } of held.pieces) {
+        passed += text.length;
+        const keptOf = kept.get(key) ?? 0;
+        if (this.#over.has(key) || keptOf >= overlapChars) continue;
+        kept.set(key, keptOf + text.length);
+        count = index;
+      }
     }
     return count;
   }
 
   /**
-   * Puts other texts into the first events, as many as are to go: the first one of a text gets all of it. False where what stays
-   * was changed too.
+   * Puts another text into the held events: the first one of those that go gets all but the end, and the first one of those that
+   * stay the end, which is checked again with what follows.
    */
-  #replace(texts: ReadonlyMap<string, string>, changed: ReadonlyMap<string, string>, count: number): boolean {
-    const going = this.#held.slice(0, count);
-    const staying = this.#held.slice(count);
-    const plans: { readonly key: string; readonly text: string }[] = [];
-    for (const [key, text] of texts) {
-      const replaced = changed.get(key) ?? text;
-      if (replaced === text) continue;
-      const rest = joined(staying, key);
-      if (!replaced.endsWith(rest) || (joined(going, key) === '' && replaced !== rest)) return false;
-      plans.push({ key, text: replaced.slice(0, replaced.length - rest.length) });
+  #replace(key: string, replaced: string, count: number): void {
+    const going = piecesOf(this.#held.slice(0, count), key);
+    const staying = piecesOf(this.#held.slice(count), key);
+    const rest = staying.map(({ piece }) => piece.text).join('');
+    let cut = replaced.length;
+    if (staying.length > 0) {
+      if (going.length === 0) cut = 0;
+      else if (replaced.endsWith(rest)) cut -= rest.length;
+      else cut = wholeCharacter(replaced, Math.max(0, cut - this.#options.hold.overlapChars));
     }
-    for (const { key, text } of plans) {
-      let put = text;
-      for (const event of going)
-        for (const piece of event.pieces)
-          if (piece.key === key) {
-            piece.put(put);
-            this.#textOf(key).shown += put;
-            put = '';
-            event.changed.add(piece);
-          }
-    }
-    return true;
+    putIn(going, replaced.slice(0, cut));
+    if (replaced.slice(cut) !== rest) putIn(staying, replaced.slice(cut));
+    this.#heldChars = this.#held.reduce((sum, held) => sum + lengthOf(held), 0);
   }
 
   #release(count: number, released: EventFrame[]): void {
     for (const held of this.#held.splice(0, count)) {
       this.#heldChars -= lengthOf(held);
-      for (const piece of held.pieces)
-        if (!held.changed.has(piece)) this.#textOf(piece.key).shown += piece.text;
+      for (const { of, text, isWhole } of held.pieces) {
+        const known = this.#textOf(of);
+        known.shown = isWhole ? text : known.shown + text;
+      }
       for (const repeat of held.repeats) {
         const { shown } = this.#textOf(repeat.key);
         if (shown === repeat.text) continue;
         repeat.put(shown);
-        held.changed.add(repeat);
+        held.isChanged = true;
       }
-      const frame = held.changed.size > 0 ? rewritten(held) : held.frame;
+      const frame = held.isChanged ? rewritten(held) : held.frame;
       if (held.event !== null) this.#ender.passed(held.event, held.data, frame);
       released.push(frame);
     }
@@ -206,8 +245,34 @@ export class HeldStream {
   }
 }
 
-const joined = (events: readonly HeldEvent[], key: string): string =>
-  events.flatMap(({ pieces }) => pieces.flatMap((piece) => (piece.key === key ? [piece.text] : []))).join('');
+const heldPiece = ({ key: of, text, put }: StreamPiece, key: string, isWhole: boolean): HeldPiece => ({
+  key,
+  of,
+  isWhole,
+  text,
+  put,
+});
+
+interface PlacedPiece {
+  readonly held: HeldEvent;
+  readonly piece: HeldPiece;
+}
+
+const piecesOf = (events: readonly HeldEvent[], key: string): readonly PlacedPiece[] =>
+  events.flatMap((held) => held.pieces.flatMap((piece) => (piece.key === key ? [{ held, piece }] : [])));
+
+/** The first piece gets a text, and the others none. */
+function putIn(placed: readonly PlacedPiece[], text: string): void {
+  for (const [index, { held, piece }] of placed.entries()) {
+    piece.text = index === 0 ? text : '';
+    piece.put(piece.text);
+    held.isChanged = true;
+  }
+}
+
+/** The same place in a text, or the one before it where that would cut a character in two. */
+const wholeCharacter = (text: string, at: number): number =>
+  at > 0 && /^[\uDC00-\uDFFF]/.test(text.slice(at, at + 1)) ? at - 1 : at;
 
 function parsedOf(data: string): { [member: string]: unknown } | null {
   try {
@@ -224,7 +289,7 @@ const NAME_LINE = /^event:.*$/m;
 /** The event with its changed data, in the form in which we write events. */
 function rewritten({ frame, event }: HeldEvent): Frame {
   const name = NAME_LINE.exec(frame.bytes.toString('utf8', frame.start, frame.end))?.[0];
-  const text = `${name === undefined ? '' : `${name.trim()}\n`}data: ${JSON.stringify(event)}\n\n`;
+  const text = `${name === undefined ? '' : `${name.trim()}\n`}data: ${JSON.stringify(withoutTokens(event))}\n\n`;
   const [written] = createFrameReader({ maxFrameBytes: Number.POSITIVE_INFINITY }).push(Buffer.from(text));
   return written ?? frame;
 }

@@ -122,11 +122,13 @@ export class HookedReply implements Reply {
   #watchStream(sink: ReplySink): void {
     const reader = createFrameReader({ maxFrameBytes: Number.POSITIVE_INFINITY });
     const texts = new Map<string, string>();
+    let events = 0;
     const take = (frames: readonly Frame[]) => {
       for (const { data } of frames) {
         const event = data === null || data === END_MARK ? null : parsedOf(data);
         if (event === null) continue;
-        const { pieces, repeats } = eventTexts(this.candidate.protocol, event);
+        events += 1;
+        const { pieces, repeats } = eventTexts(this.candidate.protocol, event, events);
         for (const { key, text } of pieces) texts.set(key, (texts.get(key) ?? '') + text);
         for (const { key, text } of repeats) if (!texts.has(key)) texts.set(key, text);
       }

@@ -1,6 +1,6 @@
 import type { Protocol } from '@gateway/upstream/protocol';
 import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../wire/json-object.ts';
-import { replySlots } from './text-slots.ts';
+import { otherSlots, replySlots } from './text-slots.ts';
 
 /** A piece of one text of a streamed answer. */
 export interface StreamPiece {
@@ -16,11 +16,12 @@ export interface EventTexts {
   readonly pieces: readonly StreamPiece[];
   /** They repeat the whole of a text. */
   readonly repeats: readonly StreamPiece[];
-  /** It breaks a silence only. */
-  readonly isSilence: boolean;
+  /** Nothing more comes of the texts whose keys begin with one of these, but what the event has itself. */
+  readonly over: readonly string[];
 }
 
-type Finder = (event: JsonObject) => Partial<EventTexts>;
+/** @param ordinal the event's, for texts that no other event goes on with */
+type Finder = (event: JsonObject, ordinal: number) => Partial<EventTexts>;
 
 const pieceAt = (holder: unknown, name: string, key: string): readonly StreamPiece[] => {
   const text: unknown = isObject(holder) ? holder[name] : null;
@@ -32,22 +33,26 @@ const pieceAt = (holder: unknown, name: string, key: string): readonly StreamPie
 const objectsIn = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
-const RESPONSES_DELTAS: ReadonlySet<unknown> = new Set([
-  'response.output_text.delta',
-  'response.refusal.delta',
-  'response.function_call_arguments.delta',
-  'response.custom_tool_call_input.delta',
-  'response.mcp_call_arguments.delta',
-]);
-const WHOLE_TEXT = ['text', 'refusal', 'arguments', 'input'] as const;
+/** Texts each of which is one of its own. */
+const wholePieces = (slots: ReturnType<typeof replySlots>, prefix: string): readonly StreamPiece[] =>
+  slots.map(({ text, put }, index) => ({ key: `${prefix}whole/${index}/`, text, put }));
+
+/** Of the bytes of sounds and images there are deltas too. */
+const TEXT_DELTA = /^(?!.*(?:reasoning|audio\.delta|partial_image)).*\.delta$/;
+const WHOLE_TEXT = ['text', 'refusal', 'arguments', 'input', 'code', 'transcript'] as const;
+const ENDED = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+const EVERY_TEXT = [''];
+
+/** Members of an item whose texts come in deltas. */
+const IN_DELTAS: ReadonlySet<string> = new Set(['content', 'arguments', 'input', 'code']);
 
 /** The texts of an item, under the keys of their deltas. */
 const itemTexts = (item: unknown, at: unknown): readonly StreamPiece[] => {
   if (!isObject(item) || item.type === 'reasoning') return [];
   return [
-    ...objectsIn(item.content).flatMap((part, index) => partTexts(part, `${at}/${index}`)),
-    ...pieceAt(item, 'arguments', `${at}/`),
-    ...pieceAt(item, 'input', `${at}/`),
+    ...objectsIn(item.content).flatMap((part, index) => partTexts(part, `${at}/${index}/`)),
+    ...['arguments', 'input', 'code'].flatMap((name) => pieceAt(item, name, `${at}//`)),
+    ...wholePieces(otherSlots(item, IN_DELTAS), `${at}/`),
   ];
 };
 const partTexts = (part: unknown, key: string): readonly StreamPiece[] => [
@@ -57,54 +62,85 @@ const partTexts = (part: unknown, key: string): readonly StreamPiece[] => [
 
 const ofResponses: Finder = (event) => {
   const { type, output_index: at, content_index: part = '' } = event;
-  const key = `${at}/${part}`;
-  if (RESPONSES_DELTAS.has(type)) return { pieces: pieceAt(event, 'delta', key) };
+  const key = `${at}/${part}/`;
+  if (typeof type !== 'string') return {};
+  if (TEXT_DELTA.test(type)) return { pieces: pieceAt(event, 'delta', key) };
   const response = objectAt(event, 'response');
   if (response !== null)
-    return { repeats: objectsIn(response.output).flatMap((item, index) => itemTexts(item, index)) };
-  if (typeof type !== 'string' || type.includes('reasoning')) return {};
-  if (isObject(event.item)) return { repeats: itemTexts(event.item, at) };
-  if (isObject(event.part)) return { repeats: partTexts(event.part, key) };
-  return type.endsWith('.done')
-    ? { repeats: WHOLE_TEXT.flatMap((name) => pieceAt(event, name, key)) }
-    : { isSilence: type === 'keepalive' };
+    return {
+      repeats: objectsIn(response.output).flatMap((item, index) => itemTexts(item, index)),
+      over: ENDED.test(type) ? EVERY_TEXT : [],
+    };
+  if (type.includes('reasoning')) return {};
+  const isDone = type.endsWith('.done');
+  if (isObject(event.item)) return { repeats: itemTexts(event.item, at), over: isDone ? [`${at}/`] : [] };
+  if (isObject(event.part)) return { repeats: partTexts(event.part, key), over: isDone ? [key] : [] };
+  return isDone ? { repeats: WHOLE_TEXT.flatMap((name) => pieceAt(event, name, key)), over: [key] } : {};
 };
 
 const ofMessages: Finder = ({ type, index, content_block: block, delta }) => {
-  const key = String(index);
-  if (type === 'content_block_start') return { pieces: pieceAt(block, 'text', key) };
+  const key = `${index}/`;
+  if (type === 'content_block_start')
+    return {
+      pieces:
+        isObject(block) && block.type !== 'text'
+          ? wholePieces(replySlots({ content: [block] }), key)
+          : pieceAt(block, 'text', key),
+    };
   if (type === 'content_block_delta')
     return { pieces: [...pieceAt(delta, 'text', key), ...pieceAt(delta, 'partial_json', key)] };
-  return { isSilence: type === 'ping' };
+  return { over: type === 'content_block_stop' ? [key] : type === 'message_stop' ? EVERY_TEXT : [] };
 };
 
 const ofChat: Finder = ({ choices }) => {
   const pieces: StreamPiece[] = [];
   const repeats: StreamPiece[] = [];
+  const over: string[] = [];
   for (const choice of objectsIn(choices)) {
     const at = numberAt(choice, 'index') ?? 0;
     const { delta, message } = choice;
-    pieces.push(...pieceAt(delta, 'content', `${at}`), ...pieceAt(delta, 'refusal', `${at}/refusal`));
-    pieces.push(...pieceAt(choice, 'text', `${at}`));
-    for (const [index, call] of objectsIn(isObject(delta) ? delta.tool_calls : []).entries())
-      pieces.push(...pieceAt(call.function, 'arguments', `${at}/call/${numberAt(call, 'index') ?? index}`));
-    repeats.push(...pieceAt(message, 'content', `${at}`));
+    pieces.push(...pieceAt(delta, 'content', `${at}/text/`), ...pieceAt(delta, 'refusal', `${at}/refusal/`));
+    pieces.push(...pieceAt(choice, 'text', `${at}/text/`));
+    repeats.push(...pieceAt(message, 'content', `${at}/text/`));
+    if (isObject(delta)) {
+      pieces.push(...pieceAt(delta.audio, 'transcript', `${at}/audio/`));
+      pieces.push(...pieceAt(delta.function_call, 'arguments', `${at}/call/`));
+    }
+    for (const [place, call] of objectsIn(isObject(delta) ? delta.tool_calls : []).entries()) {
+      const index = numberAt(call, 'index') ?? place;
+      const key = `${at}/call/${index}/`;
+      pieces.push(...pieceAt(call.function, 'arguments', key), ...pieceAt(call.custom, 'input', key));
+      // Calls come one after the other, behind the text.
+      over.push(index > 0 ? `${at}/call/${index - 1}/` : `${at}/text/`);
+    }
+    if ((choice.finish_reason ?? null) !== null) over.push(`${at}/`);
   }
-  return { pieces, repeats };
+  return { pieces, repeats, over };
 };
 
-const ofGemini: Finder = (event) => ({
-  // Calls come whole, and each text of theirs is one of its own.
-  pieces: objectsIn(event.candidates).flatMap((candidate, index) => {
-    const at = numberAt(candidate, 'index') ?? index;
-    return replySlots({ candidates: [candidate] }).map(({ text, put }) => ({ key: `${at}`, text, put }));
-  }),
-});
+const ofGemini: Finder = (event, ordinal) => {
+  const pieces: StreamPiece[] = [];
+  const over: string[] = [];
+  for (const [place, candidate] of objectsIn(event.candidates).entries()) {
+    const at = numberAt(candidate, 'index') ?? place;
+    for (const [index, part] of objectsIn(objectAt(candidate, 'content')?.parts).entries()) {
+      const slots = replySlots({ candidates: [{ content: { parts: [part] } }] });
+      // Calls come whole, and each text of theirs is one of its own.
+      if (typeof part.text === 'string')
+        pieces.push(...slots.map(({ text, put }) => ({ key: `${at}/text/`, text, put })));
+      else pieces.push(...wholePieces(slots, `${at}/${ordinal}/${index}/`));
+    }
+    if ((candidate.finishReason ?? null) !== null) over.push(`${at}/`);
+  }
+  return { pieces, over };
+};
 
 const ofConverse: Finder = (event) => {
+  const stop = objectAt(event, 'contentBlockStop');
+  if (stop !== null) return { over: [`${stop.contentBlockIndex ?? 0}/`] };
   const block = objectAt(event, 'contentBlockDelta');
   const delta = block && objectAt(block, 'delta');
-  const key = String(block?.contentBlockIndex ?? 0);
+  const key = `${block?.contentBlockIndex ?? 0}/`;
   return delta === null
     ? {}
     : { pieces: [...pieceAt(delta, 'text', key), ...pieceAt(objectAt(delta, 'toolUse'), 'input', key)] };
@@ -119,10 +155,10 @@ const FINDERS: Readonly<Partial<Record<Protocol, Finder>>> = {
   converse: ofConverse,
 };
 
-/** The texts in an event of an upstream's stream. */
-export function eventTexts(protocol: Protocol, event: JsonObject): EventTexts {
-  const { pieces = [], repeats = [], isSilence = false } = FINDERS[protocol]?.(event) ?? {};
-  return { pieces, repeats, isSilence };
+/** The texts in an event of an upstream's stream, by its place in it. */
+export function eventTexts(protocol: Protocol, event: JsonObject, ordinal: number): EventTexts {
+  const { pieces = [], repeats = [], over = [] } = FINDERS[protocol]?.(event, ordinal) ?? {};
+  return { pieces, repeats, over };
 }
 
 /** The name of an event that has one in its data. */
