@@ -6,8 +6,8 @@ export interface CheckedRequest {
   readonly team: string | null;
   /** Whom it was sent for; null: not known. */
   readonly endUser: string | null;
-  /** The caller's name for it. */
-  readonly model: string;
+  /** The caller's name for it; null: what will read the texts is not known yet. */
+  readonly model: string | null;
   /** Fires when its caller leaves. */
   readonly signal: AbortSignal;
 }
@@ -36,4 +36,14 @@ export const PASSED: Verdict = { kind: 'passed' };
 /** Why a hook has no verdict, in words for operators. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
+  /** Whether its server fails, and not this check alone. Whoever sends texts that it cannot answer for does not keep others from it. */
+  readonly isOfServer: boolean;
+
+  constructor(
+    message: string,
+    { isOfServer = false, ...options }: ErrorOptions & { isOfServer?: boolean } = {},
+  ) {
+    super(message, options);
+    this.isOfServer = isOfServer;
+  }
 }

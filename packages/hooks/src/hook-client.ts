@@ -20,6 +20,9 @@ const MAX_AGENTS = 4;
 const FAILURES_BEFORE_REST = 5;
 const REST_MS = 10_000;
 
+/** Statuses by which a server refuses one check, such as one that is too long for it. The next one may fit. */
+const REFUSES_ONE: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+
 interface Circuit {
   failures: number;
   /** On the monotonic clock. */
@@ -46,6 +49,11 @@ export class HookClient {
       return verdict;
     } catch (error) {
       if (request.signal.aborted) throw error;
+      if (error instanceof HookFailure && !error.isOfServer) {
+        circuit.failures = 0;
+        circuit.restsUntilMs = 0;
+        throw error;
+      }
       circuit.failures += 1;
       if (circuit.failures >= FAILURES_BEFORE_REST) circuit.restsUntilMs = performance.now() + REST_MS;
       throw error instanceof HookFailure ? error : new HookFailure(reasonOf(error, hook), { cause: error });
@@ -80,7 +88,10 @@ export class HookClient {
       signal,
     });
     const text = await answer.text();
-    if (statusCode < 200 || statusCode > 299) throw new HookFailure(`it answers with status ${statusCode}`);
+    if (statusCode < 200 || statusCode > 299)
+      throw new HookFailure(`it answers with status ${statusCode}`, {
+        isOfServer: !REFUSES_ONE.has(statusCode),
+      });
     return adapter.verdict(jsonOf(text), check);
   }
 

@@ -64,22 +64,22 @@ export function openHooks({ metrics, onProblem, onReported }: HooksOptions): Hoo
   };
 }
 
-/** Those that check a request. */
+/** Those that check a request. One for no model yet is checked by the hooks of every model. */
 export const hooksFor = (
   hooks: readonly HookSettings[],
   identity: HookedRequest['identity'],
-  model: string,
+  model: string | null,
 ): readonly HookSettings[] =>
   hooks.filter(({ rules }) => rules === null || rules.some((rule) => applies(rule, identity, model)));
 
 const applies = (
   { keys, teams, models }: HookRule,
   { keyId, team }: HookedRequest['identity'],
-  model: string,
+  model: string | null,
 ): boolean =>
   (keys === null || keys.includes(keyId)) &&
   (teams === null || (team !== null && teams.includes(team))) &&
-  (models === null || models.some((pattern) => fitsPattern(pattern, model)));
+  (models === null || model === null || models.some((pattern) => fitsPattern(pattern, model)));
 
 /** The hooks of a service; the process's life closes them. */
 export function openServiceHooks({

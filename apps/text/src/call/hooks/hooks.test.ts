@@ -225,6 +225,13 @@ test('a server of a hook that keeps failing is left alone', async () => {
   expect(hook.requests).toHaveLength(asked);
 });
 
+test('a hook that refuses one check is still asked for others', async () => {
+  const { stack, hook } = hooked;
+  hook.answer(({ texts }) => (texts.includes('Odd') ? { json: {}, status: 400 } : BLOCKED));
+  for (let count = 0; count < 6; count += 1) await ask(stack, 'chat', 'open-chat', 'Odd');
+  expect((await ask(stack, 'chat', 'open-chat', 'Bad words')).status).toBe(400);
+});
+
 test('more text than a hook takes is refused with a sentence', async () => {
   const { stack } = hooked;
   const got = await ask(stack, 'chat', 'short-responses', LONG.repeat(3));
