@@ -38,7 +38,7 @@ export async function answerCall(call: TextCall, answering: Answering): Promise<
 }
 
 /** A call whose input hooks have checked, for another process that has it answered. @throws {GatewayError} where they block it */
-export async function inputChecked(call: OpenedCall): Promise<OpenedCall> {
+export async function inputChecked<Call extends OpenedCall>(call: Call): Promise<Call> {
   const hooks = hooksOf(call);
   if (hooks === null) return call;
   const { checkedInput } = await import('../call/hooks/checked-call.ts');

@@ -3,7 +3,7 @@ import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import type { Caller } from '@gateway/model-service/caller';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { giveBack } from '../call/accounting/give-back.ts';
-import { reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
+import { isBlockedBefore, reserve, reserveTwice, settle } from '../call/accounting/metered-call.ts';
 import type { CallOutcome } from '../call/accounting/outcome.ts';
 import { withContent } from '../call/content/call-content.ts';
 import { holdsAnswer } from '../call/hooks/call-hooks.ts';
@@ -61,7 +61,8 @@ export async function generateReply(opened: OpenedCall): Promise<void> {
     await giveBack(held);
   }
   outcome.end();
-  held.content?.end(outcome);
+  if (isBlockedBefore(outcome)) held.content?.cancel();
+  else held.content?.end(outcome);
   if (outcome.thrown !== undefined && !held.caller.hasEnded) throw outcome.thrown;
 }
 

@@ -15,6 +15,7 @@ import { describeInThread } from '../call/request/read-text-request.ts';
 import { type TextServices, waitingFor } from '../call/request/text-call.ts';
 import { RESPONSES } from '../call/request/text-endpoint.ts';
 import { describeRequest, type TextRequest } from '../call/request/text-request.ts';
+import { inputChecked } from '../endpoints/answer-call.ts';
 import { generateReply } from '../endpoints/generate.ts';
 import type { Waiting } from '../large/in-thread.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
@@ -107,7 +108,7 @@ export function createRequestRunner({
     if (!generates) await entry?.countAlone();
     const from = { caller, entry, identity, context, memory: memory.of(lane) };
     const call = await openReadCall({ ...from, endpoint: RESPONSES, services, request, startedAt });
-    await (generates ? generateReply(call) : warmUp(call));
+    await (generates ? generateReply(call) : warmUp(await inputChecked(call)));
   };
 
   return {

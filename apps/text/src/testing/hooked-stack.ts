@@ -47,6 +47,7 @@ ${Object.keys(WAYS)
   .join('\n')}
   window-second: { kind: text, price: { inputPerMTok: 1, outputPerMTok: 1 }, routes: [{ channel: broken, model: m, priority: 0 }, { channel: chat, model: m, priority: 1 }] }
   free: { kind: text, price: { inputPerMTok: 1, outputPerMTok: 1 }, routes: [{ channel: chat, model: m }] }
+contentLog: { rules: [{ models: [before-gemini], redact: [] }] }
 hooks:
 ${Object.entries(WAYS)
   .map(

@@ -200,7 +200,7 @@ export async function settle(call: TextCall, reservation: Reservation, outcome: 
 }
 
 /** Whether a hook has blocked a call before a provider got it. */
-const isBlockedBefore = ({ thrown, attempts }: CallOutcome): boolean =>
+export const isBlockedBefore = ({ thrown, attempts }: CallOutcome): boolean =>
   attempts.length === 0 && thrown instanceof GatewayError && thrown.code === 'guardrail_blocked';
 
 /**
@@ -314,6 +314,7 @@ export async function storePending(call: TextCall, reply: Reply, id: string): Pr
         isStreamed: call.request.streamed,
       }),
       ...call.content?.note,
+      ...call.hooks?.note,
     };
     const pending = {
       id,

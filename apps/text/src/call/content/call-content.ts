@@ -23,13 +23,16 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
     requestId: context.requestId,
   });
   if (logged === null) return call;
-  if (!logged.isLogged)
-    return { ...call, content: { note: logged.note, end: () => undefined, cancel: () => undefined } };
+  if (!logged.isLogged) return { ...call, content: { note: logged.note, ...NOTHING_LOGGED } };
   const answer = new GatheredAnswer(collectorFor(endpoint));
   const names = namesOf(call);
+  let asked = request.bytes;
   const content: CallContent = {
     get note() {
       return logged.note;
+    },
+    replaced: (bytes) => {
+      asked = bytes;
     },
     end: ({ candidate, thrown }) => {
       const { isOverlong, ...gathered } = answer.whole();
@@ -47,7 +50,7 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
           ...(error !== null && { error }),
           ...(error !== null && gathered.answer !== null && { isPartial: true }),
         },
-        request: { json: request.bytes },
+        request: { json: asked },
         ...gathered,
         overlong: isOverlong ? ['answer'] : [],
       });
@@ -56,6 +59,8 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
   };
   return { ...call, caller: new WatchedCaller(call.caller, answer), content };
 }
+
+const NOTHING_LOGGED = { replaced: () => undefined, end: () => undefined, cancel: () => undefined };
 
 /** What puts a stream together for the log. */
 const collectorFor = ({ operation, protocol }: OpenedCall['endpoint']) =>

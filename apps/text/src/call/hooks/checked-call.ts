@@ -63,6 +63,7 @@ async function withBody<Call extends OpenedCall>(call: Call, bytes: Buffer): Pro
   const { endpoint, services, request, history } = call;
   const described = await describeBody(endpoint, bytes, services.maxJsonDepth, waitingFor(call));
   const turn = turnIn(history);
+  call.content?.replaced(bytes);
   const changed = {
     ...described,
     rewritten: request.rewritten,

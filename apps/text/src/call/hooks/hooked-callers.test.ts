@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { BLOCKED, intervened, NONE } from '@gateway/testkit/start-hook-server';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -187,4 +189,65 @@ test('tool calls and their results are texts too', async () => {
   await openai.chat.completions.create({ model: 'before-messages', messages });
   expect(hook.requests[0]?.texts).toEqual(['Weather?', '{"city":"Ada"}', 'Ada is sunny']);
   expect(String(stack.first.requests[0]?.body)).not.toContain('Ada');
+});
+
+test('a count is checked like the request: its provider gets no other texts', async () => {
+  const { stack, hook } = hooked;
+  const messages = [{ role: 'user' as const, content: 'I am Ada' }];
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', '[NAME]'))));
+  await anthropic.messages.countTokens({ model: 'before-messages', messages });
+  expect(String(stack.first.requests[0]?.body)).toContain('[NAME]');
+  hook.answer(() => BLOCKED);
+  for (const model of ['before-messages', 'before-responses', 'beside-messages'])
+    await expect(anthropic.messages.countTokens({ model, messages })).rejects.toMatchObject({ status: 400 });
+  expect(stack.first.requests).toHaveLength(1);
+});
+
+test('what prepares a connection is checked, since later requests continue it', async () => {
+  const { stack, hook } = hooked;
+  using socket = await stack.text.webSocket();
+  const warmUp = { type: 'response.create', model: 'before-chat', generate: false };
+  hook.answer(() => BLOCKED);
+  socket.send({ ...warmUp, input: 'Bad words' });
+  expect((await socket.answer()).at(-1)).toMatchObject({ type: 'error', error: { code: 'content_filter' } });
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', '[NAME]'))));
+  socket.send({ ...warmUp, input: 'I am Ada' });
+  const { id } = Object((await socket.answer()).at(-1)).response;
+  socket.send({ type: 'response.create', model: 'before-chat', input: 'Who?', previous_response_id: id });
+  await socket.answer();
+  const sent = String(stack.first.requests.at(-1)?.body);
+  expect(sent).toContain('[NAME]');
+  expect(sent).not.toContain('Ada');
+});
+
+test('what is put into a conversation is checked, by the hooks of every model', async () => {
+  const { stack, hook } = hooked;
+  const items = [{ role: 'user' as const, content: 'I am Ada' }];
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', '[NAME]'))));
+  const { id } = await openai.conversations.create({ items });
+  await openai.conversations.items.create(id, { items });
+  await openai.responses.create({ model: 'free', input: 'Who am I?', conversation: id });
+  const sent = String(stack.first.requests.at(-1)?.body);
+  expect(sent.match(/\[NAME\]/g)).toHaveLength(2);
+  expect(sent).not.toContain('Ada');
+  hook.answer(() => BLOCKED);
+  await expect(openai.conversations.items.create(id, { items })).rejects.toMatchObject({ status: 400 });
+});
+
+test('the content log has what hooks have made of a request, and none that they blocked before its provider', async () => {
+  const { stack, hook } = hooked;
+  const folder = join(stack.text.dataDir, 'content-spool');
+  const log = async (): Promise<string> => {
+    const names = await readdir(folder).catch(() => []);
+    return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
+  };
+  const say = (content: string) =>
+    openai.chat.completions.create({ model: 'before-gemini', messages: [{ role: 'user', content }] });
+  hook.answer(() => BLOCKED);
+  await expect(say('Something blocked')).rejects.toMatchObject({ status: 400 });
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', '[NAME]'))));
+  await say('I am Ada');
+  const written = await waitFor(async () => (await log()) || undefined);
+  expect(written).toContain('I am [NAME]');
+  expect(written).not.toMatch(/Ada|Something blocked/);
 });

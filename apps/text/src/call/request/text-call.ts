@@ -97,6 +97,8 @@ export interface CallHooks {
 export interface CallContent {
   /** For its usage record. */
   readonly note: ContentNote;
+  /** Hooks have put other texts into what its caller has sent: these are logged. */
+  replaced(bytes: Buffer): void;
   /** It has ended, and its caller knows. */
   end(outcome: { readonly candidate: Candidate | null; readonly thrown: unknown }): void;
   /** It was not let in. A call that has ended stays. */

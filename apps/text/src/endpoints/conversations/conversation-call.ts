@@ -45,17 +45,42 @@ export function namedConversation(incoming: IncomingMessage, params: PathParams)
 export async function readAdditions(
   adding: Adding,
   incoming: IncomingMessage,
-  { maxBodyBytes, maxJsonDepth: maxDepth }: TextServices,
+  services: TextServices,
   { owner }: Pick<StoredConversations, 'owner'>,
 ): Promise<Additions> {
   if (!hasBody(incoming.headers)) return additionsIn(adding, {});
-  const bytes = await readJsonBytes(incoming, maxBodyBytes);
+  const { maxBodyBytes, maxJsonDepth: maxDepth } = services;
+  const sent = await readJsonBytes(incoming, maxBodyBytes);
+  const bytes = await checkedAdditions(sent, incoming, services);
   const outline = isLarge(bytes.length) ? null : outlineOf(bytes, maxDepth);
   if (outline !== null && outline.valueCount <= MAX_VALUES_HERE)
     return additionsIn(adding, parseJson(bytes, maxDepth, outline));
   const task = { adding, bytes: sharedBytes(bytes), maxDepth, owner };
   const { items, ...others } = await inThread('additions', task, waitingFor(incoming));
   return { ...others, items: storedItemsIn(items) };
+}
+
+/** The same with the texts that hooks let pass. @throws {GatewayError} where they block it */
+async function checkedAdditions(
+  bytes: Buffer,
+  incoming: IncomingMessage,
+  services: TextServices,
+): Promise<Buffer> {
+  const { hooks, upstream } = services;
+  const context = contextOf(incoming);
+  const begun = hooks.begin(upstream.configuration, {
+    identity: identityOf(incoming),
+    model: null,
+    requestId: context.requestId,
+    endUser: null,
+    signal: context.signal,
+    onNote: (text) => {
+      context.line.hooks = text;
+    },
+  });
+  if (begun === null) return bytes;
+  const { checkedTexts } = await import('../../call/hooks/checked-texts.ts');
+  return checkedTexts(bytes, await begun, { services, context, waiting: waitingFor(incoming) });
 }
 
 const waitingFor = (incoming: IncomingMessage): Waiting => ({

@@ -22,6 +22,7 @@ import { refuseParameter } from '../../neutral/losses.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import { PROTOCOLS, UPSTREAMS } from '../../protocols/protocols.ts';
 import type { NamedId } from '../../stored/origins/named-ids.ts';
+import { inputChecked } from '../answer-call.ts';
 import { type CountEndpoint, countedBody } from './count-endpoint.ts';
 import { prepareCountTranslation } from './count-translation.ts';
 
@@ -38,10 +39,12 @@ export function createCountHandler(count: CountEndpoint, services: TextServices)
       caller: new HttpCaller(response),
       address: addressIn(params, false),
     });
-    const call = { ...(await holdCall(opened, 'counting')), reservation: null };
-    const usable = candidatesFor(call);
+    const held = { ...(await holdCall(opened, 'counting')), reservation: null };
+    const usable = candidatesFor(held);
     const candidates = usable.filter(isFirstChoice).filter(canCount);
-    if (candidates.length === 0) return estimate(call, usable, count);
+    if (candidates.length === 0) return estimate(held, usable, count);
+    // A provider gets its texts, as with a request that it answers.
+    const call = await inputChecked(held);
     const prepareOne = (named: TextCall, candidate: Candidate) => {
       const opened = unlessRefusedLater(() => openCompactions(named, candidate));
       return whenDone(opened, (one) => {
