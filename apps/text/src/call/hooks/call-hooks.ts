@@ -1,10 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity } from '@gateway/contracts/identity';
 import { hooksFor } from '@gateway/hooks/open-hooks';
 import type { RequestHooks } from '@gateway/hooks/request-hooks';
 import { failedWith, NONE_UNREAD } from '../accounting/outcome.ts';
 import type { Answered } from '../attempts/attempt-candidates.ts';
 import { namesOf } from '../request/conversation-key.ts';
-import type { OpenedCall, TextCall } from '../request/text-call.ts';
+import type { OpenedCall, TextCall, TextServices } from '../request/text-call.ts';
 
 /** The hooks that check a call; null: none does. */
 export function hooksOf(call: OpenedCall): Promise<RequestHooks> | null {
@@ -25,7 +26,15 @@ export function hooksOf(call: OpenedCall): Promise<RequestHooks> | null {
 
 /** Whether hooks look at a call's answer before its caller does: then nobody may get it from its provider. */
 export const holdsAnswer = ({ services, identity, request }: OpenedCall): boolean =>
-  hooksFor(services.upstream.configuration.hooks, identity, request.model).some(
+  holdsAnswers(services, identity, request.model);
+
+/** The same for answers of a model; null: of any, since it is not known which one made them. */
+export const holdsAnswers = (
+  { upstream }: Pick<TextServices, 'upstream'>,
+  identity: Pick<Identity, 'keyId' | 'keyName' | 'team'>,
+  model: string | null,
+): boolean =>
+  hooksFor(upstream.configuration.hooks, identity, model).some(
     ({ output }) => output === 'window' || output === 'whole',
   );
 

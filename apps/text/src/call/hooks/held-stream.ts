@@ -156,7 +156,7 @@ export class HeldStream {
   async #check(released: EventFrame[], { isLast }: { readonly isLast: boolean }): Promise<boolean> {
     const texts = new Map<string, string>();
     for (const { pieces } of this.#held)
-      for (const { key, text } of pieces) texts.set(key, (texts.get(key) ?? '') + text);
+      for (const { key, text } of pieces) if (text !== '') texts.set(key, (texts.get(key) ?? '') + text);
     if (texts.size === 0) {
       this.#release(this.#held.length, released);
       return false;

@@ -251,3 +251,22 @@ test('the content log has what hooks have made of a request, and none that they 
   expect(written).toContain('I am [NAME]');
   expect(written).not.toMatch(/Ada|Something blocked/);
 });
+
+test.for([
+  '',
+  '?include[]=message.output_text.logprobs',
+  '?stream=true',
+  '?stream=true&starting_after=2',
+  '?any=1',
+])('a stored answer is read as its caller got it, whatever its provider has: %s', async (query) => {
+  const { stack, hook } = hooked;
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+  const { id } = await openai.responses.create({ model: 'window-responses', input: LONG });
+  blocksEight();
+  const blocked = await openai.responses.create({ model: 'window-responses', input: LONG });
+  for (const one of [id, blocked.id]) {
+    const reply = await stack.text.fetch(`/v1/responses/${one}${query}`, { method: 'GET' });
+    expect(reply.status).toBe(200);
+    expect(await reply.text()).not.toContain('eight');
+  }
+});

@@ -13,6 +13,7 @@ import { eventStreamHead, jsonHead } from '../../call/attempts/reply-head.ts';
 import { send } from '../../call/attempts/send.ts';
 import { MAX_REPLY_BYTES } from '../../call/attempts/whole-body.ts';
 import { ownersOf } from '../../call/history/conversation-space.ts';
+import { holdsAnswers } from '../../call/hooks/call-hooks.ts';
 import { queryOf } from '../../call/request/request-head.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { streamHeaders } from '../../passthrough/headers.ts';
@@ -72,7 +73,12 @@ export function createStoredHandler(call: StoredCall, services: TextServices): H
     const origin = stored === null ? found : providersOrigin(stored);
     const candidate =
       typeof origin === 'object' ? candidateAt(services.upstream.configuration, origin) : null;
-    const made = typeof origin === 'object' && candidate !== null ? { origin, candidate } : null;
+    const isRead = call.method === 'GET' && call.subpath === '';
+    const model = stored === null ? null : originIn(stored.record.data).requestedModel;
+    // Its provider has what hooks have held back from its caller.
+    const isHeld =
+      isRead && (stored === null || isFinal(stored.record.data)) && holdsAnswers(services, identity, model);
+    const made = typeof origin === 'object' && candidate !== null && !isHeld ? { origin, candidate } : null;
     if (stored === null && made === null) throw responseNotFound(id);
     const caller = new HttpCaller(response);
     const request = { ...call, services, incoming, caller, context, id, stored, made };
