@@ -1,4 +1,5 @@
 import { type HookNote, HookResult, writeHookNotes } from '@gateway/contracts/usage/hook-notes';
+import { MAX_DETAIL_LENGTH } from '@gateway/contracts/usage/usage-detail';
 import type { Side } from './check.ts';
 
 interface Note extends Pick<HookNote, 'hook' | 'side'> {
@@ -28,8 +29,8 @@ export class HookNotes {
   /** In one line; undefined: none was asked. */
   get text(): string | undefined {
     if (this.#notes.length === 0) return undefined;
-    return writeHookNotes(
-      this.#notes.map(({ durationMs, ...note }) => ({ ...note, ms: Math.round(durationMs) })),
-    );
+    const notes = this.#notes.map(({ durationMs, ...note }) => ({ ...note, ms: Math.round(durationMs) }));
+    // A usage record with a longer one would lose all of its details.
+    return writeHookNotes(notes).slice(0, MAX_DETAIL_LENGTH);
   }
 }
