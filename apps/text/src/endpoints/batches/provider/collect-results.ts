@@ -6,12 +6,12 @@ import { patiently } from '@gateway/model-service/batch/run-batch';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { withoutMark } from '@gateway/service-kit/request/json-body';
 import type { BatchApi, BatchResult, BatchState } from '@gateway/upstream/batches/batch-api';
-import { LineSet } from '../../../batches/provider-note.ts';
+import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import { inOrder, linesOf } from '../batch-lines.ts';
 import type { TextBatchService } from '../batch-service.ts';
 import { memberIn } from '../text-lines.ts';
 import { type BilledLine, billedLine, type LinePlace } from './provider-line.ts';
-import { putDown, putDownUnknown } from './put-down.ts';
+import { isGood, putDown, putDownUnknown } from './put-down.ts';
 
 const AT_ONCE = 16;
 /** A line of results: an answer of 64 MiB with what is around it. */
@@ -61,21 +61,31 @@ export async function collectResults(
     const known = await patiently(signal, () => queue.find(id, keyId));
     return known !== undefined && hasEnded(known);
   };
-  const billed = async (index: number) => {
-    const at = places.at(index);
-    const file = await service.files.open(fileId, { start: at.offset, end: at.offset + at.sizeBytes - 1 });
-    if (file === undefined) throw new GatewayError('object_not_found', 'The file of the batch is gone.');
-    return billedLine(place, { index, bytes: withoutMark(await file.bytes()) });
+  const bytesAt = async (index: number): Promise<Buffer> => {
+    const { offset, sizeBytes } = places.at(index);
+    try {
+      const file = await service.files.open(fileId, { start: offset, end: offset + sizeBytes - 1 });
+      if (file === undefined) throw new GatewayError('object_not_found', 'The file of the batch is gone.');
+      return withoutMark(await file.bytes());
+    } catch (cause) {
+      if (cause instanceof GatewayError) throw cause;
+      // It lies there still, and its answer has been paid for.
+      throw new GatewayError('service_unavailable', { message: 'A line cannot be read now.', cause });
+    }
   };
-  /** A line whose model is no longer configured fails; what is reserved for it is charged when that ends. */
-  const withLine = async (index: number, put: (line: BilledLine) => Promise<boolean>): Promise<boolean> => {
-    const line = await patiently(signal, () => billed(index)).catch((error: unknown) =>
-      toGatewayError(error),
-    );
+  /** A line whose model is no longer configured fails; what is reserved for it is charged when that ends, if it was answered. */
+  const withLine = async (
+    index: number,
+    put: (line: BilledLine) => Promise<boolean>,
+    isFree = false,
+  ): Promise<boolean> => {
+    const billed = async () => billedLine(place, { index, bytes: await bytesAt(index) });
+    const line = await patiently(signal, billed).catch((error: unknown) => toGatewayError(error));
     signal.throwIfAborted();
     if (!(line instanceof GatewayError)) return patiently(signal, () => put(line));
     const job = { id: lineJobId(jobId, index), kind: 'text.line', keyId, model: '' } as const;
     await patiently(signal, () => queue.keepRefused(job, line));
+    if (isFree) await releaseLine(service, place, job.id);
     return true;
   };
   const leave = async (id: string) => {
@@ -91,7 +101,8 @@ export async function collectResults(
     if (await hasOutcome(result.id)) answered += 1;
     else if (result.type !== 'answered') await leave(result.id);
     else {
-      const isDone = await withLine(index, (line) => putDown(service, place, line, result));
+      const isFree = !isGood(result);
+      const isDone = await withLine(index, (line) => putDown(service, place, line, result), isFree);
       if (isDone) answered += 1;
       else await leave(result.id);
     }
@@ -120,13 +131,44 @@ async function* resultsIn(
   place: string,
   signal: AbortSignal,
 ): AsyncGenerator<BatchResult | null> {
-  for await (const { bytes } of linesIn(api.results(place, signal), MAX_RESULT_BYTES)) {
+  const bytesOf = withLinesCut(api.results(place, signal), MAX_RESULT_BYTES);
+  for await (const { bytes } of linesIn(bytesOf, MAX_RESULT_BYTES)) {
     try {
       yield api.readResult(bytes, memberIn);
     } catch {
       yield null;
     }
   }
+}
+
+const LINE_FEED = 0x0a;
+
+/** The same with no more than so much of each line: what is longer is no result, and those after it are. */
+export async function* withLinesCut(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let lineBytes = 0;
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let next = 0; next < chunk.length; from = next) {
+      const end = chunk.indexOf(LINE_FEED, from);
+      next = end < 0 ? chunk.length : end + 1;
+      const kept = Math.min((end < 0 ? next : end) - from, maxBytes - lineBytes);
+      if (kept > 0) yield chunk.subarray(from, from + kept);
+      if (end >= 0) yield chunk.subarray(end, next);
+      lineBytes = end < 0 ? lineBytes + kept : 0;
+    }
+  }
+}
+
+/** Gives back what is reserved for the lines that a note tells of, of so many that the batch has. */
+export async function releaseLines(
+  service: Pick<TextBatchService, 'meter' | 'now'>,
+  note: ProviderNote,
+  { jobId, lines }: { readonly jobId: string; readonly lines: number },
+): Promise<void> {
+  const sent = new LineSet(note.sent);
+  // Who was interrupted while it prepared them has not noted which it has come to.
+  const all = sent.size > 0 ? sent : Array.from({ length: lines }, (_, index) => index);
+  for (const index of all) await releaseLine(service, { note }, lineJobId(jobId, index));
 }
 
 /** Gives back what is reserved for a line that its provider does not run. */

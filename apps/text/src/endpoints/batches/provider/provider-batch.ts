@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import { patiently } from '@gateway/model-service/batch/run-batch';
 import {
   type BatchApi,
   BatchCallFailed,
@@ -10,7 +10,7 @@ import {
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import type { TextBatchService } from '../batch-service.ts';
 import { ENDING_MS } from '../create-batch.ts';
-import { type CollectedResults, collectResults, releaseLine } from './collect-results.ts';
+import { type CollectedResults, collectResults, releaseLines } from './collect-results.ts';
 import type { LinePlace } from './provider-line.ts';
 import { NotForProvider, prepareLines } from './send-lines.ts';
 
@@ -20,6 +20,8 @@ const MAX_WAIT_MS = 60_000;
 /** The longest that a provider may have us wait before we look again. */
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 const TRIES = 3;
+/** A request that nobody waits for any more may still be carried out: what is not there for so long never will be. */
+const ABSENT_MS = 60_000;
 /** Lines that a budget does not cover in so many batches of the provider's are the gateway's own. */
 const MAX_ROUNDS = 8;
 
@@ -55,6 +57,8 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
   const { api, keyId, fileId, untilMs, isEnding } = batch;
   const { records, uploads, queue, now, onError, onProviderBatch } = service;
   const { jobId, signal } = batch.place.context;
+  /** Then what is not known of it never will be. */
+  const giveUpMs = untilMs + ENDING_MS / 2;
   let note = batch.note;
   const place = (): LinePlace => ({ ...batch.place, note });
   const keep = async (change: Partial<ProviderNote>) => {
@@ -76,10 +80,7 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
 
   /** Nothing of it is at the provider, or will be: what is reserved goes back, and the gateway does the lines. */
   const giveUp = async (reason: string | null) => {
-    const sent = new LineSet(note.sent);
-    // Who was interrupted while it prepared them has not noted which it has come to.
-    const all = sent.size > 0 ? sent : Array.from({ length: batch.lines }, (_, index) => index);
-    for (const index of all) await releaseLine(service, place(), lineJobId(jobId, index));
+    await releaseLines(service, note, { jobId, lines: batch.lines });
     await leisurely(api.dropUpload(nameOf(), signal));
     if (reason !== null) report('refused', { reason });
     await keep({ step: 'over' });
@@ -87,6 +88,10 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
 
   const send = async (): Promise<void> => {
     if (batch.isResumed) await leisurely(api.dropUpload(nameOf(), signal));
+    // A key may have been revoked since its batch began, and its budget is what it is now.
+    const identity = await patiently(signal, () => service.readIdentity(keyId));
+    if (identity === undefined) return await giveUp('the key of the batch no longer works');
+    note = { ...note, identity: { ...identity, priority: 'low' } };
     const uploadId = uploads.newId();
     try {
       const earlier = new LineSet(note.earlier);
@@ -139,6 +144,7 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
     };
     const waits = new Waits(signal);
     let absent = 0;
+    let absentSinceMs = 0;
     for (;;) {
       const found = await api.find(asked, signal).catch((error: unknown): FoundBatch => {
         signal.throwIfAborted();
@@ -150,8 +156,9 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
         return true;
       }
       absent = found === 'none' ? absent + 1 : 0;
-      if (absent === TRIES) return false;
-      if (now() > untilMs + ENDING_MS / 2) {
+      if (absent === 1) absentSinceMs = now();
+      if (absent >= TRIES && now() >= absentSinceMs + ABSENT_MS) return false;
+      if (now() > giveUpMs) {
         await collect(null);
         return true;
       }
@@ -176,11 +183,12 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
         gone = 0;
         if (state.counts !== undefined) await keepCounts(state);
         if (state.isOver) return state;
+        if (now() > giveUpMs) return null;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof BatchCallFailed)) throw error;
         gone = error.isGone ? gone + 1 : 0;
-        if (gone === TRIES || now() > untilMs + ENDING_MS / 2) return null;
+        if (gone === TRIES || now() > giveUpMs) return null;
         ({ retryAfterSeconds } = error);
         onError(error);
       }
@@ -195,25 +203,38 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
     await queue.keepCounts(jobId, { total: batch.lines, completed, failed });
   };
 
-  const collect = async (state: BatchState | null): Promise<void> => {
+  /** Puts its results down; null for the state of one whose results nobody can read any more. */
+  const readResults = async (state: BatchState | null) => {
     const sent = new LineSet(note.sent);
-    const collected = await tried(
-      () => collectResults(service, { api, place: place(), keyId, fileId, sent, state }),
-      signal,
-    ).catch((cause: unknown) => {
-      signal.throwIfAborted();
-      if (!(cause instanceof BatchCallFailed)) throw cause;
-      // They lie there still: whoever goes on with the batch reads them.
-      throw new GatewayError('service_unavailable', { message: 'The results cannot be read now.', cause });
-    });
+    const results = { api, place: place(), keyId, fileId, sent };
+    const waits = new Waits(signal);
+    let gone = 0;
+    for (;;) {
+      try {
+        return { state, collected: await collectResults(service, { ...results, state }) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof BatchCallFailed)) throw error;
+        onError(error);
+        gone = error.isGone ? gone + 1 : 0;
+        if (gone === TRIES || now() > giveUpMs)
+          return { state: null, collected: await collectResults(service, { ...results, state: null }) };
+        await waits.next(error.retryAfterSeconds);
+      }
+    }
+  };
+
+  const collect = async (ended: BatchState | null): Promise<void> => {
+    const { state, collected } = await readResults(ended);
     report(state === null ? 'lost' : 'done', { ...collected, reason: state?.problem ?? null });
-    for (const leftover of state?.leftovers ?? []) await leisurely(api.remove(leftover, signal));
-    const { earlier: before, round, hasMore } = note;
+    const { sent, earlier: before, round, hasMore } = note;
     const earlier = new LineSet(before);
-    for (const index of sent) earlier.add(index);
+    for (const index of new LineSet(sent)) earlier.add(index);
     const isNext = hasMore && !isEnding && state !== null && round + 1 < MAX_ROUNDS && now() < untilMs;
     const next = { round: round + 1, uploadId: null, batchId: null, sent: '', earlier: String(earlier) };
+    // Before anything is deleted there: who came back to it would take what it had read already for lost.
     await keep(isNext ? { step: 'preparing', ...next } : { step: 'over' });
+    for (const leftover of ended?.leftovers ?? []) await leisurely(api.remove(leftover, signal));
   };
 
   while (note.step !== 'over') {

@@ -1,16 +1,23 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import { BatchObject } from '@gateway/contracts/openai/batches';
-import { UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { NOTHING_CONSUMED, UsageRecord } from '@gateway/contracts/usage/usage-record';
+import { lineJobId, newJobId } from '@gateway/jobs/redis/job-keys';
 import { redisNames } from '@gateway/metering/redis-names';
+import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { Redis } from 'ioredis';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { jobIdOfBatch } from '../../../batches/batch-id.ts';
 import { startText, type TextUnderTest } from '../../../testing/start-text.ts';
+import { withLinesCut } from './collect-results.ts';
+import { runAtProvider } from './run-at-provider.ts';
 
 /** Batches that a channel's provider does, through the official clients of both faces. */
 
@@ -18,6 +25,7 @@ let server: TestRedis;
 let redis: Redis;
 let simulator: Simulator;
 let text: TextUnderTest;
+let configuration: string;
 let keyId: string;
 let keys = 0;
 
@@ -27,9 +35,7 @@ beforeAll(async () => {
   simulator = await startSimulator({ apiKeys: ['k'] });
   const channel = `{ provider: simulator, baseUrl: "${simulator.url}", apiKey: k, batches: provider }`;
   const price = '{ inputPerMTok: 10, outputPerMTok: 100 }';
-  text = await startText({
-    redis,
-    configuration: `
+  configuration = `
 channels:
   whole: ${channel}
   usual: { provider: simulator, baseUrl: "${simulator.url}", apiKey: k }
@@ -40,8 +46,8 @@ models:
   guarded: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole }] }
 hooks:
   guard: { kind: moderation, baseUrl: "${simulator.url}/v1", apiKey: k, rules: [{ models: [guarded] }] }
-`,
-  });
+`;
+  text = await startText({ redis, configuration });
   await text.startLineWorker();
   await text.startBatchRunner();
 });
@@ -428,4 +434,157 @@ test('limits per minute do not hold back what a provider does', async () => {
   const batch = await batchOf(linesOf(Array.from({ length: 30 }, (_, n) => `question ${n}`)));
   expect(await ended(batch.id)).toMatchObject({ request_counts: { completed: 30 } });
   expect(live()).toEqual([]);
+});
+
+test('what a provider has put down is deleted there only when that is noted: who goes on with it then reads nothing again', async () => {
+  const held = createGate();
+  simulator.script(({ method }) => method === 'DELETE', { gate: held.opened });
+  const { id } = await batchOf(linesOf(['one', 'two']));
+  await waitFor(() => simulator.requests.some(({ method }) => method === 'DELETE'));
+  const note = (await text.batches.records.find(jobIdOfBatch('openai', id) ?? ''))?.provider;
+  expect(note?.step).toBe('over');
+  held.open();
+  expect(await ended(id)).toMatchObject({ request_counts: { completed: 2 } });
+  await atRest();
+});
+
+test('results that are gone at the provider: the batch ends, and its lines are not done again', async () => {
+  simulator.batches.isHeld = true;
+  const { id } = await batchOf(linesOf(['one', 'two']));
+  await waitFor(() => simulator.requests.some(({ path }) => path.startsWith('/v1/batches/batch_')));
+  for (let times = 0; times < 3; times += 1)
+    simulator.script(({ path }) => path.endsWith('/content'), { status: 404, json: { error: {} } });
+  simulator.batches.isHeld = false;
+  const { request_counts, error_file_id } = await ended(id);
+  expect(request_counts).toEqual({ total: 2, completed: 0, failed: 2 });
+  for (const { response } of await linesIn(error_file_id ?? null))
+    expect(response).toMatchObject({ body: { error: { code: 'outcome_unknown' } } });
+  expect(live()).toEqual([]);
+  const billed = await records(2);
+  expect(billed.map(({ estimated }) => estimated)).toEqual([true, true]);
+  await atRest();
+});
+
+test('results that cannot be read for a while are read later, and the lines beside them are done', async () => {
+  text.identities.set(keyId, { accounts: [budgetOf(16_000)] });
+  for (let times = 0; times < 4; times += 1)
+    simulator.script(({ path }) => path.endsWith('/content'), { status: 502, json: { error: {} } });
+  const { id } = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
+  expect(await ended(id)).toMatchObject({ status: 'completed', request_counts: { completed: 6 } });
+  for (const record of await records(6)) expect(record.costMicroUsd).toBe(halfPrice(record));
+  await atRest();
+});
+
+test('a key that is revoked while a provider is at work has nothing more done', async () => {
+  text.identities.set(keyId, { accounts: [budgetOf(16_000)] });
+  simulator.batches.isHeld = true;
+  const { id } = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
+  await waitFor(() => simulator.requests.some(({ path }) => path.startsWith('/v1/batches/batch_')));
+  text.identities.set(keyId, null);
+  simulator.batches.isHeld = false;
+  const { request_counts, error_file_id } = await ended(id);
+  expect(request_counts?.completed).toBeGreaterThan(0);
+  expect(request_counts?.failed).toBeGreaterThan(0);
+  for (const { response } of await linesIn(error_file_id ?? null))
+    expect(response).toMatchObject({ body: { error: { code: 'invalid_api_key' } } });
+  const made = simulator.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/batches');
+  expect(made).toHaveLength(1);
+  expect(live()).toEqual([]);
+  await atRest();
+});
+
+test('a hook that is configured while a provider is at work checks the lines of the next round', async () => {
+  text.identities.set(keyId, { accounts: [{ ...budgetOf(21_000), limits: {} }] });
+  simulator.batches.isHeld = true;
+  const { id } = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
+  await waitFor(() => simulator.requests.some(({ path }) => path.startsWith('/v1/batches/batch_')));
+  text.upstream.replace(parseConfiguration(configuration.replace('[guarded]', '[guarded, big]'), 'c', {}));
+  try {
+    simulator.batches.isHeld = false;
+    expect(await ended(id)).toMatchObject({ request_counts: { completed: 6 } });
+    const made = simulator.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/batches');
+    expect(made).toHaveLength(1);
+    expect(live().length).toBeGreaterThan(0);
+    await atRest();
+  } finally {
+    text.upstream.replace(parseConfiguration(configuration, 'c', {}));
+  }
+});
+
+/** A batch that another process has begun with. */
+async function begunBatch(contents: readonly string[]) {
+  const bytes = Buffer.from(
+    linesOf(contents)
+      .map((line) => JSON.stringify(line))
+      .join('\n'),
+  );
+  const { id: fileId } = await openai().files.create({
+    file: await toFile(bytes, 'lines.jsonl'),
+    purpose: 'batch',
+  });
+  const jobId = newJobId();
+  const { records } = text.batches;
+  const createdAtMs = Date.now();
+  const untilMs = createdAtMs + 3_600_000;
+  const lines = contents.length;
+  const asked = { face: 'openai', endpoint: CHAT, fileId, metadata: null, resultSeconds: 3600 } as const;
+  await records.create(jobId, { ...asked, model: 'big', lines, createdAtMs, untilMs, headers: {}, keyId });
+  const found = async () => {
+    const batch = await records.find(jobId);
+    if (batch === undefined) throw new Error('there is no batch');
+    return batch;
+  };
+  const goOn = async (isEnding: boolean) => {
+    const { signal } = new AbortController();
+    await runAtProvider(text.batches, await found(), { context: { requestId: 'req', signal }, isEnding });
+  };
+  return { jobId, found, goOn };
+}
+
+test('a batch whose lines the gateway has begun with is not given to a provider that is told to do batches since', async () => {
+  const { jobId, found, goOn } = await begunBatch(['one', 'two']);
+  const first = { id: lineJobId(jobId, 0), kind: 'text.line', keyId, model: 'big' } as const;
+  await text.batches.queue.keepRefused(first, new GatewayError('upstream_failed', 'It was tried.'));
+  await goOn(false);
+  expect((await found()).provider).toBeNull();
+  expect(simulator.requests).toEqual([]);
+});
+
+test('a batch that is cancelled before it was created at a provider that is no longer configured costs nothing', async () => {
+  const { jobId, found, goOn } = await begunBatch(['one', 'two']);
+  const identity = { keyId, keyName: 'one', team: null, models: null, endpoints: null, accounts: [] };
+  const startedAtMs = Date.now();
+  await text.batches.records.noteProvider(jobId, {
+    ...({ step: 'preparing', round: 0, channel: 'gone', account: 'default', identity, startedAtMs } as const),
+    ...{ uploadId: null, batchId: null, sent: '', earlier: '', hasMore: false },
+  });
+  const id = lineJobId(jobId, 0);
+  const subject = {
+    id,
+    keyId,
+    team: null,
+    endpoint: 'chat',
+    model: 'big',
+    requestId: id,
+    startedAtMs,
+  } as const;
+  const estimate = {
+    ...({ outcome: 'abandoned', channel: 'gone', attempts: 1, durationMs: 0, firstByteMs: null } as const),
+    ...{ consumption: NOTHING_CONSUMED, estimated: true, costMicroUsd: 5000 },
+  };
+  await text.batches.meter.begin({ subject, accounts: [], estimate, leaseMs: 3_600_000 });
+  expect(await redis.zcard(redisNames.openReservations)).toBe(1);
+  await goOn(true);
+  expect((await found()).provider?.step).toBe('over');
+  await atRest();
+});
+
+test('a line of results that is too long is none, and those after it are read', async () => {
+  const given = ['{"a":1}\n{"b', 'ig":22222', '2}\n{"c":3}\n', '{"d":4}'];
+  const source = async function* () {
+    for (const chunk of given) yield Buffer.from(chunk);
+  };
+  const chunks: Buffer[] = [];
+  for await (const chunk of withLinesCut(source(), 8)) chunks.push(chunk);
+  expect(Buffer.concat(chunks).toString()).toBe('{"a":1}\n{"big":2\n{"c":3}\n{"d":4}');
 });

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextLineInput } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import { hooksFor } from '@gateway/hooks/open-hooks';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import { checkLine, type ReadLine, readLine } from '@gateway/model-service/batch/line-endpoint';
 import type { BatchContext } from '@gateway/model-service/batch/run-batch';
@@ -64,7 +65,7 @@ export async function billedLine(
 
 /**
  * The same with what the provider gets. Null for one that is answered by more than its provider alone: it goes on from what the gateway
- * keeps, or has to be translated.
+ * keeps, has to be translated, or is checked by a hook.
  *
  * @throws {GatewayError} for what its endpoint refuses
  */
@@ -74,6 +75,8 @@ export async function providerLine(place: LinePlace, line: FileLine): Promise<Pr
   const endpoint = LINE_ENDPOINTS.get(url);
   if (endpoint === undefined) return null;
   const { services: usual, note, context } = place;
+  // One that is configured only now must not be passed by either.
+  if (hooksFor(usual.upstream.configuration.hooks, identity, billed.input.model).length > 0) return null;
   const services = { ...usual, upstream: answeredUpstream(usual.upstream, note, null) };
   const caller = new LineCaller(headers, url);
   try {

@@ -38,6 +38,9 @@ export async function putDown(
   signal.throwIfAborted();
   const error = outcome instanceof GatewayError ? outcome : undefined;
   if (error?.code === 'service_unavailable') throw error;
+  // It has been answered and paid for, and nothing is configured any more that could read the answer.
+  if (error?.code === 'no_available_channel' && isGood(answer))
+    return putDownUnknown({ queue, meter, now }, { note }, line);
   if (error?.retry && NOT_BEGUN.has(error.code)) return false;
   const metering = { subject, estimate };
   const ending = { metering, hasRun: true, consumed: used, error, nowMs: now() };
@@ -47,6 +50,9 @@ export async function putDown(
   else await queue.keepDone({ id, kind: 'text.line', keyId, model }, outcome);
   return true;
 }
+
+/** Whether the provider bills it. */
+export const isGood = ({ status }: GivenAnswer): boolean => status >= 200 && status <= 299;
 
 /** The same for a line that the provider may have done, and of which nothing came. */
 export async function putDownUnknown(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BatchContext } from '@gateway/model-service/batch/run-batch';
-import { openBatchApi } from '@gateway/upstream/batches/open-batch-api';
+import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import { type BatchContext, patiently } from '@gateway/model-service/batch/run-batch';
+import { openCurrentBatches } from '@gateway/upstream/batches/open-current-batches';
 import { batchIdOf } from '../../../batches/batch-id.ts';
 import type { BatchRecord } from '../../../batches/batch-records.ts';
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
@@ -9,7 +10,7 @@ import { linesOf } from '../batch-lines.ts';
 import type { TextBatchService } from '../batch-service.ts';
 import { LINE_ENDPOINTS } from '../text-lines.ts';
 import { chooseProvider, hasProviders } from './choose-provider.ts';
-import { collectResults } from './collect-results.ts';
+import { collectResults, releaseLines } from './collect-results.ts';
 import { doAtProvider } from './provider-batch.ts';
 
 const CLAIM_RETRY_MS = 500;
@@ -40,14 +41,15 @@ export async function runAtProvider(
     if (note === null || note.step === 'over') return;
     const { services, records } = service;
     const { id: jobId, face, headers, endpoint: url, keyId, fileId, untilMs } = batch;
-    const channel = services.upstream.configuration.channels.get(note.channel);
-    const account = channel?.accounts.find(({ name }) => name === note.account);
     const protocol = LINE_ENDPOINTS.get(url)?.protocol;
     const label = batchIdOf(face, jobId);
     const { requestId } = context;
     const place = { services, context: { jobId, requestId, signal }, url, headers, label };
-    const api = channel && account && protocol && openBatchApi(channel, account, protocol);
+    const lines = batch.lines ?? 0;
+    const api = protocol && openCurrentBatches(services.upstream, note, protocol);
     if (!api) {
+      // Nothing has been created yet: what was reserved goes back.
+      if (note.step === 'preparing') await releaseLines(service, note, { jobId, lines });
       // Its channel is no longer configured: nobody can ask for it, and its lines may have been done.
       const sent = new LineSet(note.sent);
       const lost = { api: null, place: { ...place, note }, keyId, fileId, sent, state: null };
@@ -56,7 +58,6 @@ export async function runAtProvider(
       return;
     }
     const isResumed = batch.provider !== null;
-    const lines = batch.lines ?? 0;
     try {
       const all = { api, note, keyId, fileId, lines, untilMs, place, isEnding, isResumed };
       await doAtProvider(service, all);
@@ -68,10 +69,12 @@ export async function runAtProvider(
 
 /** Notes where a batch goes; null where the gateway does it. */
 async function firstNote(
-  { services, files, records, readIdentity, now }: TextBatchService,
+  { services, files, records, queue, readIdentity, now }: TextBatchService,
   { id, keyId, fileId, endpoint: url }: BatchRecord,
   signal: AbortSignal,
 ): Promise<ProviderNote | null> {
+  // The gateway has begun with its lines, before a channel was told to have them done: it goes on with them.
+  if ((await patiently(signal, () => queue.find(lineJobId(id, 0), keyId))) !== undefined) return null;
   const identity = await readIdentity(keyId);
   const endpoint = LINE_ENDPOINTS.get(url);
   if (identity === undefined || endpoint === undefined) return null;

@@ -10,6 +10,7 @@ import { LineSet } from '../../../batches/provider-note.ts';
 import { type FileLine, inOrder, linesOf } from '../batch-lines.ts';
 import type { TextBatchService } from '../batch-service.ts';
 import { ENDING_MS } from '../create-batch.ts';
+import { releaseLine } from './collect-results.ts';
 import { type LinePlace, type ProviderLine, providerLine } from './provider-line.ts';
 
 const AT_ONCE = 16;
@@ -87,6 +88,8 @@ export async function prepareLines(
       const { model } = Named.parse(JSON.parse(line.bytes.toString())).body;
       const job = { id: lineJobId(context.jobId, line.index), kind: 'text.line', keyId, model } as const;
       await patiently(signal, () => queue.keepRefused(job, prepared));
+      // Who was interrupted had reserved it, where it was not refused then.
+      await releaseLine(service, place, job.id);
       return null;
     }
     const text = api.line({ id: prepared.id, url: place.url, body: prepared.body });
