@@ -5,8 +5,8 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLedger } from '../ledger/ledger.ts';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { redisNames } from '../redis-names.ts';
 import { emptyRedis } from '../testing/records-in-redis.ts';
 import { createMeter, type Meter, type MeterProblem } from './meter.ts';
@@ -371,5 +371,34 @@ test('of all limits on tokens that a request counts on, the tightest is reported
   });
   const free = await meter.begin({ subject: subject(), accounts: [], estimate: result(1, 50) });
   expect(free.tokenRate).toBeNull();
+  await meter.close();
+});
+
+test('what is reserved at a second try is not released for the sake of the first, of which nobody knows what it did', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const kept = Promise.withResolvers<void>();
+  const ledger = createLedger({ redis, now: Date.now, keepRecordsDays: 30, clock: () => clockUs });
+  let tries = 0;
+  const reserve: Ledger['reserve'] = (reservation) => {
+    tries += 1;
+    return tries === 1 ? Promise.reject(new Error('no answer in time')) : ledger.reserve(reservation);
+  };
+  const meter = createMeter({
+    ledger: { ...ledger, reserve },
+    // Each round comes to it after the releases.
+    spool: { add: async () => undefined, replay: async () => kept.resolve() },
+    now: Date.now,
+    timeZone: 'UTC',
+    report: () => undefined,
+    onRefused: () => undefined,
+    onBudgetNear: () => undefined,
+  });
+  const demand = { subject: subject(), accounts: [budget(1000)], estimate: result(10), leaseMs: 60_000 };
+  await expect(meter.begin(demand)).rejects.toMatchObject({ code: 'service_unavailable' });
+  await meter.begin(demand);
+  vi.advanceTimersByTime(15_000);
+  await kept.promise;
+  expect(await spent()).toMatchObject({ reserved: '10' });
   await meter.close();
 });

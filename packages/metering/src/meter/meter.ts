@@ -270,6 +270,8 @@ export function createMeter(options: MeterOptions): Meter {
         });
       });
       if (answer.ok) {
+        // A try before may be in doubt: what is reserved now is this one's too.
+        doubtful.delete(subject.id);
         const notice = budgetNotice(charges, answer.remaining);
         if (notice !== null) onBudgetNear();
         const tokenRate = tightestTokenRate(charges, answer.remaining);
