@@ -28,8 +28,10 @@ afterAll(async () => {
 
 const CHAT = '/v1/chat/completions';
 const LINES = 40;
+/** Records lie by the day on which their lines began. */
+const BEGUN_AT_MS = Date.now();
 /** Who had it may have the claim on it for a minute, and its job for half of one. */
-const TAKEOVER = { timeoutMs: 120_000 };
+const TAKEOVER = { timeoutMs: 240_000 };
 const contents = Array.from({ length: LINES }, (_, n) => `line ${n}`);
 const bodyOf = (content: string) => ({
   model: 'gpt-5.2',
@@ -103,8 +105,9 @@ const ended = ({ name: what, face }: Step, id: string) =>
 
 /** They are written before a line's outcome is. */
 const recordsOf = async (batchId: string) => {
-  const name = redisNames.records(new Date().toISOString().slice(0, 10));
-  const all = (await redis.xrange(name, '-', '+')).map(([, fields]) => JSON.parse(fields[1] ?? ''));
+  const days = new Set([BEGUN_AT_MS, Date.now()].map((atMs) => new Date(atMs).toISOString().slice(0, 10)));
+  const entries = await Promise.all([...days].map((day) => redis.xrange(redisNames.records(day), '-', '+')));
+  const all = entries.flat().map(([, fields]) => JSON.parse(fields[1] ?? ''));
   return all.filter(({ label }) => label === batchId);
 };
 
@@ -167,9 +170,13 @@ test('the services are killed at every step: each batch goes on from there', asy
       how === 'head' ? { gate: gate.opened } : { stallAfter: 1, resume: gate.opened },
     );
     const id = await face.create();
-    await waitFor(() => simulator.requests.some(({ method, path }) => at(method, path)), { what: step.name });
+    await waitFor(() => simulator.requests.some(({ method, path }) => at(method, path)), {
+      ...TAKEOVER,
+      what: step.name,
+    });
     // Of what was read, some has been put down.
-    if (how !== 'head') await waitFor(async () => (await recordsOf(id)).length > 0, { what: step.name });
+    if (how !== 'head')
+      await waitFor(async () => (await recordsOf(id)).length > 0, { ...TAKEOVER, what: step.name });
     batches.push({ step, id });
   }
   await kill('text', 'text-2');
@@ -184,4 +191,4 @@ test('the services are killed at every step: each batch goes on from there', asy
   expect(simulator.ledger()['gpt-5.2']).toBeUndefined();
   const made = simulator.requests.filter(({ method, path }) => method === 'POST' && /\/batches$/.test(path));
   expect(made).toHaveLength(STEPS.length);
-}, 240_000);
+}, 600_000);

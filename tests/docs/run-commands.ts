@@ -21,7 +21,7 @@ export interface CommandRunner {
 const SHELL = `
 set -euo pipefail
 seen() { grep -ohE "$1[0-9A-Za-z_]+" seen | tail -n 1; }
-curl() { command curl -sS --fail-with-body --max-time 60 "$@" | tee -a seen; }
+curl() { command curl -sS --fail-with-body --max-time 300 "$@" | tee -a seen; }
 npm() {
   [ "$1 $2 $3" = 'run gateway --' ] || { echo "npm $* is not run here" >&2; return 1; }
   shift 3
@@ -85,6 +85,6 @@ async function makeRequest({ edgeUrl, adminUrl, key, adminToken }: Stack): Promi
   const id = response.headers.get('x-request-id') ?? '';
   const read = () =>
     fetch(`${adminUrl}/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminToken}` } });
-  await waitFor(async () => (await read()).ok);
+  await waitFor(async () => (await read()).ok, { timeoutMs: 120_000, what: 'the record of a request' });
   return `${id}\n`;
 }
