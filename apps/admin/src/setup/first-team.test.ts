@@ -22,7 +22,7 @@ async function said(...argv: string[]): Promise<string> {
     fetch,
   });
   expect((await stat(output)).isFile()).toBe(true);
-  const key = /gw-\S+/.exec(end)?.[0];
+  const key = /gwk_\S+/.exec(end)?.[0];
   if (key !== undefined) expect(await readFile(output, 'utf8')).not.toContain(key);
   return end;
 }

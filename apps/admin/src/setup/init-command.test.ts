@@ -192,6 +192,8 @@ test('at a terminal what is open is asked, a refused key once more, and keys are
   await terminal.answer(/Key of groq, .*: /, 'gsk-wrong-9876543210');
   await terminal.answer(/401: Incorrect API key provided: [\s\S]*Key of groq, .*: /, VALID_KEY);
   await terminal.answer(/A first team, .*\[none\]: /, 'search team');
+  await terminal.answer(/What may it spend .*: /, '250 dollars');
+  await terminal.answer(/'250 dollars' is no budget: [\s\S]*A first team, .*\[none\]: /, 'search team');
   await terminal.answer(/What may it spend .*: /, '250');
   await terminal.ended;
   expect(terminal.shown()).toContain('Written to gateway.yaml: groq.');

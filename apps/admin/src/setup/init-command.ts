@@ -144,12 +144,20 @@ async function choose(
   return { providers, servers: isLooking ? await localServers(print) : [] };
 }
 
-async function askTeam({ terminal }: InitLine): Promise<FirstTeam | undefined> {
-  const name = await terminal?.ask('A first team, which gets a key of its own? [none]', '');
-  const budget = name
-    ? await terminal?.ask('What may it spend in a month, in dollars? [any amount]', '')
-    : '';
-  return firstTeamIn(name, budget);
+/** What is no team or budget is asked once more: keys have been typed by then. */
+async function askTeam({ terminal, print }: InitLine): Promise<FirstTeam | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    const name = await terminal?.ask('A first team, which gets a key of its own? [none]', '');
+    const budget = name
+      ? await terminal?.ask('What may it spend in a month, in dollars? [any amount]', '')
+      : '';
+    try {
+      return firstTeamIn(name, budget);
+    } catch (error) {
+      if (!(error instanceof UsageError) || tries >= MAX_TRIES) throw error;
+      print(printable(error.message));
+    }
+  }
 }
 
 async function localServers(print: InitLine['print']): Promise<readonly ModelServer[]> {
