@@ -12,6 +12,14 @@ export const ProviderNote = z.strictObject({
   round: z.int().min(0),
   channel: z.string(),
   account: z.string(),
+  /** What the channel said of its batches. */
+  batches: z.object({
+    paths: z.object({
+      openai: z.object({ files: z.string(), batches: z.string() }).exactOptional(),
+      anthropic: z.string().exactOptional(),
+    }),
+    priceFactor: z.number(),
+  }),
   /** By which its lines are done and billed, however its key changes meanwhile. */
   identity: Identity,
   /** When its lines began, for their usage records. Unix milliseconds. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Candidate } from '../candidate.ts';
 import type { ResolvedModel } from '../catalog.ts';
+import type { ChannelBatches } from '../configuration/configuration.ts';
 import { answerFailure } from '../failures/answer-failure.ts';
 import { failureError } from '../failures/failure.ts';
 import type { FailureKind } from '../failures/failure-rules.ts';
@@ -13,6 +14,8 @@ import { batchPrice } from './open-batch-api.ts';
 export interface BatchPlace {
   readonly channel: string;
   readonly account: string;
+  /** What its channel said when it began: it is that of the batch still where the channel says nothing any more. */
+  readonly batches: ChannelBatches;
 }
 
 /** What a provider has answered to a request, some other way than by a request of its own. */
@@ -64,10 +67,10 @@ function atBatchPrice(model: ResolvedModel, place: BatchPlace): ResolvedModel {
   const [route] = model.routes
     .filter(({ channel }) => channel.name === place.channel)
     .toSorted((one, other) => one.priority - other.priority);
-  const factor = route?.channel.batches?.priceFactor;
   const usual = route && model.priceAt(route);
-  if (factor === undefined || !usual) return model;
-  const price = batchPrice(usual, factor);
+  if (!usual) return model;
+  const { priceFactor } = route.channel.batches ?? place.batches;
+  const price = batchPrice(usual, priceFactor);
   return { ...model, price, priceAt: () => price };
 }
 

@@ -7,11 +7,11 @@ import { openBatchApi } from './open-batch-api.ts';
 
 /**
  * The batches of an account as it is configured at each call: a provider may be at work for longer than its credentials last. One that is
- * no longer configured is asked as it was. Null where it is not configured at first, or takes no batches of this protocol.
+ * no longer configured, or no longer does batches, is asked as it was. Null where it is not configured at first.
  */
 export function openCurrentBatches(
   upstream: Pick<Upstream, 'configuration'>,
-  { channel: channelName, account: accountName }: BatchPlace,
+  { channel: channelName, account: accountName, batches }: BatchPlace,
   protocol: Protocol,
 ): BatchApi | null {
   const opened: { readonly account: Account; readonly api: BatchApi }[] = [];
@@ -20,7 +20,7 @@ export function openCurrentBatches(
     const channel = upstream.configuration.channels.get(channelName);
     const account = channel?.accounts.find(({ name }) => name === accountName);
     if (channel === undefined || account === undefined || account === last?.account) return last?.api ?? null;
-    const api = openBatchApi(channel, account, protocol);
+    const api = openBatchApi({ ...channel, batches: channel.batches ?? batches }, account, protocol);
     if (api === null) return last?.api ?? null;
     opened.push({ account, api });
     return api;

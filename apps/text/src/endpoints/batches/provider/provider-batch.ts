@@ -91,6 +91,8 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
     // A key may have been revoked since its batch began, and its budget is what it is now.
     const identity = await patiently(signal, () => service.readIdentity(keyId));
     if (identity === undefined) return await giveUp('the key of the batch no longer works');
+    const { channels } = batch.place.services.upstream.configuration;
+    if (!channels.get(note.channel)?.batches) return await giveUp('the channel no longer does batches');
     note = { ...note, identity: { ...identity, priority: 'low' } };
     const uploadId = uploads.newId();
     try {

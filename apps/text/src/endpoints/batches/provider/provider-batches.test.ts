@@ -467,7 +467,7 @@ test('results that are gone at the provider: the batch ends, and its lines are n
 
 test('results that cannot be read for a while are read later, and the lines beside them are done', async () => {
   text.identities.set(keyId, { accounts: [budgetOf(16_000)] });
-  for (let times = 0; times < 4; times += 1)
+  for (let times = 0; times < 3; times += 1)
     simulator.script(({ path }) => path.endsWith('/content'), { status: 502, json: { error: {} } });
   const { id } = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
   expect(await ended(id)).toMatchObject({ status: 'completed', request_counts: { completed: 6 } });
@@ -505,6 +505,27 @@ test('a hook that is configured while a provider is at work checks the lines of 
     const made = simulator.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/batches');
     expect(made).toHaveLength(1);
     expect(live().length).toBeGreaterThan(0);
+    await atRest();
+  } finally {
+    text.upstream.replace(parseConfiguration(configuration, 'c', {}));
+  }
+});
+
+test('a batch at a provider is taken from there, at its price, where the channel does no batches any more', async () => {
+  text.identities.set(keyId, { accounts: [{ ...budgetOf(21_000), limits: {} }] });
+  simulator.batches.isHeld = true;
+  const { id } = await batchOf(linesOf(['one', 'two', 'three', 'four', 'five', 'six']));
+  await waitFor(() => simulator.requests.some(({ path }) => path.startsWith('/v1/batches/batch_')));
+  text.upstream.replace(parseConfiguration(configuration.replace(', batches: provider', ''), 'c', {}));
+  try {
+    simulator.batches.isHeld = false;
+    expect(await ended(id)).toMatchObject({ request_counts: { completed: 6 } });
+    const isHalf = (await records(6)).map((record) => record.costMicroUsd === halfPrice(record));
+    const done = simulator.ledger()['big-at-provider (batch)']?.requests;
+    expect(isHalf.filter(Boolean)).toHaveLength(done ?? 0);
+    expect(live()).toHaveLength(6 - (done ?? 0));
+    const made = simulator.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/batches');
+    expect(made).toHaveLength(1);
     await atRest();
   } finally {
     text.upstream.replace(parseConfiguration(configuration, 'c', {}));
@@ -556,6 +577,7 @@ test('a batch that is cancelled before it was created at a provider that is no l
   const startedAtMs = Date.now();
   await text.batches.records.noteProvider(jobId, {
     ...({ step: 'preparing', round: 0, channel: 'gone', account: 'default', identity, startedAtMs } as const),
+    batches: { paths: {}, priceFactor: 0.5 },
     ...{ uploadId: null, batchId: null, sent: '', earlier: '', hasMore: false },
   });
   const id = lineJobId(jobId, 0);

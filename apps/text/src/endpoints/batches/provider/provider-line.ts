@@ -21,7 +21,7 @@ import { LINE_ENDPOINTS, type TextLine, textLines } from '../text-lines.ts';
 /** Whose lines they are, and where they are done. */
 export interface LinePlace {
   readonly services: TextServices;
-  readonly note: Pick<ProviderNote, 'channel' | 'account' | 'identity' | 'startedAtMs'>;
+  readonly note: Pick<ProviderNote, 'channel' | 'account' | 'batches' | 'identity' | 'startedAtMs'>;
   readonly context: Pick<BatchContext, 'jobId' | 'requestId' | 'signal'>;
   /** The path that its lines name, their headers and their label. */
   readonly url: string;

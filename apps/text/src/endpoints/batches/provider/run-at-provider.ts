@@ -81,12 +81,13 @@ async function firstNote(
   const lines = linesOf({ files, services }, fileId, { signal });
   const { upstream } = services;
   const chosen = await chooseProvider(lines, { upstream, endpoint, identity });
-  if (chosen === null) return null;
+  if (chosen === null || chosen.channel.batches === null) return null;
   const note: ProviderNote = {
     step: 'preparing',
     round: 0,
     channel: chosen.channel.name,
     account: chosen.account.name,
+    batches: chosen.channel.batches,
     identity: { ...identity, priority: 'low' },
     startedAtMs: now(),
     uploadId: null,
