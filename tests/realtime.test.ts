@@ -285,11 +285,15 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
       ['unknown', 'model_not_found'],
       ['gpt-5.2', 'unsupported_model'],
       ['', 'missing_required_parameter'],
+      // What its hooks would check cannot be checked in a session.
+      ['guarded', 'unsupported_model'],
     ] as const) {
       using caller = await callRealtime(gateway, { model });
       expect(await caller.next('error')).toMatchObject({ error: { code, param: 'model' } });
       expect((await caller.closed).code).toBe(1008);
     }
+    using watched = await callRealtime(gateway, { model: 'watched' });
+    await watched.next('session.created');
     const plain = await gateway.fetch('/v1/realtime?model=gpt-realtime');
     expect([plain.status, await plain.json()]).toMatchObject([426, { error: { code: 'upgrade_refused' } }]);
     for (const path of ['/v1/realtime/calls', '/v1/realtime/sessions', '/v1/live/sessions'])

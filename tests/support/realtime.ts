@@ -33,6 +33,11 @@ models:
   scribe: { kind: transcription, price: { inputPerMTok: 6, outputPerMTok: 10 }, routes: [{ channel: first, model: gpt-4o-transcribe }] }
   elsewhere: { kind: transcription, routes: [{ channel: second, speaks: [transcriptions] }] }
   gpt-5.2: { kind: text, routes: [{ channel: first }] }
+  guarded: { kind: realtime, routes: [{ channel: first, model: gpt-realtime }] }
+  watched: { kind: realtime, routes: [{ channel: first, model: gpt-realtime }] }
+hooks:
+  guard: { kind: generic, baseUrl: "http://127.0.0.1:9", rules: [{ models: [guarded] }] }
+  watch: { kind: generic, baseUrl: "http://127.0.0.1:9", onFailure: pass, rules: [{ models: [watched] }] }
 `;
 
 export const CREATE = { type: 'response.create' };

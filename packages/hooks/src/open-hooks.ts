@@ -72,6 +72,17 @@ export const hooksFor = (
 ): readonly HookSettings[] =>
   hooks.filter(({ rules }) => rules === null || rules.some((rule) => applies(rule, identity, model)));
 
+/** Whether nothing of a request may pass that its hooks have not checked: then it cannot be one that they do not check. */
+export const mustBeChecked = (
+  hooks: readonly HookSettings[],
+  identity: HookedRequest['identity'],
+  model: string,
+): boolean =>
+  hooksFor(hooks, identity, model).some(
+    ({ onFailure, input, output }) =>
+      onFailure === 'block' && (input !== 'off' || output === 'window' || output === 'whole'),
+  );
+
 const applies = (
   { keys, teams, models }: HookRule,
   { keyId, team }: HookedRequest['identity'],

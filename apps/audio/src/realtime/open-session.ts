@@ -3,6 +3,7 @@ import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { isObject, type JsonObject, jsonIn } from '@gateway/contracts/json/json-object';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { mustBeChecked } from '@gateway/hooks/open-hooks';
 import type { ClientSecrets } from '@gateway/metering/keys/client-secret';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import { estimateOf } from '@gateway/metering/meter/estimate';
@@ -87,6 +88,7 @@ export async function openSession(services: OpeningServices, opening: Opening): 
   const { identity, requestId } = arrival;
   const wanted = wantedBy(opening, services);
   const model = modelFor(upstream, { name: wanted.model, protocols: ['realtime'], identity });
+  if (mustBeChecked(upstream.configuration.hooks, identity, model.name)) throw notChecked();
   const { context, close } = openRequest(REALTIME.path, { requestId, identity, deadline });
   let entry: PendingEntry | undefined;
   try {
@@ -122,6 +124,12 @@ export async function openSession(services: OpeningServices, opening: Opening): 
     close(true);
   }
 }
+
+const notChecked = (): GatewayError =>
+  new GatewayError('unsupported_model', {
+    path: ['model'],
+    message: 'Hooks check what your key sends to this model, and they cannot check realtime sessions.',
+  });
 
 const SMALLEST = { ...NOTHING_CONSUMED, inputTokens: 1, outputTokens: 1 };
 
