@@ -34,12 +34,13 @@ export async function startHooked(): Promise<HookedStack> {
       configuration: (first, second) => `
 channels:
 ${TEXT_PROTOCOLS.map((one) => `  ${one}: { provider: simulator, baseUrl: "${first}", speaks: [${one}], cooldown: off }`).join('\n')}
+  completions: { provider: simulator, baseUrl: "${first}", speaks: [completions], cooldown: off }
   gemini: { provider: gemini, baseUrl: "${first}/v1beta", apiKey: k, cooldown: off }
   broken: { provider: simulator, baseUrl: "${second}", speaks: [chat], cooldown: off }
 models:
 ${Object.keys(WAYS)
   .flatMap((way) =>
-    ([...TEXT_PROTOCOLS, 'gemini'] as const).map(
+    ([...TEXT_PROTOCOLS, 'gemini', 'completions'] as const).map(
       (one) =>
         `  ${way}-${one}: { kind: text, maxOutputTokens: 1000, price: { inputPerMTok: 1, outputPerMTok: 1 }, routes: [{ channel: ${one}, model: some-model }] }`,
     ),

@@ -3,6 +3,8 @@ import type { Checked, RequestHooks } from '@gateway/hooks/request-hooks';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { endedRequest } from '@gateway/service-kit/request/request-context';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { objectOf } from '../../wire/json-object.ts';
+import { parseBody } from '../../wire/raw-json.ts';
 import { turnIn } from '../request/history.ts';
 import { describeBody } from '../request/read-text-request.ts';
 import { type CallHooks, type OpenedCall, waitingFor } from '../request/text-call.ts';
@@ -16,7 +18,9 @@ import { HookedReply } from './hooked-reply.ts';
  */
 export async function checkedCall<Call extends OpenedCall>(call: Call, hooks: RequestHooks): Promise<Call> {
   try {
-    const body = hooks.checksBefore || hooks.checksBeside ? await textsOf(call) : NO_TEXTS;
+    const checksInput = hooks.checksBefore || hooks.checksBeside;
+    if (checksInput && isInTokens(call)) throw refused(call, inTokens());
+    const body = checksInput ? await textsOf(call) : NO_TEXTS;
     const texts = body.found.map(({ text }) => text);
     const roles = body.found.map(({ role }) => role);
     const checked = hooks.checksBefore ? await hooks.before(texts, roles) : UNCHANGED;
@@ -49,6 +53,19 @@ function refused({ services, identity, endpoint }: OpenedCall, error: GatewayErr
   if (error.code === 'guardrail_blocked') services.refusals.add('guardrail', identity, endpoint);
   return error;
 }
+
+/** Whether a bare prompt is written as tokens of its model, which no hook can read. */
+function isInTokens({ endpoint, request }: OpenedCall): boolean {
+  if (endpoint.operation !== 'completions') return false;
+  const { prompt } = objectOf(parseBody(request.bytes.toString()));
+  return Array.isArray(prompt) && prompt.some((one) => typeof one !== 'string');
+}
+
+const inTokens = (): GatewayError =>
+  new GatewayError('guardrail_blocked', {
+    path: ['prompt'],
+    message: 'A prompt in tokens cannot be checked, and this request has to be. Send it as text.',
+  });
 
 const NO_TEXTS: BodyTexts = { found: [], written: () => Promise.reject(new Error('a body without texts')) };
 const UNCHANGED: Checked = { isBlocked: false, texts: null };

@@ -270,3 +270,28 @@ test.for([
     expect(await reply.text()).not.toContain('eight');
   }
 });
+
+test.for([false, true])('a completion of a bare prompt, stream %s', async (stream) => {
+  const { stack, hook } = hooked;
+  const post = async (model: string, prompt: unknown): Promise<string> => {
+    const reply = await stack.text.fetch('/v1/completions', { body: { model, prompt, stream } });
+    return `${reply.status} ${await reply.text()}`;
+  };
+  hook.answer(({ texts }) => intervened(texts.map((text) => text.replaceAll('eight', '[8]'))));
+  await post('before-completions', [LONG, 'eight']);
+  expect(String(stack.first.requests.at(-1)?.body)).not.toContain('eight');
+  expect(await post('window-completions', LONG)).toMatch(/^200 (?!.*eight).*\[8\]/s);
+  blocksEight();
+  expect(await post('window-completions', LONG)).toMatch(
+    /^200 (?!.*eight).*"finish_reason":"content_filter"/s,
+  );
+  // Tokens are a text that no hook can read.
+  const sent = stack.first.requests.length;
+  for (const prompt of [
+    [1, 2, 3],
+    [[1], [2]],
+  ])
+    expect(await post('before-completions', prompt)).toMatch(/^400 .*cannot be checked/);
+  expect(stack.first.requests).toHaveLength(sent);
+  expect(await post('window-completions', [1, 2, 3])).toMatch(/^200 /);
+});
