@@ -22,10 +22,13 @@ models:
   gpt-5.2: { kind: text, price: ${PRICE}, routes: [{ channel: native }] }
   two: { kind: text, price: ${PRICE}, routes: [{ channel: native, model: gpt-5.2 }, { channel: messages, model: claude-sonnet-5-5, priority: 1 }] }
   claude-sonnet-5-5: { kind: text, price: ${PRICE}, routes: [{ channel: messages }] }
+  guarded: { kind: text, price: ${PRICE}, routes: [{ channel: native, model: gpt-5.2 }] }
   dall-e-3: { kind: image, family: dall-e-3, price: { perImage: 0.04 }, routes: [{ channel: native }] }
   tts-1: { kind: speech, price: { perMillionChars: 15 }, routes: [{ channel: native }] }
   whisper-1: { kind: transcription, family: whisper-1, price: { perMinute: 0.006 }, routes: [{ channel: native }] }
   text-embedding-3-small: { kind: embedding, price: { inputPerMTok: 2 }, routes: [{ channel: native }] }
+hooks:
+  guard: { kind: moderation, baseUrl: "${origin}/v1", apiKey: ${PROVIDER_KEY}, rules: [{ models: [guarded] }] }
 `;
 
 let receiver: OtlpReceiver;
@@ -102,6 +105,14 @@ test('a provider that fails and the one that answers have an attempt each', asyn
   const { requestId, reply } = await send('/v1/responses', { json: { model: 'two', input: 'hi', seed: 3 } });
   expect(reply.status).toBe(200);
   await expectGolden(requestId, 4, 'failover');
+});
+
+test('what hooks did to a request is in its span', async () => {
+  const { requestId, reply } = await send('/v1/responses', { json: { model: 'guarded', input: 'hi' } });
+  expect(reply.status).toBe(200);
+  const spans = await spansOf(requestId, 3);
+  const hooks = spans.flatMap(({ attributes }) => attributes['gateway.hooks'] ?? []);
+  expect(hooks).toEqual([expect.stringMatching(/^guard\b.*passed/)]);
 });
 
 test('a request that a limit refuses has its own span alone, which says so', async () => {

@@ -149,6 +149,7 @@ const gatewayAttributes = (
   'gateway.attempts': attempts,
   'gateway.hedged': trace.attempts.some(({ result }) => result?.isHedge) || undefined,
   'gateway.dropped': detail.dropped?.split(', '),
+  'gateway.hooks': detail.hooks,
   'gateway.usage.estimated': estimated || undefined,
 });
 
