@@ -98,7 +98,7 @@ else
       say "Installing Node $node_major and pnpm $pnpm_version into .toolchain/ (first start only, about 10 s) …"
       # The packages `node` and `pnpm` install their binaries with install scripts.
       quietly 'Installing Node and pnpm from the npm registry' npm install --prefix "$scratch" --no-save --no-package-lock \
-        --no-audit --no-fund --global=false --ignore-scripts=false "node@$node_major" "pnpm@$pnpm_version"
+        --no-audit --no-fund --prefer-offline --global=false --ignore-scripts=false "node@$node_major" "pnpm@$pnpm_version"
       rm -f "$scratch/log"
       mv "$scratch" "$toolchain"
       scratch=''

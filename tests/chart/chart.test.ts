@@ -12,7 +12,7 @@ import {
   SECRET_VARIABLES,
 } from '../../packages/stack/src/processes/process-table.ts';
 import { PROCESS_SETTINGS, TRACING_VARIABLES } from '../support/process-settings.ts';
-import { findHelm, type Helm } from './helm.ts';
+import { findHelm, HELM_PATIENCE_MS, type Helm } from './helm.ts';
 import { validateObject } from './kubernetes-schemas.ts';
 import { type Container, isSelected, type Objects, portOf, readObjects } from './objects.ts';
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
     const values = join(import.meta.dirname, 'shapes', `${shape}.yaml`);
     rendered.set(shape, readObjects(await helm.template({ values })));
   }
-});
+}, HELM_PATIENCE_MS);
 function objectsOf(shape: Shape): Objects {
   const objects = rendered.get(shape);
   if (objects === undefined) throw new Error(`${shape} was not rendered`);

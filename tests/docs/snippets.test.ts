@@ -5,7 +5,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { findHelm } from '../chart/helm.ts';
+import { findHelm, HELM_PATIENCE_MS } from '../chart/helm.ts';
 import { type CommandRunner, openCommandRunner } from './run-commands.ts';
 import { ROOT, readSnippets, reasonOf, type Snippet } from './snippets.ts';
 
@@ -101,17 +101,21 @@ test.for(named('json'))('the JSON at %s is JSON', ([, { text }]) => {
     expect(() => JSON.parse(value)).not.toThrow();
 });
 
-test.for(named('yaml', 'helm-values'))('the values at %s fit the chart', async ([, { text }]) => {
-  const folder = await temporaryFolder();
-  try {
-    const values = join(folder.path, 'values.yaml');
-    await writeFile(values, text);
-    const helm = await findHelm();
-    expect(await helm.template({ values })).toContain('kind: Deployment');
-  } finally {
-    await folder.close();
-  }
-});
+test.for(named('yaml', 'helm-values'))(
+  'the values at %s fit the chart',
+  { timeout: HELM_PATIENCE_MS },
+  async ([, { text }]) => {
+    const folder = await temporaryFolder();
+    try {
+      const values = join(folder.path, 'values.yaml');
+      await writeFile(values, text);
+      const helm = await findHelm();
+      expect(await helm.template({ values })).toContain('kind: Deployment');
+    } finally {
+      await folder.close();
+    }
+  },
+);
 
 test.for(named('yaml', 'compose'))(
   'the services at %s are those of docker-compose.yml, or have an image',
