@@ -84,7 +84,7 @@ test('of a thousand jobs that five keys queue one after the other, each key gets
     const order = begun.filter((one) => one.keyId === keyId).map(({ requestId }) => requestId);
     expect(order).toEqual(order.toSorted());
   }
-});
+}, 240_000);
 
 test('a single job does not wait for the eighty that another key queued before', async () => {
   const queue = await stage.openQueue();
