@@ -76,7 +76,8 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   );
   for (const [path, routes] of byPath) {
     const allow = routes.map(({ method }) => method).join(', ');
-    app.all(expressPath(path), begin(options, path), ({ method }) => {
+    // `app.all` would make a layer for each method that there is.
+    app.route(expressPath(path)).all(begin(options, path), ({ method }) => {
       throw new GatewayError('method_not_allowed', {
         message: `Not allowed to ${method} here. Allowed: ${allow}.`,
         headers: { allow },

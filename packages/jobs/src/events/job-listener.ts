@@ -49,6 +49,8 @@ export interface JobListener {
   lookUp(jobId: string): Promise<void>;
   /** Calls back whenever something may have changed about a job, until it is stopped. */
   watch(jobId: string, onChange: () => void): { stop(): void };
+  /** Calls back whenever a job may have ended, until it is stopped. */
+  watchEnd(jobId: string, onEnd: () => void): { stop(): void };
   close(): Promise<void>;
 }
 
@@ -79,6 +81,7 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   const log = openJobLog(redis);
   const waiters = createRegister<Waiting>();
   const watchers = createRegister<() => void>();
+  const endWatchers = createRegister<() => void>();
   const [last] = await redis.xrevrange(eventsKey(queue.name), '+', '-', 'COUNT', 1);
   const events = new QueueEvents(queue.name, {
     connection: redis,
@@ -87,6 +90,10 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   });
   const tellWatchers = ({ jobId }: { jobId: string }) => {
     for (const onChange of watchers.of(jobId)) onChange();
+  };
+  const tellOfEnd = (ended: { jobId: string }) => {
+    for (const onEnd of endWatchers.of(ended.jobId)) onEnd();
+    tellWatchers(ended);
   };
   const endAll = (jobId: string, outcome: () => Promise<Outcome>) =>
     Promise.all(waiters.of(jobId).map((waiter) => waiter.end(outcome)));
@@ -115,9 +122,9 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   events.on('active', tellWatchers);
   events.on('waiting', tellWatchers);
   events.on('delayed', tellWatchers);
-  events.on('completed', tellWatchers);
-  events.on('failed', tellWatchers);
-  events.on('removed', tellWatchers);
+  events.on('completed', tellOfEnd);
+  events.on('failed', tellOfEnd);
+  events.on('removed', tellOfEnd);
 
   const endBy = async (jobId: string, record: JobRecord): Promise<void> => {
     if (record.status === 'completed') {
@@ -152,6 +159,7 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
   };
   const lookUpAll = async () => {
     for (const jobId of watchers.jobIds()) tellWatchers({ jobId });
+    for (const jobId of endWatchers.jobIds()) tellOfEnd({ jobId });
     const stored = waiters.jobIds().filter((jobId) => waiters.of(jobId).some(({ isStored }) => isStored));
     await Promise.all(stored.map(lookUp));
   };
@@ -189,6 +197,10 @@ export async function listenToJobs(options: ListenerOptions): Promise<JobListene
     watch: (jobId, onChange) => {
       watchers.add(jobId, onChange);
       return { stop: () => watchers.remove(jobId, onChange) };
+    },
+    watchEnd: (jobId, onEnd) => {
+      endWatchers.add(jobId, onEnd);
+      return { stop: () => endWatchers.remove(jobId, onEnd) };
     },
     close: async () => {
       redis.off('ready', onReady);

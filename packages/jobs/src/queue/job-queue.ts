@@ -11,8 +11,9 @@ import type { UploadStore } from '../files/upload-store.ts';
 import type { JobRecord } from '../job-envelope.ts';
 import { toJobError } from '../job-failure.ts';
 import type { SettleJob } from '../job-metering.ts';
+import { keepCounts, readCounts } from '../records/batch-counts.ts';
 import { listJob } from '../records/owned-jobs.ts';
-import { batchCountsKey, textsKey } from '../redis/job-keys.ts';
+import { textsKey } from '../redis/job-keys.ts';
 import { createKeptResults, type Delivery } from '../results/kept-results.ts';
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { reviveJob } from '../takeover/revive-job.ts';
@@ -88,8 +89,12 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds>, EndKe
   cancelSubmitted(kind: Kinds, jobId: string): Promise<void>;
   /** Keeps the counts of a batch's lines by status. @throws {GatewayError} `service_unavailable` */
   keepCounts(batchId: string, counts: BatchCounts): Promise<void>;
+  /** Null for a batch of which none were kept. @throws {GatewayError} `service_unavailable` */
+  countsOf(batchId: string): Promise<BatchCounts | null>;
   /** Calls back whenever something may have changed about a job, or it has emitted something, until it is stopped. */
   watch(kind: Kinds, jobId: string, onChange: () => void): Watching;
+  /** Calls back whenever a job may have ended, until it is stopped. It asks nothing of Redis. */
+  watchEnd(kind: Kinds, jobId: string, onEnd: () => void): Pick<Watching, 'stop'>;
   /** Tells this process of changes in logs. */
   readonly feed: EventFeed;
   /** Whether Redis answers. */
@@ -97,8 +102,6 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds>, EndKe
   close(): Promise<void>;
 }
 
-/** A batch's lines have a day; the batch is remembered for two more days. */
-const COUNTS_SECONDS = 4 * 86_400;
 /** A Redis that was emptied reports nothing. */
 const LOOK_UP_MS = 5000;
 /** How long a worker may take to claim a job that Redis has lost. */
@@ -271,11 +274,13 @@ export async function createJobQueue<Kinds extends JobKind>(
     cancel: async ({ kind, id }) => void (await cancelWhole(kind, id, true)),
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
     ...createEndKeeper({ redis: prompt, files, results, now }),
-    keepCounts: async (batchId, counts) => {
-      const text = JSON.stringify(counts);
-      await unlessAway(prompt.set(batchCountsKey(batchId), text, 'EX', COUNTS_SECONDS));
+    keepCounts: (batchId, counts) => unlessAway(keepCounts(prompt, batchId, counts)),
+    countsOf: async (batchId) => {
+      const [counts = null] = await unlessAway(readCounts(prompt, [batchId]));
+      return counts;
     },
     feed,
+    watchEnd: (kind, jobId, onEnd) => lineOf(kind).listener.watchEnd(jobId, onEnd),
     watch: (kind, jobId, onChange) => {
       const status = lineOf(kind).listener.watch(jobId, onChange);
       const texts = feed.watch(textsKey(jobId), onChange);

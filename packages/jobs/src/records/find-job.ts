@@ -1,10 +1,11 @@
-import { BatchCounts, isBatch } from '@gateway/contracts/jobs';
+import { isBatch } from '@gateway/contracts/jobs';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { JobFiles } from '../files/job-files.ts';
 import { JobRecord } from '../job-envelope.ts';
-import { batchCountsKey, cancelledKey, endedKey, isJobId } from '../redis/job-keys.ts';
+import { cancelledKey, endedKey, isJobId } from '../redis/job-keys.ts';
 import type { KeptResults } from '../results/kept-results.ts';
+import { readCounts } from './batch-counts.ts';
 import { readEnded } from './ended-jobs.ts';
 import { hasEnded, recordOf } from './job-record.ts';
 
@@ -69,7 +70,7 @@ export function createJobFinder({ redis, queues, files, results }: FinderOptions
     if (record === undefined) return undefined;
     // A result can be removed while its job is still remembered.
     const expiresAtMs = record.status === 'completed' ? await results.expiryOf(jobId) : null;
-    const counts = isBatch(record.kind) ? await redis.get(batchCountsKey(jobId)) : null;
-    return { ...record, expiresAtMs, ...(counts && { counts: BatchCounts.parse(JSON.parse(counts)) }) };
+    const [counts] = isBatch(record.kind) ? await readCounts(redis, [jobId]) : [];
+    return { ...record, expiresAtMs, ...(counts && { counts }) };
   };
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { BatchCounts, isBatch, JobKind, JobStatus } from '@gateway/contracts/jobs';
+import { type BatchCounts, isBatch, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { type Job, type JobType, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -8,8 +8,9 @@ import { hasEmitted } from '../events/job-log.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { type JobEnvelope, JobEnvelope as JobEnvelopeSchema, parseEnvelope } from '../job-envelope.ts';
 import type { JobMetering } from '../job-metering.ts';
-import { batchCountsKey, endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
+import { endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
 import { mayBeRequeued } from '../worker/retry-policy.ts';
+import { readCounts } from './batch-counts.ts';
 
 /** How many of a queue's jobs are in which state. */
 export interface QueueCounts {
@@ -186,10 +187,8 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
 async function counted(redis: Redis, jobs: readonly ListedJob[]): Promise<ListedJob[]> {
   const batches = jobs.filter(({ kind }) => isBatch(kind)).map(({ id }) => id);
   if (batches.length === 0) return [...jobs];
-  const texts = await redis.mget(batches.map(batchCountsKey));
-  const counts = new Map(
-    batches.map((id, at) => [id, texts[at] ? BatchCounts.parse(JSON.parse(texts[at])) : null]),
-  );
+  const kept = await readCounts(redis, batches);
+  const counts = new Map(batches.map((id, at) => [id, kept[at]]));
   return jobs.map((job) => ({ ...job, counts: counts.get(job.id) ?? null }));
 }
 

@@ -1,6 +1,6 @@
 import { contentTypeOf } from '@gateway/assets/asset-id';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { BatchCounts, isBatch, JobKind, type JobStatus } from '@gateway/contracts/jobs';
+import { type BatchCounts, isBatch, JobKind, type JobStatus } from '@gateway/contracts/jobs';
 import type { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -8,7 +8,6 @@ import { JOBS } from '../catalog.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { type JobRecord, parseEnvelope } from '../job-envelope.ts';
 import {
-  batchCountsKey,
   CANCEL_CHANNEL,
   cancelledKey,
   endedKey,
@@ -17,6 +16,7 @@ import {
   resultKey,
 } from '../redis/job-keys.ts';
 import { webhookIdOf } from '../webhooks/delivery.ts';
+import { readCounts } from './batch-counts.ts';
 import { type LinesPage, type LinesQuery, readLines } from './batch-lines.ts';
 import { hasEnded } from './job-record.ts';
 import { Remembered, recordIn } from './remembered.ts';
@@ -110,7 +110,7 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
         redis.zscore(RESULTS_KEY, jobId),
       ]);
       const run = found === undefined ? null : await runOf(found.job, found.queue, redis);
-      const counts = isBatch(known.kind) ? await redis.get(batchCountsKey(jobId)) : null;
+      const [counts = null] = isBatch(known.kind) ? await readCounts(redis, [jobId]) : [];
       const { reason, ...shown } = known;
       const failure = reason ? storedFailure(reason) : null;
       return {
@@ -126,7 +126,7 @@ export function createOperatedJobs({ redis, queues, now }: OperatedJobsOptions):
         expiresAtMs: expires === null ? null : Number(expires),
         webhookId: webhookIdOf(jobId, run?.requeues ?? 0),
         run,
-        counts: counts === null ? null : BatchCounts.parse(JSON.parse(counts)),
+        counts,
       };
     },
 

@@ -182,12 +182,13 @@ async function attempt<Kind extends JobKind>(
   const stored = queued.input;
   const reading = 'inline' in stored ? stored.inline : readInput(files, stored.inputId);
   // A cancellation sets the mark and then notifies the workers; this one listens before it looks.
-  const [isCancelled, read] = await Promise.allSettled([redis.exists(cancelledKey(jobId)), reading]);
-  if (settledValue(isCancelled) === 1) throw jobCancelled();
+  const looking = redis.mget(cancelledKey(jobId), cancelledKey(queued.batchId ?? jobId));
+  const [cancelled, read] = await Promise.allSettled([looking, reading]);
+  const [ofJob, ofBatch] = settledValue(cancelled);
+  if (ofJob !== null) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
-  if (!run.hasRun && queued.batchId && (await redis.exists(cancelledKey(queued.batchId))) === 1)
-    throw jobCancelled();
+  if (!run.hasRun && ofBatch !== null) throw jobCancelled();
   const input = spec.input.parse(settledValue(read));
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await processor.recover?.(input, { jobId, consumed });

@@ -53,7 +53,8 @@ interface LinesToRun {
 
 /**
  * Takes a batch's lines one after the other, as limits and queues let them in, until all of them have ended. Which lines have been
- * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another.
+ * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another: one after it looks for each line's
+ * job before it takes the line.
  */
 export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
   service: LineService<Kind, Batch>,
@@ -66,27 +67,37 @@ export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
   const count = (record: Pick<JobRecord, 'status'> | undefined) => {
     counts[record?.status === 'completed' ? 'completed' : 'failed'] += 1;
   };
-  await patiently(signal, () => queue.keepCounts(jobId, counts));
+  const isFirstRun = (await patiently(signal, () => queue.countsOf(jobId))) === null;
+  const keepCounts = oneAtATime(() => patiently(signal, () => queue.keepCounts(jobId, counts)));
+  await keepCounts();
   const underway = new Set<Promise<void>>();
-  const follow = async (kind: Kind, lineId: string) => {
-    count(await endOfLine(service, { kind, lineId, context }));
-    await patiently(signal, () => queue.keepCounts(jobId, counts));
-  };
   try {
     for await (const { index, bytes } of lines) {
       while (underway.size >= AT_ONCE) await Promise.race(underway);
       signal.throwIfAborted();
       if (now() >= untilMs) break;
       const lineId = lineJobId(jobId, index);
-      const known = await patiently(signal, () => queue.find(lineId, context.keyId));
+      const known = isFirstRun ? undefined : await patiently(signal, () => queue.find(lineId, context.keyId));
       if (known !== undefined && hasEnded(known)) {
         count(known);
         continue;
       }
       const read = readLine(bytes, service);
+      const { kind } = read.endpoint;
       const oneEnded = () => (underway.size === 0 ? null : Promise.race(underway));
-      if (known === undefined) await take(service, { read, lineId, strict, untilMs, oneEnded }, context);
-      const followed = follow(read.endpoint.kind, lineId).finally(() => underway.delete(followed));
+      // From before its job is there, so that no end is missed.
+      const end = watchEnd(service, { kind, lineId, context });
+      const isTaken =
+        known === undefined &&
+        (await take(service, { read, lineId, strict, untilMs, oneEnded }, context).catch((error: unknown) => {
+          end.stop();
+          throw error;
+        }));
+      const follow = async () => {
+        count(await end.record({ isUnderway: isTaken }));
+        await keepCounts();
+      };
+      const followed = follow().finally(() => underway.delete(followed));
       // `Promise.race` and `Promise.all` throw its failure.
       followed.catch(() => undefined);
       underway.add(followed);
@@ -111,12 +122,15 @@ interface LineToTake<Kind extends LineKind> {
   readonly oneEnded: () => Promise<void> | null;
 }
 
-/** Makes a line's job, once its key's limits let it in. One that they do not let in before the batch is over has no job, as those after it. */
+/**
+ * Makes a line's job, once its key's limits let it in. Resolves to whether there is one: a line that is refused has the record of one that
+ * has ended, and one that they do not let in before the batch is over has none, as those after it.
+ */
 async function take<Kind extends LineKind, Batch extends BatchKind>(
   { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
   { read, lineId, strict, untilMs, oneEnded }: LineToTake<Kind>,
   { jobId: batchId, keyId, requestId, signal, trace }: BatchContext,
-): Promise<void> {
+): Promise<boolean> {
   const { line, endpoint } = read;
   const { kind } = endpoint;
   const { model } = line.body;
@@ -164,12 +178,14 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
     const owner = { keyId, requestId, batchId, metering, share, slot, isDetached: true, trace };
     const handle = await queue.enqueue(kind, input, owner);
     handle.leave();
+    return true;
   } catch (error) {
     await uploads.delete(...stored);
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
-    if (isWaitedOut(error) && now() >= untilMs) return;
+    if (isWaitedOut(error) && now() >= untilMs) return false;
     await patiently(signal, () => queue.keepRefused({ id: lineId, kind, keyId, model }, error));
+    return false;
   }
 }
 
@@ -180,25 +196,61 @@ interface FollowedLine<Kind extends LineKind> {
 }
 
 /** How a line's job has ended; undefined where it has been lost. */
-export async function endOfLine<Kind extends LineKind, Batch extends BatchKind>(
+export const endOfLine = <Kind extends LineKind, Batch extends BatchKind>(
+  service: Pick<LineService<Kind, Batch>, 'queue'>,
+  line: FollowedLine<Kind>,
+): Promise<FoundJob | undefined> => watchEnd(service, line).record({ isUnderway: false });
+
+/** Watches for the end of a line's job from now on, until it is known. */
+function watchEnd<Kind extends LineKind, Batch extends BatchKind>(
   { queue }: Pick<LineService<Kind, Batch>, 'queue'>,
   { kind, lineId, context: { keyId, signal } }: FollowedLine<Kind>,
-): Promise<FoundJob | undefined> {
-  for (;;) {
-    const { promise: changed, resolve: onChange } = Promise.withResolvers<void>();
-    const watching = queue.watch(kind, lineId, onChange);
-    const stop = () => onChange();
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      const record = await patiently(signal, () => queue.find(lineId, keyId));
-      if (record === undefined || hasEnded(record)) return record;
-      await changed;
+) {
+  let ended = Promise.withResolvers<void>();
+  const watching = queue.watchEnd(kind, lineId, () => ended.resolve());
+  const record = async (isUnderway: boolean): Promise<FoundJob | undefined> => {
+    if (isUnderway) await ended.promise;
+    for (;;) {
       signal.throwIfAborted();
-    } finally {
-      watching.stop();
-      signal.removeEventListener('abort', stop);
+      ended = Promise.withResolvers();
+      const found = await patiently(signal, () => queue.find(lineId, keyId));
+      if (found === undefined || hasEnded(found)) return found;
+      await ended.promise;
     }
-  }
+  };
+  return {
+    stop: watching.stop,
+    /** @param isUnderway whether it had certainly not ended when the watching began */
+    record: async ({ isUnderway }: { readonly isUnderway: boolean }): Promise<FoundJob | undefined> => {
+      const stop = () => ended.resolve();
+      if (signal.aborted) stop();
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        return await record(isUnderway);
+      } finally {
+        watching.stop();
+        signal.removeEventListener('abort', stop);
+      }
+    },
+  };
+}
+
+/** Has one write at a time. Those that are asked for meanwhile are one, which begins after it. */
+function oneAtATime(write: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const begin = () => {
+    next = null;
+    running = write().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  return () => {
+    if (running === null) return begin();
+    next ??= running.then(begin, begin);
+    return next;
+  };
 }
 
 /** What lets a line in later. */
