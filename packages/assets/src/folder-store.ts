@@ -1,7 +1,8 @@
-import { mkdir, open, opendir, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkedId, contentTypeOf } from './asset-id.ts';
 import type { AssetInfo, AssetStore } from './asset-store.ts';
+import { removeFile, unlessMissing } from './missing-file.ts';
 import { isPartial, writeNew, writeWhole } from './write-whole.ts';
 
 /** Keeps assets as files of one folder, which is made if need be. Processes that open the same folder share them. */
@@ -33,6 +34,7 @@ export async function openFolderStore(folder: string): Promise<AssetStore> {
       }
       const stream = () => file.createReadStream({ ...range });
       const bytes = async () => {
+        if (range === undefined) return file.readFile().finally(() => file.close());
         const chunks: Buffer[] = [];
         for await (const chunk of stream()) chunks.push(chunk);
         return Buffer.concat(chunks);
@@ -40,20 +42,20 @@ export async function openFolderStore(folder: string): Promise<AssetStore> {
       return { ...toInfo(id, contentType, found), stream, bytes, close: () => file.close() };
     },
     delete: async (...ids) => {
-      await Promise.all(ids.map((id) => rm(pathOf(id), { force: true })));
+      await Promise.all(ids.map((id) => removeFile(pathOf(id))));
     },
     list,
     sweep: async (olderThanMs, options) => {
       let swept = 0;
       for await (const { id, storedAtMs } of list(options)) {
         if (storedAtMs >= olderThanMs) continue;
-        await rm(join(folder, id), { force: true });
+        await removeFile(join(folder, id));
         swept += 1;
       }
       for await (const { name } of await opendir(folder)) {
         if (!isPartial(name)) continue;
         const found = await unlessMissing(stat(join(folder, name)));
-        if (found !== undefined && found.mtimeMs < olderThanMs) await rm(join(folder, name), { force: true });
+        if (found !== undefined && found.mtimeMs < olderThanMs) await removeFile(join(folder, name));
       }
       return swept;
     },
@@ -80,12 +82,3 @@ const toInfo = (
   // A file that replaces another one has an inode of its own.
   etag: `"${[ino, size, Math.round(mtimeMs * 1000)].map((part) => part.toString(36)).join('-')}"`,
 });
-
-async function unlessMissing<Value>(found: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { link, rename, rm, stat } from 'node:fs/promises';
+import { link, rename, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AssetSource, PutOptions } from './asset-store.ts';
+import { removeFile } from './missing-file.ts';
 import { toStorageError } from './storage-error.ts';
 
 /** Whether a file of this name is still being written, or was when its writer died. */
@@ -19,44 +20,42 @@ export async function writeWhole(
   source: AssetSource,
   { isDurable = true }: PutOptions = {},
 ): Promise<{ sizeBytes: number }> {
-  await using partial = await writePartial(path, source, isDurable);
+  const partial = await writePartial(path, source, isDurable);
   try {
-    const { size } = await stat(partial.path);
-    await rename(partial.path, path);
-    return { sizeBytes: size };
+    const sizeBytes = source instanceof Uint8Array ? source.length : (await stat(partial)).size;
+    await rename(partial, path);
+    return { sizeBytes };
   } catch (error) {
+    await removeFile(partial);
     throw toStorageError(error);
   }
 }
 
 /** The same where there is no such file yet; resolves to whether it was written. @throws {GatewayError} `storage_full`, `service_unavailable` */
 export async function writeNew(path: string, bytes: Uint8Array): Promise<boolean> {
-  await using partial = await writePartial(path, bytes, true);
+  const partial = await writePartial(path, bytes, true);
   try {
-    await link(partial.path, path);
+    await link(partial, path);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw toStorageError(error);
+  } finally {
+    await removeFile(partial);
   }
 }
 
-/** A file under another name, which is deleted with what is returned. */
-async function writePartial(
-  path: string,
-  source: AssetSource,
-  isDurable: boolean,
-): Promise<AsyncDisposable & { readonly path: string }> {
+/** Writes a file under another name, which is returned. */
+async function writePartial(path: string, source: AssetSource, isDurable: boolean): Promise<string> {
   const partial = `${path}.${randomBytes(6).toString('hex')}.part`;
-  const remove = () => rm(partial, { force: true });
+  const options = { flag: 'wx', flags: 'wx', flush: isDurable };
   try {
-    await pipeline(
-      Readable.from(source instanceof Uint8Array ? [source] : source, { objectMode: false }),
-      createWriteStream(partial, { flags: 'wx', flush: isDurable }),
-    );
-    return { path: partial, [Symbol.asyncDispose]: remove };
+    // A stream takes a millisecond more of the processor's time than the file itself.
+    if (source instanceof Uint8Array) await writeFile(partial, source, options);
+    else await pipeline(Readable.from(source, { objectMode: false }), createWriteStream(partial, options));
+    return partial;
   } catch (error) {
-    await remove();
+    await removeFile(partial);
     throw toStorageError(error);
   }
 }

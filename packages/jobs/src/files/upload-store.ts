@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
 import { openFolderStore } from '@gateway/assets/folder-store';
+import { removeFile } from '@gateway/assets/missing-file';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 /**
@@ -59,8 +59,7 @@ export async function openUploadStore(stores: AssetStores, dataDir: string): Pro
   const pathOf = (id: string) => join(folder, checked(id, 'upload'));
   const begunIdOf = (inputId: string) => `${checked(inputId, 'input')}-begun`;
   const newId = (kind: 'upload' | 'input') => `${kind}_${randomBytes(16).toString('hex')}`;
-  const removeHere = (ids: readonly string[]) =>
-    Promise.all(ids.map((id) => rm(pathOf(id), { force: true })));
+  const removeHere = (ids: readonly string[]) => Promise.all(ids.map((id) => removeFile(pathOf(id))));
 
   const share = async (id: string) => {
     if (sharedFolder === undefined) {
