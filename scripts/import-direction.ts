@@ -33,6 +33,9 @@ const MIDDLE = [
 /** The layer above the middle packages, for model services; only apps may use it. */
 const MODEL_SERVICE = 'packages/model-service';
 
+/** Calls of models that answer at once, for the service that takes them and for the lines of batches; only apps may use it. */
+const MODEL_CALLS = 'packages/model-calls';
+
 /** Who checks the texts of requests, for the model services; only apps may use it. */
 const HOOKS = 'packages/hooks';
 
@@ -58,6 +61,13 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     REDIS,
     'packages/contracts',
   ],
+  [MODEL_CALLS]: [
+    MODEL_SERVICE,
+    'packages/service-kit',
+    'packages/upstream',
+    'packages/metering',
+    'packages/contracts',
+  ],
   [HOOKS]: ['packages/service-kit', 'packages/upstream', 'packages/contracts'],
   [RECORDS]: ['packages/metering', CONVERSATIONS, REDIS, 'packages/contracts'],
   'packages/simulator': ['packages/contracts'],
@@ -81,6 +91,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 };
 const APPS_MAY_USE = [
   MODEL_SERVICE,
+  MODEL_CALLS,
   HOOKS,
   RECORDS,
   CONVERSATIONS,

@@ -73,3 +73,24 @@ test('a new model is one of the draft, and a name that is taken is refused', asy
   await page.getByText('Model fast added (text, at openai)').waitFor();
   await page.getByRole('button', { name: 'Copy the diff' }).waitFor();
 });
+
+test('a channel has its batches done by its provider, and models of every kind are added by the form', async () => {
+  const { page } = person;
+  await page.goto('/console/configuration?view=edit');
+  await page.getByRole('button', { name: /^openai/ }).click();
+  const channel = page.getByRole('dialog');
+  await channel.getByRole('combobox', { name: 'Batches' }).click();
+  await page.getByRole('option', { name: 'Sent whole to the provider' }).click();
+  await channel.getByRole('button', { name: 'Change the draft' }).click();
+  await channel.waitFor({ state: 'detached' });
+
+  await page.getByRole('button', { name: 'New model' }).click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('Name', { exact: false }).first().fill('sorter');
+  await form.getByRole('combobox', { name: 'Kind' }).click();
+  await page.getByRole('option', { name: 'Rerank' }).click();
+  await form.getByLabel('Price of searches').fill('2');
+  await form.getByRole('button', { name: 'Add to the draft' }).click();
+  await page.getByText('Changes (2)').click();
+  await page.getByLabel('Diff').getByText('rerank_search: 2').waitFor();
+});

@@ -292,6 +292,8 @@ export const TextLineInput = z.strictObject({
   /** Those of the batch's headers that its requests have. */
   headers: z.record(z.string(), z.string()),
   identity: Identity,
+  /** What its answer may have at most, as estimated. Absent: as little as its body. */
+  answerBytes: z.int().min(0).optional(),
 });
 export type TextLineInput = z.infer<typeof TextLineInput>;
 

@@ -86,6 +86,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
    * have this, because they would wait for each other if they counted with the jobs that they make.
    */
   readonly ofOneKey?: number;
+  /** How many of these may wait for somebody outside beside those at work (`JobContext.aside`). Absent: none. */
+  readonly asideOfOneKey?: number;
   /** How long a result is kept that nobody has fetched. The gateway remembers for twice as long that there was one. */
   readonly resultRetentionSeconds: number;
 }
@@ -244,7 +246,8 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
     uploadsOf: () => [],
     assetsOf: () => [],
     keepsTexts: false,
-    bytesOf: ({ body }) => 2 * body.length,
+    // The answer as bytes, as text, and as it is stored.
+    bytesOf: ({ body, answerBytes = 0 }) => 2 * body.length + 3 * answerBytes,
     work: 'paid',
     attempts: 6,
     // Nobody waits: a provider that has too much to do is left alone for longer.
@@ -265,6 +268,9 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'text.batch': {
     ...batch,
     queue: 'text-batch',
+    // One that waits for a provider costs a timer.
+    concurrency: 256,
+    asideOfOneKey: 64,
     input: TextBatchInput,
     output: TextBatchOutput,
     // Its lines lie in a file of the caller's.

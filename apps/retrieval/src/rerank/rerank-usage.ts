@@ -1,8 +1,8 @@
 import type { RerankRequest } from '@gateway/contracts/rerank';
 import { RERANK_SEARCH } from '@gateway/contracts/rerank';
 import { type Consumption, NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '@gateway/model-calls/call/token-estimates';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
-import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
 import type { RerankUsage } from './forms/rerank-form.ts';
 
 /** Documents of one search; a longer one counts as several, each of so many tokens. */

@@ -3,7 +3,13 @@ import { ExpiresAfter } from './files.ts';
 import { Metadata } from './metadata.ts';
 
 /** The endpoints that the lines of a batch may name. */
-export const BatchEndpoint = z.enum(['/v1/chat/completions', '/v1/responses']);
+export const BatchEndpoint = z.enum([
+  '/v1/chat/completions',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/completions',
+  '/v1/moderations',
+]);
 
 /** A request of `POST /v1/batches`. */
 export const BatchRequest = z.looseObject({

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 import type { JobContext } from '../worker/job-processor.ts';
+import { createJobTurns } from './job-turns.ts';
 
 /** Who is taken next. */
 
@@ -285,4 +286,26 @@ test('a refusal names the time to come back, by how fast jobs end', async () => 
   await waiting.cancel();
   await expect(waiting.result(staying)).rejects.toMatchObject({ code: 'job_cancelled' });
   await waitFor(async () => (await full.find(waiting.id, 'key_a'))?.status === 'cancelled');
+});
+
+test('jobs that have stepped aside leave their places to the next ones, as many as may, and count again when they are back', async () => {
+  const redis = new Redis(stage.redis.url);
+  const turns = createJobTurns(redis, Date.now);
+  const running = 'gateway:{jobs}:turns:running:key_aside';
+  const jobIds = ['job_1', 'job_2', 'job_3'];
+  for (const jobId of jobIds) {
+    await redis.hset(`gateway:{jobs}:text-batch:${jobId}`, 'timestamp', Date.now());
+    await redis.sadd(running, `text-batch ${jobId}`);
+  }
+  const stepAside = (jobId: string) => turns.stepAside('text-batch', jobId, 'key_aside', 2);
+  expect(await Promise.all(jobIds.map(stepAside))).toEqual([true, true, false]);
+  // A worker that takes one over finds it aside.
+  expect(await stepAside('job_1')).toBe(true);
+  expect(await redis.smembers(running)).toEqual(['text-batch job_3']);
+  await turns.stepBack('text-batch', 'job_1', 'key_aside');
+  expect((await redis.smembers(running)).toSorted()).toEqual(['text-batch job_1', 'text-batch job_3']);
+  // One that has ended is not aside any more.
+  await redis.hset('gateway:{jobs}:text-batch:job_2', 'finishedOn', Date.now());
+  expect(await Promise.all(['job_1', 'job_3'].map(stepAside))).toEqual([true, true]);
+  redis.disconnect();
 });

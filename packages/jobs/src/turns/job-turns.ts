@@ -46,6 +46,10 @@ export interface JobTurns {
     queue: string,
     turn: TurnTaker & { jobId: string; slotId: string },
   ): void;
+  /** A job that waits for somebody outside lets the key's next one in. False: as many are aside as may be. */
+  stepAside(queue: string, jobId: string, keyId: string, most: number): Promise<boolean>;
+  /** It is at work again, beside those that were let in meanwhile. */
+  stepBack(queue: string, jobId: string, keyId: string): Promise<void>;
   /** After the end of a job whose key has a limit: lets the key's next ones in. */
   releaseParked(keyId: string): Promise<void>;
   /** The same for every key, for ends that nobody has reported. */
@@ -68,6 +72,7 @@ const script = (name: string): string => readScript(SHARED, new URL(name, import
 const RESERVE_SLOT = script('./reserve-slot.lua');
 const TAKE_TURN = script('./take-turn.lua');
 const RELEASE_PARKED = script('./release-parked.lua');
+const STEP_ASIDE = script('./step-aside.lua');
 const FIND_POSITION = script('./find-position.lua');
 
 const SlotAnswer = z.union([z.tuple([z.literal(1)]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
@@ -93,10 +98,19 @@ export function createJobTurns(redis: Redis, now: () => number): JobTurns {
   const reserveSlot = defineScript(redis, 'gatewayReserveSlot', RESERVE_SLOT, SlotAnswer);
   defineScript(redis, 'gatewayTakeTurn', TAKE_TURN, z.unknown());
   const release = defineScript(redis, 'gatewayReleaseParked', RELEASE_PARKED, z.unknown());
+  const stepAside = defineScript(redis, 'gatewayStepAside', STEP_ASIDE, z.int());
   const findPosition = defineScript(redis, 'gatewayFindPosition', FIND_POSITION, PositionAnswer);
   const releaseParked = async (keyId: string): Promise<void> =>
     void (await release([PARKED_KEYS], QUEUE_PREFIX, keyId));
+  const asideKey = (keyId: string): string => turnKey('aside', keyId);
   return {
+    stepAside: async (queue, jobId, keyId, most) => {
+      const isAside = await stepAside([asideKey(keyId)], QUEUE_PREFIX, queue, jobId, keyId, most);
+      if (isAside === 1) await releaseParked(keyId);
+      return isAside === 1;
+    },
+    stepBack: async (queue, jobId, keyId) =>
+      void (await stepAside([asideKey(keyId)], QUEUE_PREFIX, queue, jobId, keyId, 0)),
     reserveSlot: async (queue, slotId, taker, maxWaiting) => {
       const ids = [QUEUE_PREFIX, queue, slotId, taker.keyId];
       const rest = [maxWaiting, now(), PLACE_LEASE_MS];

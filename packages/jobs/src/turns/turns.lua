@@ -53,20 +53,24 @@ local function give_turn(prefix, queue, job_id, key_id, priority, weight)
   redis.call('SET', last_key, exact(math.max(start, present)), 'EX', DAY_S)
 end
 
--- The jobs of a key that have been let in and have not ended; those that ended are dropped.
-local function count_running(prefix, key_id)
-  local running = turn_key(prefix, 'running', key_id)
+-- The jobs of a set that have not ended; those that ended are dropped.
+local function count_unended(prefix, set)
   local count = 0
-  for _, member in ipairs(redis.call('SMEMBERS', running)) do
+  for _, member in ipairs(redis.call('SMEMBERS', set)) do
     local queue, job_id = string.match(member, '^(%S+) (%S+)')
     local job = redis.call('HMGET', queue_key(prefix, queue, job_id), 'timestamp', 'finishedOn')
     if not job[1] or job[2] then
-      redis.call('SREM', running, member)
+      redis.call('SREM', set, member)
     else
       count = count + 1
     end
   end
   return count
+end
+
+-- The jobs of a key that have been let in and have not ended.
+local function count_running(prefix, key_id)
+  return count_unended(prefix, turn_key(prefix, 'running', key_id))
 end
 
 local function add_running(prefix, queue, job_id, key_id)

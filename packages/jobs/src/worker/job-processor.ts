@@ -34,6 +34,11 @@ export interface JobContext {
    * budgets get back, a reader of its end may need at once. Its end accounts for it otherwise.
    */
   account(error?: GatewayError): Promise<void>;
+  /**
+   * While the work waits for somebody outside it does not count with its key's jobs at work, so that the next one begins; as far as the
+   * catalog lets jobs do so.
+   */
+  aside<Result>(wait: () => Promise<Result>): Promise<Result>;
 }
 
 /** How a kind of job is done. */

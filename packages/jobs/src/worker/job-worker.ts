@@ -23,11 +23,11 @@ import { createKeptResults, type KeptResults } from '../results/kept-results.ts'
 import { createBegunMarks } from '../takeover/begun-marks.ts';
 import { watchWorkers } from '../takeover/watch-workers.ts';
 import { openWorkerChannel } from '../takeover/worker-channel.ts';
-import { createJobTurns, takerOf } from '../turns/job-turns.ts';
+import { createJobTurns, type JobTurns, takerOf } from '../turns/job-turns.ts';
 import { type AnnounceEnd, announceEnd } from '../webhooks/announce-end.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
-import type { JobProcessors } from './job-processor.ts';
+import type { JobContext, JobProcessors } from './job-processor.ts';
 import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
@@ -159,6 +159,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // Without its entry a result stays until the assets are swept that nobody knows of.
     const keep = (kept: readonly KeptAsset[]) =>
       results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
+    const aside = stepsAside({ turns, job, jobId, onError });
     const shared = {
       ...{ job, jobId, token, earlier, workerId, stopper, trace },
       redis,
@@ -168,6 +169,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       claimMarks,
       isRunElsewhere: channel.isRunElsewhere,
       memory,
+      aside,
       keep,
       settle,
       announce: () => announceJob(job),
@@ -284,6 +286,28 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     },
   };
 }
+
+interface Stepping {
+  readonly turns: JobTurns;
+  readonly job: Job;
+  readonly jobId: string;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Of one job. Where Redis is away it counts with those at work. */
+const stepsAside =
+  ({ turns, job, jobId, onError }: Stepping): JobContext['aside'] =>
+  async (wait) => {
+    const kind = JobKind.parse(job.name);
+    const { queue, asideOfOneKey } = JOBS[kind];
+    const { keyId } = takerOf(kind, parseEnvelope(kind, job.data));
+    if (asideOfOneKey !== undefined) await turns.stepAside(queue, jobId, keyId, asideOfOneKey).catch(onError);
+    try {
+      return await wait();
+    } finally {
+      if (asideOfOneKey !== undefined) await turns.stepBack(queue, jobId, keyId).catch(onError);
+    }
+  };
 
 /** What all kinds of a queue have in common. Throws if a kind is missing. */
 function specOfQueue(processors: JobProcessors) {

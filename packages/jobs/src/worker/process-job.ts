@@ -49,6 +49,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly memory: ByteBudget;
   /** Accounts for the job before its end is published, so that every end is accounted. */
   readonly settle: (run: JobRun, error: GatewayError | undefined) => Promise<void>;
+  /** See `JobContext`. */
+  readonly aside: JobContext['aside'];
   /** Queues the job's webhook after its end was kept and before it is published. */
   readonly announce: () => Promise<void>;
 }
@@ -208,7 +210,7 @@ async function attempt<Kind extends JobKind>(
   }
   const team = queued.metering?.subject.team ?? null;
   const about = { jobId, requestId, keyId, team, trace };
-  const context = { ...about, attempt: job.attemptsStarted, emit, consumed, account };
+  const context = { ...about, attempt: job.attemptsStarted, emit, consumed, account, aside: options.aside };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;

@@ -1,5 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import { BatchCounts, type BatchKind, type MediaBatchKind } from '@gateway/contracts/jobs';
+import { BatchCounts, BatchKind, type MediaBatchKind } from '@gateway/contracts/jobs';
 import { JOBS } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { jobLine } from '@gateway/jobs/worker/job-line';
@@ -51,9 +51,6 @@ interface RunnerStores {
   readonly jobMetrics: JobMetrics;
 }
 
-/** Batches that one process runs at a time. */
-const CONCURRENCY = JOBS['text.batch'].concurrency;
-
 /** Runs batches in a service's own process, until it ends; then another replica goes on with them. */
 export async function openBatchRunner(
   started: Started<ModelSettings>,
@@ -61,11 +58,12 @@ export async function openBatchRunner(
   processors: JobProcessors<BatchKind>,
 ): Promise<void> {
   const { config, life, logger, metrics, tracing } = started;
+  const kinds = BatchKind.options.filter((kind) => processors[kind] !== undefined);
   life.own(
     await createJobWorker({
       redisUrl: config.REDIS_URL,
       processors,
-      concurrency: CONCURRENCY,
+      concurrency: Math.max(...kinds.map((kind) => JOBS[kind].concurrency)),
       uploads,
       assets,
       announce: await openAnnouncer(started, { uploads, assets }),

@@ -10,6 +10,8 @@ import { advance, LINE_HANDLERS } from './run-batch.ts';
 
 const DAY_SECONDS = 86_400;
 const MAX_LINES = 50_000;
+/** Texts to embed in all lines together. */
+const MAX_INPUTS = 50_000;
 const [MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS] = [3600, 30 * DAY_SECONDS];
 
 const shownFile = ({ id, filename, purpose, bytes, createdAt, expiresAt }: UploadedFile): JsonObject => ({
@@ -130,6 +132,7 @@ function readLines(bytes: Buffer, endpoint: string) {
   const problems: JsonObject[] = [];
   const customIds = new Set<string>();
   const models = new Set<string>();
+  let inputs = 0;
   const texts = bytes
     .toString()
     .split('\n')
@@ -145,7 +148,8 @@ function readLines(bytes: Buffer, endpoint: string) {
       continue;
     }
     const { custom_id: customId, method, url, body, ...others } = asObject(line);
-    const { model, stream } = asObject(body);
+    const { model, stream, input } = asObject(body);
+    inputs += Array.isArray(input) ? input.length : 1;
     if (Object.keys(others).length > 0) refuse('unknown_parameter', 'Unknown member of a line.');
     if (typeof customId !== 'string' || customId === '')
       refuse('missing_required_parameter', 'No custom_id.');
@@ -165,6 +169,13 @@ function readLines(bytes: Buffer, endpoint: string) {
     problems.push({
       code: 'too_many_tasks',
       message: 'The file has too many lines.',
+      param: null,
+      line: null,
+    });
+  if (endpoint === '/v1/embeddings' && inputs > MAX_INPUTS)
+    problems.push({
+      code: 'too_many_inputs',
+      message: `The lines have more than ${MAX_INPUTS} inputs to embed.`,
       param: null,
       line: null,
     });

@@ -1,4 +1,5 @@
 import { createCompletion } from '../chat/create-completion.ts';
+import { createTextCompletion } from '../chat/create-text-completion.ts';
 import type { JsonObject } from '../json-value.ts';
 import { createMessage } from '../messages/create-message.ts';
 import type { Provider } from '../provider.ts';
@@ -6,6 +7,8 @@ import { ProviderError } from '../replies/provider-error.ts';
 import { createCall, type Handler, RepeatCounter } from '../requests/call.ts';
 import { RecordedRequest } from '../requests/recorded-request.ts';
 import { createResponse } from '../responses/create-response.ts';
+import { createEmbeddings } from '../retrieval/create-embeddings.ts';
+import { createModeration } from '../retrieval/create-moderation.ts';
 import type { SimulatedBatch } from './batch-store.ts';
 
 /** What the lines of batches may be for. */
@@ -13,6 +16,9 @@ export const LINE_HANDLERS: ReadonlyMap<string, Handler> = new Map([
   ['/v1/chat/completions', createCompletion],
   ['/v1/responses', createResponse],
   ['/v1/messages', createMessage],
+  ['/v1/embeddings', createEmbeddings],
+  ['/v1/completions', createTextCompletion],
+  ['/v1/moderations', createModeration],
 ]);
 
 interface LineAnswer {

@@ -69,6 +69,7 @@ export function openAnthropicBatches(channel: Channel, account: Account, batches
     needsOneModel: false,
     maxLines: 100_000,
     maxBytes: 256_000_000,
+    maxInputs: Number.POSITIVE_INFINITY,
     frame: { head: '{"requests":[', between: ',', tail: ']}' },
     line: ({ id, body }) => `{"custom_id":"${id}","params":${body}}`,
     upload: async () => null,

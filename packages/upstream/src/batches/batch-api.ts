@@ -66,6 +66,8 @@ export interface BatchApi {
   readonly needsOneModel: boolean;
   readonly maxLines: number;
   readonly maxBytes: number;
+  /** Texts to embed in all lines of a batch together. */
+  readonly maxInputs: number;
   /** What stands before the first line, between two, and after the last one. */
   readonly frame: { readonly head: string; readonly between: string; readonly tail: string };
   line(line: { readonly id: string; readonly url: string; readonly body: string }): string;

@@ -11,6 +11,8 @@ const FORMS: Readonly<Partial<Record<Protocol, BatchForm>>> = {
   chat: 'openai',
   responses: 'openai',
   messages: 'anthropic',
+  embeddings: 'openai',
+  moderations: 'openai',
 };
 
 /** Whether batches of a protocol go to the channel's provider. */

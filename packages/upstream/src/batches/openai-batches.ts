@@ -77,6 +77,7 @@ export function openOpenaiBatches(channel: Channel, account: Account, { files, b
     needsOneModel: true,
     maxLines: 50_000,
     maxBytes: 200_000_000,
+    maxInputs: 50_000,
     frame: { head: '', between: '\n', tail: '\n' },
     line: ({ id, url, body }) => `{"custom_id":"${id}","method":"POST","url":"${url}","body":${body}}`,
     upload: async ({ name, path, sizeBytes }, signal) => {

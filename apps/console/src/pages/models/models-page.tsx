@@ -12,18 +12,14 @@ import { SideDrawer } from '../../parts/side-drawer.tsx';
 import { csvWith } from '../../parts/table/csv.ts';
 import type { Column } from '../../parts/table/virtual-table.tsx';
 import { lifeHref, ValueLink } from '../traffic/value-link.tsx';
+import { isModelKind, MODEL_KIND_CHOICES } from './model-kinds.ts';
 import { ModelPanel } from './model-panel.tsx';
 import { modelsQuery } from './models-query.ts';
 import { priceSummary } from './price-lines.ts';
 
-const KINDS = [
-  ...(['text', 'image', 'speech', 'transcription', 'embedding', 'rerank', 'moderation'] as const),
-  'realtime',
-] as const;
-
 const Search = z.object({
   search: z.catch(z.optional(z.string()), undefined),
-  kind: z.catch(z.optional(z.enum(KINDS)), undefined),
+  kind: z.catch(z.optional(z.custom<Model['kind']>((kind) => isModelKind(String(kind)))), undefined),
   /** Only models without a price. */
   unpriced: z.catch(z.optional(z.boolean()), undefined),
   /** The model that is open. */
@@ -72,10 +68,10 @@ export default function ModelsPage() {
             flex="0 1 170px"
             aria-label="Kind"
             placeholder="All kinds"
-            data={[...KINDS]}
+            data={MODEL_KIND_CHOICES}
             clearable
             value={search.kind ?? null}
-            onChange={(kind) => change({ kind: KINDS.find((one) => one === kind) })}
+            onChange={(kind) => change({ kind: kind !== null && isModelKind(kind) ? kind : undefined })}
           />
           <Checkbox
             label={`Without a price (${unpriced})`}

@@ -3,7 +3,7 @@ import type { TextResponseInput } from '@gateway/contracts/jobs';
 import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { EventCaller } from '@gateway/model-service/event-caller';
-import { openRequest } from '@gateway/service-kit/request/request-context';
+import { type OpenedContext, openRequest } from '@gateway/service-kit/request/request-context';
 import { holdCall, openReadCall } from '../../call/open-call.ts';
 import { describeBody } from '../../call/request/read-text-request.ts';
 import type { OpenedCall, TextCall, TextServices } from '../../call/request/text-call.ts';
@@ -27,6 +27,20 @@ interface QueuedOptions {
 /** Requests of jobs end with their jobs. */
 const NO_DEADLINE = new AbortController().signal;
 
+/** The context of a request that waited in a queue, until its caller is gone or has its answer. */
+export function openQueuedContext({
+  identity,
+  caller,
+  ...request
+}: Pick<QueuedRequest, 'identity'> & Omit<QueuedOptions, 'services'>): OpenedContext {
+  const { context, close } = openRequest(caller.url, {
+    ...{ requestId: request.requestId, identity, trace: request.trace },
+    deadline: NO_DEADLINE,
+  });
+  caller.onClosed(() => close(caller.hasEnded));
+  return context;
+}
+
 /** A request that waited in a queue: checked again, because the configuration may have changed since it was accepted. */
 export async function openQueuedCall(
   { endpoint, identity, bytes }: QueuedRequest,
@@ -34,11 +48,7 @@ export async function openQueuedCall(
 ): Promise<OpenedCall> {
   const waiting = { owner: identity.keyId };
   const request = await describeBody(endpoint, bytes, services.maxJsonDepth, waiting);
-  const { context, close } = openRequest(caller.url, {
-    ...{ requestId, identity, trace },
-    deadline: NO_DEADLINE,
-  });
-  caller.onClosed(() => close(caller.hasEnded));
+  const context = openQueuedContext({ identity, caller, requestId, trace });
   const startedAt = performance.now();
   return openReadCall({
     services,

@@ -12,7 +12,7 @@ import { openaiError, toGatewayError } from '@gateway/service-kit/error-response
 import { modelFor } from '@gateway/upstream/model-for';
 import type { BatchProblem } from '../../batches/batch-records.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
-import type { TextEndpoint } from '../../call/request/text-endpoint.ts';
+import type { BatchEndpoint } from './batch-endpoint.ts';
 import type { FileLine } from './batch-lines.ts';
 import { LINE_ENDPOINTS, type TextLine } from './text-lines.ts';
 
@@ -83,11 +83,11 @@ function checkModel(
     name,
     endpoint,
     identity,
-  }: { readonly name: string; readonly endpoint: TextEndpoint | undefined; readonly identity: Identity },
+  }: { readonly name: string; readonly endpoint: BatchEndpoint | undefined; readonly identity: Identity },
 ): void {
   if (endpoint === undefined) return;
   try {
-    modelFor(upstream, { name, protocols: [endpoint.protocol, ...endpoint.translatedTo], identity });
+    modelFor(upstream, { name, protocols: [endpoint.passedTo, ...endpoint.translatedTo], identity });
   } catch (error) {
     throw error instanceof GatewayError ? below(['body'], error) : error;
   }

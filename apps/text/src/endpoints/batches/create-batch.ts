@@ -69,7 +69,7 @@ export async function createBatch(service: TextBatchService, made: NewBatch): Pr
 
 /** @throws {GatewayError} `endpoint_not_allowed` where the key may not use what the lines of a batch name */
 export function checkEndpoint(request: IncomingMessage, url: string): void {
-  const scope = LINE_ENDPOINTS.get(url)?.protocol;
+  const scope = LINE_ENDPOINTS.get(url)?.scope;
   const { endpoints } = identityOf(request);
   if (scope === undefined || endpoints === null || endpoints.includes(scope)) return;
   throw new GatewayError('endpoint_not_allowed', {

@@ -37,8 +37,12 @@ beforeAll(async () => {
     configuration: `
 channels:
 ${['responses', 'messages', 'chat'].map(channel).join('\n')}
+  retrieval: { provider: simulator, baseUrl: "${simulator.url}", apiKey: k }
 models:
 ${['responses', 'messages', 'chat'].map(model).join('\n')}
+  vectors: { kind: embedding, routes: [{ channel: retrieval, model: text-embedding-3-small }], price: { inputPerMTok: 1000000 } }
+  judge: { kind: moderation, routes: [{ channel: retrieval, model: omni-moderation-latest }] }
+  bare: { kind: text, maxOutputTokens: 1000, routes: [{ channel: retrieval }], price: { inputPerMTok: 10, outputPerMTok: 100 } }
 `,
   });
   await text.startLineWorker({ takeover: TAKEOVER });
@@ -84,7 +88,7 @@ const fileOf = async (lines: readonly unknown[]) => {
 };
 const batchOf = async (
   lines: readonly unknown[],
-  endpoint: '/v1/chat/completions' | '/v1/responses' = CHAT,
+  endpoint: OpenAI.Batches.BatchCreateParams['endpoint'] = CHAT,
 ) =>
   client.batches.create({
     input_file_id: (await fileOf(lines)).id,
@@ -172,6 +176,75 @@ test('responses are made in batches as well', async () => {
   const batch = await ended((await batchOf(lines, '/v1/responses')).id);
   const results = await linesIn(batch.output_file_id);
   expect(results.map(({ response }) => response?.body.object)).toEqual(['response', 'response']);
+});
+
+const EMBEDDINGS = '/v1/embeddings';
+
+test('texts are embedded in batches, and each line is billed once by its tokens', async () => {
+  const inputs = ['one', ['two', 'three'], [[1, 2, 3]], Array.from({ length: 2048 }, (_, n) => `text ${n}`)];
+  const lines = inputs.map((input, n) => lineOf(`line ${n}`, { model: 'vectors', input }, EMBEDDINGS));
+  const made = await batchOf(lines, EMBEDDINGS);
+  const batch = await ended(made.id);
+  expect(batch).toMatchObject({ status: 'completed', endpoint: EMBEDDINGS, model: 'vectors' });
+  expect(batch.request_counts).toEqual({ total: 4, completed: 4, failed: 0 });
+  const results = await linesIn(batch.output_file_id);
+  expect(named(results)).toEqual(named(lines));
+  expect(results.map(({ response }) => Object(response?.body).data.length)).toEqual([1, 2, 1, 2048]);
+  const billed = await records(4);
+  expect(billed).toHaveLength(4);
+  for (const { endpoint, outcome, label, costMicroUsd, consumption } of billed) {
+    expect({ endpoint, outcome, label }).toEqual({ endpoint: 'embeddings', outcome: 'ok', label: made.id });
+    expect(costMicroUsd).toBe(consumption.inputTokens * 1_000_000);
+  }
+  const tokens = billed.reduce((sum, { consumption }) => sum + consumption.inputTokens, 0);
+  expect(batch.usage).toMatchObject({ input_tokens: tokens, output_tokens: 0 });
+  expect(simulator.ledger()['text-embedding-3-small']).toMatchObject({ requests: 4, inputTokens: tokens });
+  await atRest();
+});
+
+test('a budget ends batches of embeddings where it is spent, and what a provider fails at is in the errors', async () => {
+  simulator.script(EMBEDDINGS, { status: 400, json: { error: { message: 'No.', type: 'x', code: 'bad' } } });
+  const lines = Array.from({ length: 12 }, (_, n) =>
+    lineOf(`line ${n}`, { model: 'vectors', input: 'of six bytes or so' }, EMBEDDINGS),
+  );
+  text.identities.set(keyId, { accounts: [budgetOf(30_000_000)] });
+  const batch = await ended((await batchOf(lines, EMBEDDINGS)).id);
+  const failed = await linesIn(batch.error_file_id);
+  const done = await linesIn(batch.output_file_id);
+  expect([...named(done), ...named(failed)].toSorted()).toEqual(named(lines).toSorted());
+  const statuses = failed.map(({ response }) => response?.status_code);
+  expect(statuses.filter((status) => status === 400)).toHaveLength(1);
+  expect(statuses.filter((status) => status === 429).length).toBe(failed.length - 1);
+  expect(done.length).toBeGreaterThan(0);
+  const cost = (await records(done.length)).reduce((sum, { costMicroUsd }) => sum + (costMicroUsd ?? 0), 0);
+  expect(cost).toBeLessThanOrEqual(30_000_000);
+  await atRest();
+});
+
+test.each([
+  ['/v1/moderations', { model: 'judge', input: ['I hate it', 'Good morning'] }, 'moderations', 'results'],
+  ['/v1/completions', { model: 'bare', prompt: 'Once', max_tokens: 20 }, 'completions', 'choices'],
+] as const)('lines of %s are answered as by their endpoint', async (url, body, endpoint, member) => {
+  const batch = await ended((await batchOf([lineOf('a', body, url), lineOf('b', body, url)], url)).id);
+  expect(batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+  const results = await linesIn(batch.output_file_id);
+  for (const { response } of results) expect(response?.body).toHaveProperty(member);
+  expect((await records(2)).map((record) => record.endpoint)).toEqual([endpoint, endpoint]);
+});
+
+test('a key that may not embed may not have it done by lines', async () => {
+  const headers = text.identityHeaders({ keyId, endpoints: ['chat', 'batches', 'files'] });
+  client = new OpenAI({
+    apiKey: 'unused',
+    baseURL: `${text.url}/v1`,
+    maxRetries: 0,
+    defaultHeaders: headers,
+  });
+  const body = { model: 'vectors', input: 'x' };
+  await expect(batchOf([lineOf('a', body, EMBEDDINGS)], EMBEDDINGS)).rejects.toMatchObject({
+    status: 403,
+    code: 'insufficient_permissions',
+  });
 });
 
 test('a line that its model refuses is in the error file, and the others are done', async () => {

@@ -18,7 +18,7 @@ const CLAIM_RETRY_MS = 500;
 export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batch'> => ({
   run: async (input, context) => {
     const { records, services, now } = service;
-    const { jobId, keyId, requestId, signal } = context;
+    const { jobId, keyId, requestId, signal, aside } = context;
     await records.create(jobId, { ...input, keyId });
     const label = batchIdOf(input.face, jobId);
     const { headers, endpoint, fileId, untilMs } = input;
@@ -29,7 +29,7 @@ export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batc
     const total = known?.lines ?? (await check(service, input, { context, endpoints }));
     await records.mark(jobId, 'inProgressAtMs', now());
     const batch = known?.lines === total ? known : await records.find(jobId);
-    if (batch !== undefined) await runAtProvider(service, batch, { context, isEnding: false });
+    if (batch !== undefined) await runAtProvider(service, batch, { context, aside, isEnding: false });
     const lines = linesOf(service, fileId, { signal });
     await runLines<TextJob, 'text.batch'>(
       { ...service, endpoints },

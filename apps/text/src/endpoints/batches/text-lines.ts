@@ -1,19 +1,22 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { CALLER_NAME_HEADERS } from '@gateway/contracts/usage/caller-names';
-import { type LineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
-import { costlyRequest } from '../../call/accounting/metered-call.ts';
-import { namesOf } from '../../call/request/conversation-key.ts';
+import type { LineEndpoint } from '@gateway/model-service/batch/line-endpoint';
 import type { TextServices } from '../../call/request/text-call.ts';
-import { CHAT, MESSAGES, RESPONSES, type TextEndpoint } from '../../call/request/text-endpoint.ts';
+import { CHAT, COMPLETIONS, MESSAGES, RESPONSES } from '../../call/request/text-endpoint.ts';
 import { MemberScanner } from '../../wire/json-members.ts';
-import { openQueuedCall } from '../background/job-call.ts';
+import type { BatchEndpoint } from './batch-endpoint.ts';
+import { conversationLines } from './conversation-lines.ts';
 import { LineCaller } from './line-caller.ts';
+import { modelCallLines } from './model-call-lines.ts';
 
-/** The endpoints that lines of text requests may name, by their path. */
-export const LINE_ENDPOINTS: ReadonlyMap<string, TextEndpoint> = new Map([
-  ['/v1/chat/completions', CHAT],
-  ['/v1/responses', RESPONSES],
-  ['/v1/messages', MESSAGES],
+/** The endpoints that lines may name, by their path. */
+export const LINE_ENDPOINTS: ReadonlyMap<string, BatchEndpoint> = new Map([
+  ['/v1/chat/completions', conversationLines(CHAT)],
+  ['/v1/responses', conversationLines(RESPONSES)],
+  ['/v1/messages', conversationLines(MESSAGES)],
+  ['/v1/completions', conversationLines(COMPLETIONS)],
+  ['/v1/embeddings', modelCallLines('embeddings')],
+  ['/v1/moderations', modelCallLines('moderations')],
 ]);
 
 export type TextLine = 'text.line';
@@ -38,27 +41,25 @@ export const textLines = (
 
 function lineEndpoint(
   services: TextServices,
-  { url, endpoint }: { readonly url: string; readonly endpoint: TextEndpoint },
+  { url, endpoint }: { readonly url: string; readonly endpoint: BatchEndpoint },
   { requestId, headers: sent, label }: Batch,
 ): LineEndpoint<TextLine> {
   const headers = { ...sent, [CALLER_NAME_HEADERS.label]: label };
   return {
     kind: 'text.line',
-    scope: endpoint.protocol,
-    usage: endpoint.protocol,
+    scope: endpoint.scope,
+    usage: endpoint.scope,
     prepare: async (_body, { identity: asked }, line) => {
       // Callers that wait for their answers go first.
       const identity = { ...asked, priority: 'low' as const };
       const bytes = memberIn(line, 'body');
       const caller = new LineCaller(headers, url);
       try {
-        const call = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
-        if (call.request.streamed) throw noStream('stream');
-        if (call.request.background) throw inBackground();
-        const { estimate, mostMicroUsd, model } = costlyRequest(call);
+        const request = { services, caller, identity, bytes, requestId };
+        const { model, answerBytes, ...prepared } = await endpoint.check(request);
         const body = bytes.toString();
-        const input = async () => ({ model, url, body, headers, identity });
-        return { estimate, mostMicroUsd, names: namesOf(call), input };
+        const queued = { model, url, body, headers, identity, ...(answerBytes && { answerBytes }) };
+        return { ...prepared, input: async () => queued };
       } finally {
         caller.leave();
       }
@@ -77,9 +78,3 @@ export function memberIn(line: Buffer, name: string): Buffer {
     message: `The name of the member '${name}' must be written without escapes.`,
   });
 }
-
-const inBackground = (): GatewayError =>
-  new GatewayError('unsupported_value', {
-    path: ['background'],
-    message: "The lines of a batch are done in the background anyway. Omit 'background'.",
-  });

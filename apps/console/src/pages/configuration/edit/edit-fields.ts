@@ -1,4 +1,5 @@
-import type { ConfigurationEdit } from '../../../api/types.ts';
+import type { ConfigurationEdit, Model } from '../../../api/types.ts';
+import { isModelKind } from '../../models/model-kinds.ts';
 
 type Path = readonly (string | number)[];
 
@@ -7,23 +8,37 @@ export interface Field {
   /** Below the entry. */
   readonly path: readonly string[];
   readonly label: string;
-  readonly kind: 'number' | 'text';
+  /** Or what there is to choose from; the first one is what holds where the entry says nothing. */
+  readonly kind: 'number' | 'text' | readonly { readonly value: string; readonly label: string }[];
   readonly description?: string;
 }
 
 const PER_MTOK = 'US dollars per million tokens';
 
+const INPUT_PRICE: Field = {
+  path: ['price', 'inputPerMTok'],
+  label: 'Input price',
+  kind: 'number',
+  description: PER_MTOK,
+};
+const OUTPUT_PRICE: Field = {
+  path: ['price', 'outputPerMTok'],
+  label: 'Output price',
+  kind: 'number',
+  description: PER_MTOK,
+};
+
 /** By the kind of the model. */
-export const MODEL_FIELDS: Readonly<Record<string, readonly Field[]>> = {
+const MODEL_FIELDS: Readonly<Record<Model['kind'], readonly Field[]>> = {
   text: [
-    { path: ['price', 'inputPerMTok'], label: 'Input price', kind: 'number', description: PER_MTOK },
+    INPUT_PRICE,
     {
       path: ['price', 'cachedInputPerMTok'],
       label: 'Cached input price',
       kind: 'number',
       description: PER_MTOK,
     },
-    { path: ['price', 'outputPerMTok'], label: 'Output price', kind: 'number', description: PER_MTOK },
+    OUTPUT_PRICE,
     {
       path: ['fallback', 'maxAttempts'],
       label: 'Most attempts',
@@ -47,7 +62,36 @@ export const MODEL_FIELDS: Readonly<Record<string, readonly Field[]>> = {
   transcription: [
     { path: ['price', 'perMinute'], label: 'Price', kind: 'number', description: 'US dollars per minute' },
   ],
+  embedding: [INPUT_PRICE],
+  rerank: [
+    INPUT_PRICE,
+    {
+      path: ['price', 'perThousandToolCalls', 'rerank_search'],
+      label: 'Price of searches',
+      kind: 'number',
+      description: 'US dollars per thousand',
+    },
+  ],
+  moderation: [INPUT_PRICE],
+  realtime: [
+    INPUT_PRICE,
+    OUTPUT_PRICE,
+    {
+      path: ['price', 'audioInputPerMTok'],
+      label: 'Input price of sound',
+      kind: 'number',
+      description: PER_MTOK,
+    },
+    {
+      path: ['price', 'audioOutputPerMTok'],
+      label: 'Output price of sound',
+      kind: 'number',
+      description: PER_MTOK,
+    },
+  ],
 };
+
+export const modelFields = (kind: string): readonly Field[] => (isModelKind(kind) ? MODEL_FIELDS[kind] : []);
 
 export const ROUTE_FIELDS: readonly Field[] = [
   { path: ['model'], label: "Channel's own name of it", kind: 'text' },
@@ -85,6 +129,15 @@ export const CHANNEL_FIELDS: readonly Field[] = [
   },
   { path: [COOLDOWN, 'restSeconds'], label: 'First rest', kind: 'number', description: 'In seconds' },
   { path: [COOLDOWN, 'maxRestSeconds'], label: 'Longest rest', kind: 'number', description: 'In seconds' },
+  {
+    path: ['batches'],
+    label: 'Batches',
+    kind: [
+      { value: '', label: 'Run line by line by the gateway' },
+      { value: 'provider', label: 'Sent whole to the provider' },
+    ],
+    description: 'Providers charge half, take up to a day, and store the lines',
+  },
 ];
 
 /** What stands in a field. */
@@ -137,13 +190,18 @@ export function entryOf(fields: readonly Field[], values: FieldValues): Record<s
   const entry: Record<string, unknown> = {};
   for (const field of fields) {
     const value = values[fieldId(field)];
-    const [first = '', second] = field.path;
-    if (value === undefined || value === '') continue;
-    if (second === undefined) entry[first] = value;
-    else entry[first] = { ...membersOf(entry[first]), [second]: value };
+    if (value !== undefined && value !== '') Object.assign(entry, withMember(entry, field.path, value));
   }
   return entry;
 }
+
+const withMember = (entry: unknown, [first, ...rest]: readonly string[], value: FieldValue): object =>
+  first === undefined
+    ? membersOf(entry)
+    : {
+        ...membersOf(entry),
+        [first]: rest.length === 0 ? value : withMember(membersOf(entry)[first], rest, value),
+      };
 
 export interface RouteValues {
   /** Where it stands in the configuration; null: it is new. */

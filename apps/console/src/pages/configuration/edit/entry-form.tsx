@@ -8,8 +8,8 @@ import {
   CHANNEL_FIELDS,
   type FieldValues,
   fieldEdits,
-  MODEL_FIELDS,
   membersOf,
+  modelFields,
   type RouteValues,
   routeEdits,
   routesOf,
@@ -34,7 +34,7 @@ export function EntryForm({ draft, of: { section, name }, onClose }: EntryFormPr
   const entries = draft.result?.entries;
   const entry = membersOf(entries?.[section][name]);
   const isModel = section === 'models';
-  const fields = isModel ? (MODEL_FIELDS[String(entry.kind)] ?? []) : CHANNEL_FIELDS;
+  const fields = isModel ? modelFields(String(entry.kind)) : CHANNEL_FIELDS;
   const [values, setValues] = useState<FieldValues>({});
   const [routes, setRoutes] = useState<readonly RouteValues[]>(
     routesOf(entry).map(({ channel }, index) => ({ index, channel: String(channel), values: {} })),

@@ -1,4 +1,4 @@
-import { NumberInput, TextInput } from '@mantine/core';
+import { NumberInput, Select, TextInput } from '@mantine/core';
 import { type Field, type FieldValues, fieldId, fieldValue, isEditable } from './edit-fields.ts';
 
 interface FieldInputsProps {
@@ -28,6 +28,17 @@ export const FieldInputs = ({ entry, fields, values, onChange }: FieldInputsProp
           min={0}
           decimalScale={6}
           onChange={(value) => onChange({ ...values, [id]: value })}
+        />
+      );
+    if (typeof field.kind !== 'string')
+      return (
+        <Select
+          key={id}
+          {...shared}
+          value={String(shared.value)}
+          data={[...field.kind]}
+          allowDeselect={false}
+          onChange={(value) => onChange({ ...values, [id]: value ?? '' })}
         />
       );
     return (

@@ -2,17 +2,11 @@ import { Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { FormEnd } from '../../../parts/form-end.tsx';
 import { SideDrawer } from '../../../parts/side-drawer.tsx';
-import { entryOf, type FieldValues, MODEL_FIELDS, ROUTE_FIELDS, type RouteValues } from './edit-fields.ts';
+import { MODEL_KIND_CHOICES } from '../../models/model-kinds.ts';
+import { entryOf, type FieldValues, modelFields, ROUTE_FIELDS, type RouteValues } from './edit-fields.ts';
 import { FieldInputs } from './field-inputs.tsx';
 import { RouteInputs } from './route-inputs.tsx';
 import type { OpenDraft } from './use-draft.ts';
-
-const KINDS = [
-  { value: 'text', label: 'Text' },
-  { value: 'image', label: 'Images' },
-  { value: 'speech', label: 'Speech' },
-  { value: 'transcription', label: 'Transcription' },
-];
 
 /** The form that puts another model into the draft. */
 export function NewModel({ draft, onClose }: { draft: OpenDraft; onClose: () => void }) {
@@ -25,7 +19,7 @@ export function NewModel({ draft, onClose }: { draft: OpenDraft; onClose: () => 
     { index: null, channel: names[0] ?? '', values: {} },
   ]);
   const [error, setError] = useState<Error | null>(null);
-  const fields = MODEL_FIELDS[kind] ?? [];
+  const fields = modelFields(kind);
   const isTaken = name.trim() in models;
   const add = async () => {
     const value = {
@@ -61,7 +55,7 @@ export function NewModel({ draft, onClose }: { draft: OpenDraft; onClose: () => 
           />
           <Select
             label="Kind"
-            data={KINDS}
+            data={MODEL_KIND_CHOICES}
             value={kind}
             onChange={(chosen) => setKind(chosen ?? 'text')}
             allowDeselect={false}

@@ -6,12 +6,12 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { z } from 'zod';
-import type { TextEndpoint } from '../../../call/request/text-endpoint.ts';
+import type { BatchEndpoint } from '../batch-endpoint.ts';
 import type { FileLine } from '../batch-lines.ts';
 
 interface Choosing {
   readonly upstream: Upstream;
-  readonly endpoint: TextEndpoint;
+  readonly endpoint: BatchEndpoint;
   readonly identity: Identity;
 }
 

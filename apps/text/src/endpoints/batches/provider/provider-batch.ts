@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import { patiently } from '@gateway/model-service/batch/run-batch';
 import {
   type BatchApi,
@@ -37,6 +38,8 @@ export interface BatchAtProvider {
   readonly isEnding: boolean;
   /** Another process may have begun with it. */
   readonly isResumed: boolean;
+  /** What its provider is waited for in: see `JobContext`. */
+  readonly aside: JobContext['aside'];
 }
 
 /** What a provider did of a batch, for the log and the metrics. */
@@ -247,7 +250,10 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
       if (isEnding) await giveUp(null);
       else if (note.uploadId !== null) await create(null);
       else await keep({ step: 'preparing', sent: '' });
-    } else await collect(note.batchId === null ? null : await follow(note.batchId));
+    } else {
+      const { batchId } = note;
+      await collect(batchId === null ? null : await batch.aside(() => follow(batchId)));
+    }
   }
 }
 

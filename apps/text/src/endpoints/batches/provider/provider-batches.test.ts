@@ -43,6 +43,8 @@ models:
   big: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole, model: big-at-provider }] }
   other: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole }] }
   elsewhere: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: usual }] }
+  vectors: { kind: embedding, price: { inputPerMTok: 2000000 }, routes: [{ channel: whole, model: text-embedding-3-small }] }
+  judge: { kind: moderation, routes: [{ channel: whole, model: omni-moderation-latest }] }
   guarded: { kind: text, maxOutputTokens: 1000, price: ${price}, routes: [{ channel: whole }] }
 hooks:
   guard: { kind: moderation, baseUrl: "${simulator.url}/v1", apiKey: k, rules: [{ models: [guarded] }] }
@@ -84,7 +86,10 @@ const linesOf = (contents: readonly string[], model = 'big', url: Endpoint = CHA
     body: bodyOf(content, model, url),
   }));
 
-async function batchOf(lines: readonly unknown[], endpoint: Endpoint = CHAT) {
+async function batchOf(
+  lines: readonly unknown[],
+  endpoint: OpenAI.Batches.BatchCreateParams['endpoint'] = CHAT,
+) {
   const client = openai();
   const bytes = Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'));
   const file = await client.files.create({ file: await toFile(bytes, 'lines.jsonl'), purpose: 'batch' });
@@ -128,7 +133,9 @@ const budgetOf = (microUsd: number): Account => ({
 });
 const named = (lines: readonly { custom_id: string }[]) => lines.map(({ custom_id }) => custom_id);
 const live = () => simulator.requests.filter(({ path, method }) => method === 'POST' && LIVE.includes(path));
-const LIVE = [CHAT, RESPONSES, '/v1/messages'];
+const EMBEDDINGS = '/v1/embeddings';
+const MODERATIONS = '/v1/moderations';
+const LIVE = [CHAT, RESPONSES, '/v1/messages', EMBEDDINGS, MODERATIONS];
 /** What the simulated provider has of it when it is over: nothing. */
 async function nothingLeft() {
   const key = { authorization: 'Bearer k' };
@@ -177,6 +184,67 @@ test.each([CHAT, RESPONSES] as const)(
     await nothingLeft();
   },
 );
+
+test('texts are embedded by the provider, as many at a time as it takes, and each line is billed once at half', async () => {
+  const inputs = (line: number) => Array.from({ length: 2000 }, (_, n) => `text ${line} ${n}`);
+  const lines = Array.from({ length: 30 }, (_, line) => ({
+    custom_id: `line ${line}`,
+    method: 'POST',
+    url: EMBEDDINGS,
+    body: { model: 'vectors', input: inputs(line), dimensions: 2, encoding_format: 'base64' },
+  }));
+  const batch = await batchOf(lines, EMBEDDINGS);
+  const { request_counts, output_file_id, usage } = await ended(batch.id);
+  expect(request_counts).toEqual({ total: 30, completed: 30, failed: 0 });
+  const answers = await linesIn(output_file_id);
+  expect(named(answers)).toEqual(named(lines));
+  for (const { response } of answers) expect(Object(response?.body).data).toHaveLength(2000);
+  expect(live()).toEqual([]);
+  const created = simulator.requests.filter(
+    ({ path, method }) => method === 'POST' && path === '/v1/batches',
+  );
+  expect(created).toHaveLength(2);
+  const billed = await records(30);
+  expect(billed).toHaveLength(30);
+  for (const { costMicroUsd, consumption, ...record } of billed) {
+    expect(record).toMatchObject({
+      endpoint: 'embeddings',
+      channel: 'whole',
+      outcome: 'ok',
+      estimated: false,
+    });
+    expect(costMicroUsd).toBe(consumption.inputTokens * 1_000_000);
+  }
+  expect(simulator.ledger()['text-embedding-3-small (batch)']).toMatchObject({
+    requests: 30,
+    inputTokens: usage?.input_tokens,
+  });
+  await atRest();
+  await nothingLeft();
+});
+
+test('what is to be judged goes to the provider as well', async () => {
+  const lineOf = (input: string) => ({
+    ...{ custom_id: input, method: 'POST', url: MODERATIONS, body: { model: 'judge', input } },
+  });
+  const batch = await batchOf([lineOf('I hate it'), lineOf('Good morning')], MODERATIONS);
+  const answers = await linesIn((await ended(batch.id)).output_file_id);
+  expect(answers.map(({ response }) => Object(response?.body).results[0].flagged)).toEqual([true, false]);
+  expect(live()).toEqual([]);
+  await atRest();
+});
+
+test('batches that wait at their provider do not keep the key’s next ones from beginning', async () => {
+  simulator.batches.isHeld = true;
+  const made = await Promise.all(Array.from({ length: 12 }, (_, n) => batchOf(linesOf([`question ${n}`]))));
+  const created = () =>
+    simulator.requests.filter(({ path, method }) => method === 'POST' && path === '/v1/batches').length;
+  await waitFor(() => created() === 12, { what: '12 batches at the provider' });
+  simulator.batches.isHeld = false;
+  for (const { id } of made) expect(await ended(id)).toMatchObject({ request_counts: { completed: 1 } });
+  expect(live()).toEqual([]);
+  await atRest();
+});
 
 const MESSAGES = '/v1/messages';
 const paramsOf = (content: string, model = 'big') => ({

@@ -1,5 +1,3 @@
-import { text } from 'node:stream/consumers';
-import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { TextLineInput } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { hooksFor } from '@gateway/hooks/open-hooks';
@@ -8,12 +6,7 @@ import { checkLine, type ReadLine, readLine } from '@gateway/model-service/batch
 import type { BatchContext } from '@gateway/model-service/batch/run-batch';
 import { answeredUpstream } from '@gateway/upstream/batches/answered-upstream';
 import type { ProviderNote } from '../../../batches/provider-note.ts';
-import { isPassed } from '../../../call/candidates/is-passed.ts';
-import { candidatesFor } from '../../../call/open-call.ts';
-import { namesStored } from '../../../call/request/history.ts';
 import type { TextServices } from '../../../call/request/text-call.ts';
-import { preparePassthrough } from '../../../passthrough/passthrough.ts';
-import { openQueuedCall } from '../../background/job-call.ts';
 import type { FileLine } from '../batch-lines.ts';
 import { LineCaller } from '../line-caller.ts';
 import { LINE_ENDPOINTS, type TextLine, textLines } from '../text-lines.ts';
@@ -42,6 +35,8 @@ export interface BilledLine {
 export interface ProviderLine extends BilledLine {
   /** Its body, as the provider gets it. */
   readonly body: string;
+  /** See `PassedLine`. */
+  readonly inputs: number;
 }
 
 /** @throws {GatewayError} for what its endpoint refuses */
@@ -64,14 +59,14 @@ export async function billedLine(
 }
 
 /**
- * The same with what the provider gets. Null for one that is answered by more than its provider alone: it goes on from what the gateway
- * keeps, has to be translated, or is checked by a hook.
+ * The same with what the provider gets. Null for one that is answered by more than its provider alone (`BatchEndpoint.passed`), or is
+ * checked by a hook.
  *
  * @throws {GatewayError} for what its endpoint refuses
  */
 export async function providerLine(place: LinePlace, line: FileLine): Promise<ProviderLine | null> {
   const billed = await billedLine(place, line);
-  const { url, body: sent, headers, identity } = billed.input;
+  const { url, body, headers, identity } = billed.input;
   const endpoint = LINE_ENDPOINTS.get(url);
   if (endpoint === undefined) return null;
   const { services: usual, note, context } = place;
@@ -81,16 +76,10 @@ export async function providerLine(place: LinePlace, line: FileLine): Promise<Pr
   const caller = new LineCaller(headers, url);
   try {
     const { requestId } = context;
-    const bytes = Buffer.from(sent);
-    const call = await openQueuedCall({ endpoint, identity, bytes }, { services, caller, requestId });
-    if (call.history.continued !== null || namesStored(call) || call.request.compaction !== null) return null;
-    const [candidate] = candidatesFor(call);
-    if (candidate === undefined || !isPassed({ endpoint, request: call.request }, candidate)) return null;
-    const prepared = await preparePassthrough({ ...call, release: null, reservation: null }, candidate);
-    if (prepared instanceof GatewayError) throw prepared;
-    const { body = '' } = prepared.request;
-    const json = typeof body === 'object' && 'open' in body ? await text(body.open()) : body.toString();
-    return { ...billed, body: json.replace(/[\r\n]+/g, ' ') };
+    const passed = await endpoint.passed({
+      ...{ services, caller, identity, bytes: Buffer.from(body), requestId },
+    });
+    return passed && { ...billed, body: passed.json.replace(/[\r\n]+/g, ' '), inputs: passed.inputs };
   } finally {
     caller.leave();
   }

@@ -11,13 +11,15 @@ import type { TextBatchService } from '../batch-service.ts';
 import { LINE_ENDPOINTS } from '../text-lines.ts';
 import { chooseProvider, hasProviders } from './choose-provider.ts';
 import { collectResults, releaseLines } from './collect-results.ts';
-import { doAtProvider } from './provider-batch.ts';
+import { type BatchAtProvider, doAtProvider } from './provider-batch.ts';
 
 const CLAIM_RETRY_MS = 500;
 const CLAIM_RENEWAL_MS = 20_000;
 
 interface Run {
   readonly context: Pick<BatchContext, 'requestId' | 'signal'>;
+  /** See `BatchAtProvider`. */
+  readonly aside?: BatchAtProvider['aside'];
   /** See `BatchAtProvider`. */
   readonly isEnding: boolean;
 }
@@ -29,7 +31,7 @@ interface Run {
 export async function runAtProvider(
   service: TextBatchService,
   known: BatchRecord,
-  { context, isEnding }: Run,
+  { context, isEnding, aside = (wait) => wait() }: Run,
 ): Promise<void> {
   if (known.provider?.step === 'over') return;
   if (known.provider === null && (isEnding || !hasProviders(service.services.upstream))) return;
@@ -41,7 +43,7 @@ export async function runAtProvider(
     if (note === null || note.step === 'over') return;
     const { services, records } = service;
     const { id: jobId, face, headers, endpoint: url, keyId, fileId, untilMs } = batch;
-    const protocol = LINE_ENDPOINTS.get(url)?.protocol;
+    const protocol = LINE_ENDPOINTS.get(url)?.passedTo;
     const label = batchIdOf(face, jobId);
     const { requestId } = context;
     const place = { services, context: { jobId, requestId, signal }, url, headers, label };
@@ -59,7 +61,7 @@ export async function runAtProvider(
     }
     const isResumed = batch.provider !== null;
     try {
-      const all = { api, note, keyId, fileId, lines, untilMs, place, isEnding, isResumed };
+      const all = { api, note, keyId, fileId, lines, untilMs, place, isEnding, isResumed, aside };
       await doAtProvider(service, all);
     } finally {
       await api.close();

@@ -60,6 +60,7 @@ export async function prepareLines(
   const sent = new LineSet();
   let hasMore = false;
   let sizeBytes = head.length + tail.length;
+  let inputs = 0;
   const lines = async function* () {
     for await (const line of linesOf(service, fileId, { signal })) if (!earlier.has(line.index)) yield line;
   };
@@ -94,7 +95,10 @@ export async function prepareLines(
     }
     const text = api.line({ id: prepared.id, url: place.url, body: prepared.body });
     const bytes = Buffer.byteLength(text) + between.length;
-    hasMore = sent.size === api.maxLines || sizeBytes + bytes > api.maxBytes;
+    hasMore =
+      sent.size === api.maxLines ||
+      sizeBytes + bytes > api.maxBytes ||
+      (inputs > 0 && inputs + prepared.inputs > api.maxInputs);
     if (hasMore) return null;
     try {
       await reserve(prepared);
@@ -106,6 +110,7 @@ export async function prepareLines(
       return null;
     }
     sizeBytes += bytes;
+    inputs += prepared.inputs;
     sent.add(line.index);
     return sent.size === 1 ? text : between + text;
   };

@@ -1,8 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { callerNamesIn } from '@gateway/model-service/caller-names';
 import type { ContentNote } from '@gateway/model-service/content-log/content-log';
-import type { RetrievalService } from '../retrieval-service.ts';
-import type { ModelCall } from './call-model.ts';
+import type { ModelCall, ModelCallServices } from './call-model.ts';
 
 type LoggedCall = Pick<
   ModelCall<never>,
@@ -25,7 +24,7 @@ interface CallContent {
  * @throws {GatewayError} where its caller wants it not to be logged and may not choose
  */
 export function openContent(
-  { contentLog }: Pick<RetrievalService, 'contentLog'>,
+  { contentLog }: Pick<ModelCallServices, 'contentLog'>,
   { endpoint, model, caller: { headers }, context, identity, names, bytes }: LoggedCall,
 ): CallContent | null {
   const { requestId } = context;

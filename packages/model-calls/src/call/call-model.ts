@@ -1,20 +1,42 @@
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
-import type { Consumption } from '@gateway/contracts/usage/usage-record';
+import type { Consumption, UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import { estimateOf } from '@gateway/metering/meter/estimate';
+import type { Meter } from '@gateway/metering/meter/meter';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import type { Caller } from '@gateway/model-service/caller';
-import { type CostlyRequest, reserveRequest } from '@gateway/model-service/metered-request';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
+import {
+  type CostlyRequest,
+  type ReservedRequest,
+  reserveRequest,
+} from '@gateway/model-service/metered-request';
 import { showAttempts } from '@gateway/model-service/show-attempts';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { CallerLeft, endedRequest } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
-import type { RetrievalService } from '../retrieval-service.ts';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { openContent } from './call-content.ts';
 import { replyJson } from './reply-json.ts';
 import { type Sending, sendParts, sumOf } from './send-parts.ts';
+
+/** What calls of models work with. */
+export interface ModelCallServices {
+  readonly upstream: Upstream;
+  readonly meter: Meter;
+  readonly contentLog: ContentLog;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** What was reserved for a call. */
+export type ReservedCall = Pick<ReservedRequest, 'settle' | 'givenBack'>;
+
+/** The most that all parts of a call can consume and cost. */
+export const largestOf = ({ model, parts }: Pick<Sending<unknown>, 'model' | 'parts'>): UsageResult =>
+  estimateOf(model.price, sumOf(parts.map(({ largest }) => largest)));
 
 /** A call of a model, which may take several requests to its providers. */
 export interface ModelCall<Result> extends Sending<Result> {
@@ -31,6 +53,14 @@ export interface ModelCall<Result> extends Sending<Result> {
   readonly shown?: (answer: Answer<Result>) => unknown;
 }
 
+/** A call of which is known how much it is. */
+export interface SizedCall<Result> extends ModelCall<Result> {
+  /** What gets a result each. */
+  readonly inputs: number;
+  /** What the body of the reply may have at most, as estimated. */
+  readonly answerBytes: number;
+}
+
 /** What the parts came to, in their order. */
 interface Answer<Result> {
   readonly results: readonly Result[];
@@ -43,15 +73,20 @@ interface Answer<Result> {
  * Calls a model for a caller and answers: reserves the most that all parts can consume, sends them, settles what they have used, and names
  * to the caller who answered.
  *
+ * @param reserve default: reserves it as the caller's own request
  * @throws {GatewayError} what reserving or the first failed part throws, after it was settled
  */
-export async function callModel<Result>(service: RetrievalService, call: ModelCall<Result>): Promise<void> {
+export async function callModel<Result>(
+  service: ModelCallServices,
+  call: ModelCall<Result>,
+  reserve = (costly: CostlyRequest): Promise<ReservedCall> => reserveRequest(service, costly),
+): Promise<void> {
   const { endpoint, model, caller, context, identity, names, entry } = call;
   const startedAt = performance.now();
-  const estimate = estimateOf(model.price, sumOf(call.parts.map(({ largest }) => largest)));
+  const estimate = largestOf(call);
   const costly = { endpoint, model: model.name, estimate, caller, names, identity, context, entry };
   const content = openContent(service, call);
-  const metered = await reserveRequest(service, costly).catch((error: unknown) => {
+  const metered = await reserve(costly).catch((error: unknown) => {
     content?.cancel();
     throw error;
   });

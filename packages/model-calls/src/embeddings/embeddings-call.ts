@@ -1,0 +1,118 @@
+import { EmbeddingsRequest, type EncodingFormat } from '@gateway/contracts/openai/embeddings';
+import { reportedCount } from '@gateway/contracts/usage/reported-count';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
+import { isStrict } from '@gateway/model-service/jobs/job-wishes';
+import { validate } from '@gateway/service-kit/request/validate';
+import type { Candidate } from '@gateway/upstream/candidate';
+import { modelFor } from '@gateway/upstream/model-for';
+import { UnreadableReply } from '@gateway/upstream/replies/reply';
+import type { ModelCallServices, SizedCall } from '../call/call-model.ts';
+import type { Part } from '../call/send-parts.ts';
+import type { SentRequest } from '../call/sent-request.ts';
+import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
+import { unsupportedMember } from '../call/unsupported-member.ts';
+import { FORMS } from './forms/forms.ts';
+import { countOf, cutInputs, type Inputs, inputsOf, tokensOf } from './inputs.ts';
+import { readAnyReply } from './read-any-reply.ts';
+
+/** A vector of 3072 numbers. */
+const MAX_VECTOR_BYTES: Readonly<Record<EncodingFormat, number>> = { float: 48 * 1024, base64: 17 * 1024 };
+
+/** What one request to a provider came to: its whole reply, or its entries of `data`. */
+type Embedded = { readonly whole: Buffer } | { readonly entries: Uint8Array };
+
+/**
+ * A request for vectors: the same bytes go to a provider with OpenAI's form, where nothing has to be changed, and come back. What has more
+ * inputs than the provider takes in one request is sent in several.
+ *
+ * @throws {GatewayError} for what the endpoint refuses
+ */
+export function embeddingsCall(
+  { upstream }: Pick<ModelCallServices, 'upstream'>,
+  sent: SentRequest,
+): SizedCall<Embedded> {
+  const { value, bytes, headers: callers, caller, context, identity, entry } = sent;
+  const order = validate(EmbeddingsRequest, value);
+  const model = modelFor(upstream, { name: order.model, protocols: ['embeddings'], identity });
+  const candidates = upstream.candidates({ model, protocol: 'embeddings' });
+  const inputs = inputsOf(order);
+  const most = Math.min(...candidates.map(({ route }) => route.quirks.maxInputs));
+  const cut = cutInputs(inputs, most);
+  const wanted: EncodingFormat = order.encoding_format ?? 'float';
+  const count = countOf(inputs);
+  Object.assign(context.line, { model: model.name, inputs: count });
+
+  const partOf = (part: Inputs, firstIndex: number): Part<Embedded> => ({
+    largest: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, LEAST_BYTES_PER_TOKEN) },
+    usual: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, BYTES_PER_TOKEN) },
+    async request(candidate) {
+      const isWhole = cut.length === 1;
+      const form = formOf(candidate);
+      const written = await form.write({ request: order, inputs: part, isWhole, candidate });
+      if (written instanceof Error) return written;
+      const { body, dropped } = written;
+      const [lost] = dropped;
+      if (lost !== undefined && isStrict({ headers: callers })) return unsupportedMember(lost);
+      return {
+        dropped,
+        request: {
+          operation: 'embeddings',
+          method: 'POST',
+          ...(form.method && { subpath: form.method }),
+          ...(formNameOf(candidate) !== 'openai' && { translated: true as const }),
+          headers: callers,
+          body: body === null ? bytes : JSON.stringify(body),
+        },
+      };
+    },
+    async read(reply, candidate, headers) {
+      const task = {
+        ...{ form: formNameOf(candidate), bytes: reply, count: countOf(part) },
+        ...{ firstIndex, wanted, isWhole: cut.length === 1 },
+      };
+      const waiter = { owner: identity.keyId, signal: context.signal };
+      const { tokens: ofBody, entries } = await readAnyReply(task, waiter);
+      const tokens = ofBody ?? (reportedCount(headers[formOf(candidate).tokenHeader ?? '']) || null);
+      return {
+        reported: tokens === null ? null : { ...NOTHING_CONSUMED, inputTokens: tokens },
+        result:
+          entries === null
+            ? new UnreadableReply(`The upstream did not answer with ${countOf(part)} vectors.`)
+            : entries === 'as-wanted'
+              ? { whole: reply }
+              : { entries },
+      };
+    },
+  });
+  const parts = cut.map((part, index) => partOf(part, index * most));
+  return {
+    ...{ endpoint: 'embeddings', model, candidates, parts, caller, context, identity, entry },
+    ...{ names: { endUser: order.user ?? null }, bytes },
+    write: ({ results, consumption }) => bodyOf(results, model.name, consumption.inputTokens),
+    // Vectors say nothing to a reader of the log.
+    shown: ({ consumption }) => ({
+      ...{ object: 'list', model: model.name, vectors: count },
+      usage: usageOf(consumption.inputTokens),
+    }),
+    inputs: count,
+    answerBytes: count * MAX_VECTOR_BYTES[wanted],
+  };
+}
+
+const formNameOf = ({ route }: Pick<Candidate, 'route'>) => route.quirks.embeddingsForm;
+const formOf = (candidate: Pick<Candidate, 'route'>) => FORMS[formNameOf(candidate)];
+
+/** The reply for the caller: the provider's own, or one of all parts' entries. */
+function bodyOf(results: readonly Embedded[], model: string, tokens: number): Buffer {
+  const [first] = results;
+  if (first !== undefined && 'whole' in first) return first.whole;
+  const pieces: Uint8Array[] = [Buffer.from('{"object":"list","data":[')];
+  for (const [at, result] of results.entries()) {
+    if (at > 0) pieces.push(Buffer.from(','));
+    if ('entries' in result) pieces.push(result.entries);
+  }
+  pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usageOf(tokens))}}`));
+  return Buffer.concat(pieces);
+}
+
+const usageOf = (tokens: number) => ({ prompt_tokens: tokens, total_tokens: tokens });
