@@ -182,7 +182,9 @@ const EMBEDDINGS = '/v1/embeddings';
 
 test('texts are embedded in batches, and each line is billed once by its tokens', async () => {
   const inputs = ['one', ['two', 'three'], [[1, 2, 3]], Array.from({ length: 2048 }, (_, n) => `text ${n}`)];
-  const lines = inputs.map((input, n) => lineOf(`line ${n}`, { model: 'vectors', input }, EMBEDDINGS));
+  const lines = inputs.map((input, n) =>
+    lineOf(`line ${n}`, { model: 'vectors', input, dimensions: 4 }, EMBEDDINGS),
+  );
   const made = await batchOf(lines, EMBEDDINGS);
   const batch = await ended(made.id);
   expect(batch).toMatchObject({ status: 'completed', endpoint: EMBEDDINGS, model: 'vectors' });

@@ -1,13 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '@gateway/contracts/error-message';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import { patiently } from '@gateway/model-service/batch/run-batch';
-import {
-  type BatchApi,
-  BatchCallFailed,
-  type BatchState,
-  type FoundBatch,
-} from '@gateway/upstream/batches/batch-api';
+import { type BatchApi, BatchCallFailed, type BatchState } from '@gateway/upstream/batches/batch-api';
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import type { TextBatchService } from '../batch-service.ts';
 import { ENDING_MS } from '../create-batch.ts';
@@ -49,8 +45,11 @@ export interface ProviderReport extends Partial<CollectedResults> {
   readonly account: string;
   readonly round: number;
   readonly lines: number;
-  /** `refused`: it did not take it, and the gateway does the lines; `lost`: nobody knows what became of them. */
-  readonly outcome: 'done' | 'refused' | 'lost';
+  /**
+   * `refused`: it did not take it, and the gateway does the lines; `lost`: nobody knows what became of them; `undecided`: it does not
+   * say whether it has the batch, and is asked until the batch expires.
+   */
+  readonly outcome: 'done' | 'refused' | 'lost' | 'undecided';
   readonly providerBatchId: string | null;
   readonly reason: string | null;
 }
@@ -150,20 +149,27 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
     const waits = new Waits(signal);
     let absent = 0;
     let absentSinceMs = 0;
+    let unanswered = 0;
     for (;;) {
-      const found = await api.find(asked, signal).catch((error: unknown): FoundBatch => {
+      const found = await api.find(asked, signal).catch((error: unknown) => {
         signal.throwIfAborted();
         onError(error);
-        return 'undecided';
+        unanswered += 1;
+        // A server without a list of batches never says it: somebody should know of that before the batch expires.
+        if (unanswered === TRIES) report('undecided', { reason: errorMessage(error) });
+        return null;
       });
-      if (typeof found === 'object') {
+      if (found !== null) unanswered = 0;
+      if (typeof found === 'object' && found !== null) {
         await keep({ step: 'created', batchId: found.id });
         return true;
       }
       absent = found === 'none' ? absent + 1 : 0;
       if (absent === 1) absentSinceMs = now();
       if (absent >= TRIES && now() >= absentSinceMs + ABSENT_MS) return false;
-      if (now() > giveUpMs) {
+      // One that is at work there may still end; of one that nobody can ask for, nothing more will be known.
+      const isHopeless = found === null && (now() > untilMs || (isEnding && unanswered >= TRIES));
+      if (isHopeless || now() > giveUpMs) {
         await collect(null);
         return true;
       }

@@ -9,15 +9,18 @@ import { createGate } from '@gateway/simulator/gate';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { openBatchApi } from '@gateway/upstream/batches/open-batch-api';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { Redis } from 'ioredis';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobIdOfBatch } from '../../../batches/batch-id.ts';
+import { LineSet } from '../../../batches/provider-note.ts';
 import { startText, type TextUnderTest } from '../../../testing/start-text.ts';
-import { withLinesCut } from './collect-results.ts';
+import { releaseLine, withLinesCut } from './collect-results.ts';
 import { runAtProvider } from './run-at-provider.ts';
+import { prepareLines } from './send-lines.ts';
 
 /** Batches that a channel's provider does, through the official clients of both faces. */
 
@@ -135,7 +138,7 @@ const named = (lines: readonly { custom_id: string }[]) => lines.map(({ custom_i
 const live = () => simulator.requests.filter(({ path, method }) => method === 'POST' && LIVE.includes(path));
 const EMBEDDINGS = '/v1/embeddings';
 const MODERATIONS = '/v1/moderations';
-const LIVE = [CHAT, RESPONSES, '/v1/messages', EMBEDDINGS, MODERATIONS];
+const LIVE = [CHAT, RESPONSES, '/v1/messages', EMBEDDINGS];
 /** What the simulated provider has of it when it is over: nothing. */
 async function nothingLeft() {
   const key = { authorization: 'Bearer k' };
@@ -185,42 +188,67 @@ test.each([CHAT, RESPONSES] as const)(
   },
 );
 
-test('texts are embedded by the provider, as many at a time as it takes, and each line is billed once at half', async () => {
-  const inputs = (line: number) => Array.from({ length: 2000 }, (_, n) => `text ${line} ${n}`);
-  const lines = Array.from({ length: 30 }, (_, line) => ({
-    custom_id: `line ${line}`,
-    method: 'POST',
-    url: EMBEDDINGS,
-    body: { model: 'vectors', input: inputs(line), dimensions: 2, encoding_format: 'base64' },
+const embeddingLines = (inputs: readonly (readonly string[])[]) =>
+  inputs.map((input, n) => ({
+    ...{ custom_id: `line ${n}`, method: 'POST', url: EMBEDDINGS },
+    body: { model: 'vectors', input, dimensions: 2, encoding_format: 'base64' },
   }));
+
+test('texts are embedded by the provider, and each line is billed once at half', async () => {
+  const lines = embeddingLines([['one'], ['two', 'three'], ['four', 'five', 'six']]);
   const batch = await batchOf(lines, EMBEDDINGS);
   const { request_counts, output_file_id, usage } = await ended(batch.id);
-  expect(request_counts).toEqual({ total: 30, completed: 30, failed: 0 });
+  expect(request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
   const answers = await linesIn(output_file_id);
   expect(named(answers)).toEqual(named(lines));
-  for (const { response } of answers) expect(Object(response?.body).data).toHaveLength(2000);
+  expect(answers.map(({ response }) => Object(response?.body).data.length)).toEqual([1, 2, 3]);
   expect(live()).toEqual([]);
-  const created = simulator.requests.filter(
-    ({ path, method }) => method === 'POST' && path === '/v1/batches',
-  );
-  expect(created).toHaveLength(2);
-  const billed = await records(30);
-  expect(billed).toHaveLength(30);
+  const billed = await records(3);
+  expect(billed).toHaveLength(3);
   for (const { costMicroUsd, consumption, ...record } of billed) {
     expect(record).toMatchObject({
-      endpoint: 'embeddings',
-      channel: 'whole',
-      outcome: 'ok',
-      estimated: false,
+      ...{ endpoint: 'embeddings', channel: 'whole', outcome: 'ok', estimated: false, label: batch.id },
     });
     expect(costMicroUsd).toBe(consumption.inputTokens * 1_000_000);
   }
   expect(simulator.ledger()['text-embedding-3-small (batch)']).toMatchObject({
-    requests: 30,
+    requests: 3,
     inputTokens: usage?.input_tokens,
   });
   await atRest();
   await nothingLeft();
+});
+
+test('a provider gets as many texts to embed as it takes in all lines together, and the rest in its next batch', async () => {
+  const { channels } = text.batches.services.upstream.configuration;
+  const channel = channels.get('whole');
+  const [account] = channel?.accounts ?? [];
+  const identity = await text.batches.readIdentity(keyId);
+  const bytes = embeddingLines([['one'], ['two', 'three'], ['four', 'five']]).map((line) =>
+    JSON.stringify(line),
+  );
+  const file = await toFile(Buffer.from(bytes.join('\n')), 'lines.jsonl');
+  const { id: fileId } = await openai().files.create({ file, purpose: 'batch' });
+  if (!channel?.batches || account === undefined || identity === undefined) throw new Error('no channel');
+  const api = openBatchApi(channel, account, 'embeddings');
+  if (api === null) throw new Error('no batches of embeddings');
+  expect(api.maxInputs).toBe(50_000);
+  const startedAtMs = Date.now();
+  const uploadId = text.batches.uploads.newId();
+  const { signal } = new AbortController();
+  const note = { channel: 'whole', account: account.name, batches: channel.batches, identity, startedAtMs };
+  const context = { jobId: newJobId(), requestId: 'req', signal };
+  const { services } = text.batches;
+  const place = { services, note, context, url: EMBEDDINGS, headers: {}, label: 'x' };
+  const prepared = await prepareLines(text.batches, {
+    ...{ api: { ...api, maxInputs: 3 }, place, fileId, uploadId, name: 'x' },
+    ...{ untilMs: startedAtMs + 60_000, earlier: new LineSet() },
+  });
+  expect([[...prepared.sent], prepared.hasMore]).toEqual([[0, 1], true]);
+  for (const index of prepared.sent) await releaseLine(text.batches, place, lineJobId(context.jobId, index));
+  await text.batches.uploads.delete(uploadId);
+  await api.close();
+  await atRest();
 });
 
 test('what is to be judged goes to the provider as well', async () => {
@@ -230,7 +258,7 @@ test('what is to be judged goes to the provider as well', async () => {
   const batch = await batchOf([lineOf('I hate it'), lineOf('Good morning')], MODERATIONS);
   const answers = await linesIn((await ended(batch.id)).output_file_id);
   expect(answers.map(({ response }) => Object(response?.body).results[0].flagged)).toEqual([true, false]);
-  expect(live()).toEqual([]);
+  expect(simulator.requests.filter(({ path }) => path === MODERATIONS)).toEqual([]);
   await atRest();
 });
 
@@ -601,7 +629,7 @@ test('a batch at a provider is taken from there, at its price, where the channel
 });
 
 /** A batch that another process has begun with. */
-async function begunBatch(contents: readonly string[]) {
+async function begunBatch(contents: readonly string[], service = text.batches) {
   const bytes = Buffer.from(
     linesOf(contents)
       .map((line) => JSON.stringify(line))
@@ -625,7 +653,7 @@ async function begunBatch(contents: readonly string[]) {
   };
   const goOn = async (isEnding: boolean) => {
     const { signal } = new AbortController();
-    await runAtProvider(text.batches, await found(), { context: { requestId: 'req', signal }, isEnding });
+    await runAtProvider(service, await found(), { context: { requestId: 'req', signal }, isEnding });
   };
   return { jobId, found, goOn };
 }
@@ -668,6 +696,44 @@ test('a batch that is cancelled before it was created at a provider that is no l
   expect((await found()).provider?.step).toBe('over');
   await atRest();
 });
+
+test.each([
+  ['has expired', 3_700_000, false],
+  ['is cancelled', 0, true],
+])(
+  'a provider that cannot be asked for its batches: one that %s ends, and each line says that it may have been billed',
+  async (_what, laterMs, isEnding) => {
+    const answer = { status: 404, json: { error: { message: 'No such path.' } } };
+    for (let times = 0; times < (isEnding ? 3 : 1); times += 1)
+      simulator.script(({ method, path }) => method === 'GET' && path.startsWith('/v1/batches'), answer);
+    const reports: string[] = [];
+    const service = {
+      ...text.batches,
+      now: () => Date.now() + laterMs,
+      onProviderBatch: ({ outcome }: { outcome: string }) => void reports.push(outcome),
+    };
+    const { jobId, found, goOn } = await begunBatch(['one', 'two'], service);
+    const { channels } = text.batches.services.upstream.configuration;
+    const batches = channels.get('whole')?.batches;
+    const identity = await text.batches.readIdentity(keyId);
+    if (!batches || identity === undefined) throw new Error('no batches');
+    const sent = new LineSet();
+    for (const index of [0, 1]) sent.add(index);
+    await text.batches.records.noteProvider(jobId, {
+      ...({ step: 'creating', round: 0, channel: 'whole', account: 'default', identity, batches } as const),
+      ...{ startedAtMs: Date.now(), uploadId: 'file-1', batchId: null, hasMore: false },
+      ...{ sent: String(sent), earlier: '' },
+    });
+    await goOn(isEnding);
+    expect((await found()).provider?.step).toBe('over');
+    for (const index of [0, 1])
+      expect(await text.batches.queue.find(lineJobId(jobId, index), keyId)).toMatchObject({
+        error: { code: 'outcome_unknown', message: expect.stringContaining('may have been billed') },
+      });
+    expect(reports).toEqual(isEnding ? ['undecided', 'lost'] : ['lost']);
+    expect(live()).toEqual([]);
+  },
+);
 
 test('a line of results that is too long is none, and those after it are read', async () => {
   const given = ['{"a":1}\n{"b', 'ig":22222', '2}\n{"c":3}\n', '{"d":4}'];

@@ -7,6 +7,14 @@ interface ReportTargets {
   readonly metrics: MetricsRegistry;
 }
 
+const GIVEN = 'a provider was given the lines of a batch';
+const MESSAGES: Readonly<Record<ProviderReport['outcome'], string>> = {
+  done: GIVEN,
+  refused: GIVEN,
+  lost: `${GIVEN}, and nobody knows what became of them: look there whether it bills them`,
+  undecided: `${GIVEN}, and does not list its batches: if it cannot be asked before the batch expires, they fail and are charged as estimated`,
+};
+
 /** Logs and counts what providers do of batches. */
 export function providerReports({
   logger,
@@ -14,13 +22,13 @@ export function providerReports({
 }: ReportTargets): (report: ProviderReport) => void {
   const batches = new Counter({
     name: 'gateway_provider_batches_total',
-    help: "Batches that were given to a channel's provider, by how that ended: done, refused (the gateway does their lines itself) or lost",
+    help: "Batches that were given to a channel's provider, by how that ended: done, refused (the gateway does their lines itself), lost, or undecided (it does not say whether it has the batch)",
     labelNames: ['channel', 'outcome'],
     registers: [registry],
   });
   return (report) => {
     batches.inc({ channel: report.channel, outcome: report.outcome });
     const isGood = report.outcome === 'done' && report.missing === 0 && report.strange === 0;
-    logger[isGood ? 'info' : 'warn'](report, 'a provider was given the lines of a batch');
+    logger[isGood ? 'info' : 'warn'](report, MESSAGES[report.outcome]);
   };
 }
