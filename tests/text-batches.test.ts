@@ -19,21 +19,27 @@ afterAll(() => gateway?.close());
 beforeEach(() => gateway.simulator.reset());
 
 const CHAT = '/v1/chat/completions';
+const EMBEDDINGS = '/v1/embeddings';
+type Url = typeof CHAT | typeof EMBEDDINGS;
+const bodyOf = (url: Url, content: string) =>
+  url === CHAT
+    ? { model: 'gpt-5.2', messages: [{ role: 'user', content }] }
+    : { model: 'text-embedding-3-small', input: content, dimensions: 2 };
 const LINES = 60;
 /** A line whose worker died is taken over at the latest when it has been silent for half a minute. */
 const TAKEOVER = { timeoutMs: 90_000 };
 
 /** Makes a batch with some lines done and others held at the provider. */
-async function begunBatch() {
+async function begunBatch(url: Url = CHAT) {
   const gate = createGate();
-  for (let n = 0; n < 10; n += 1) gateway.simulator.script(CHAT, {});
-  for (let n = 0; n < 8; n += 1) gateway.simulator.script(CHAT, { gate: gate.opened });
+  for (let n = 0; n < 10; n += 1) gateway.simulator.script(url, {});
+  for (let n = 0; n < 8; n += 1) gateway.simulator.script(url, { gate: gate.opened });
   const lines = Array.from({ length: LINES }, (_, n) =>
     JSON.stringify({
       custom_id: `line ${n}`,
       method: 'POST',
-      url: CHAT,
-      body: { model: 'gpt-5.2', messages: [{ role: 'user', content: `line ${n}` }] },
+      url,
+      body: bodyOf(url, `line ${n}`),
     }),
   );
   const { openai } = gateway;
@@ -43,7 +49,7 @@ async function begunBatch() {
   });
   const batch = await openai.batches.create({
     input_file_id: file.id,
-    endpoint: CHAT,
+    endpoint: url,
     completion_window: '24h',
   });
   await waitFor(() => gateway.simulator.requests.length === 18);
@@ -115,17 +121,20 @@ test.each(ENDINGS)(
   },
 );
 
-test('the worker is killed in the middle of a batch: lines that may have been paid are not repeated, the others done', async () => {
-  const { gate, id } = await begunBatch();
-  await end('SIGKILL', 'text-worker');
-  gate.open();
-  const batch = await ended(id);
-  expect(batch.request_counts).toEqual({ total: LINES, completed: LINES - 8, failed: 8 });
-  const unknown = await linesIn(batch.error_file_id);
-  expect(unknown).toHaveLength(8);
-  for (const { response } of unknown)
-    expect(response).toMatchObject({ status_code: 502, body: { error: { code: 'outcome_unknown' } } });
-  const done = await linesIn(batch.output_file_id);
-  expect([...done, ...unknown].map(({ custom_id }) => custom_id).toSorted()).toEqual(everyLine.toSorted());
-  expect(sentLines().toSorted()).toEqual(everyLine.toSorted());
-});
+test.each([CHAT, EMBEDDINGS] as const)(
+  'the worker is killed in the middle of a batch of %s: lines that may have been paid are not repeated, the others done',
+  async (url) => {
+    const { gate, id } = await begunBatch(url);
+    await end('SIGKILL', 'text-worker');
+    gate.open();
+    const batch = await ended(id);
+    expect(batch.request_counts).toEqual({ total: LINES, completed: LINES - 8, failed: 8 });
+    const unknown = await linesIn(batch.error_file_id);
+    expect(unknown).toHaveLength(8);
+    for (const { response } of unknown)
+      expect(response).toMatchObject({ status_code: 502, body: { error: { code: 'outcome_unknown' } } });
+    const done = await linesIn(batch.output_file_id);
+    expect([...done, ...unknown].map(({ custom_id }) => custom_id).toSorted()).toEqual(everyLine.toSorted());
+    expect(sentLines().toSorted()).toEqual(everyLine.toSorted());
+  },
+);
