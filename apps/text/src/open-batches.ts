@@ -15,6 +15,7 @@ import type { TextSettings } from './config.ts';
 import type { TextBatchService, TextJob } from './endpoints/batches/batch-service.ts';
 import { startBatchSweeping } from './endpoints/batches/open-batches.ts';
 import { providerReports } from './endpoints/batches/provider/provider-reports.ts';
+import { createResultMemory } from './endpoints/batches/result-memory.ts';
 import { runTextBatch } from './endpoints/batches/run-batch.ts';
 import type { FileService } from './endpoints/files/file-handlers.ts';
 
@@ -58,6 +59,7 @@ export async function openBatches(
     publicUrl: config.PUBLIC_URL,
     stopping: life.stopping,
     onError,
+    memory: createResultMemory(),
     onProviderBatch: providerReports(started),
     now: Date.now,
   };

@@ -15,6 +15,7 @@ import { createStoredFiles } from '../batches/stored-files.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
+import { createResultMemory } from '../endpoints/batches/result-memory.ts';
 import { runTextBatch } from '../endpoints/batches/run-batch.ts';
 import { runLine } from '../endpoints/batches/run-line.ts';
 import type { BatchesAndFiles } from '../open-batches.ts';
@@ -79,6 +80,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     publicUrl: undefined,
     stopping: stopping.signal,
     onError,
+    memory: createResultMemory(),
     onProviderBatch: (report) => logger.info(report, 'batch at a provider'),
     now: services.now,
   };

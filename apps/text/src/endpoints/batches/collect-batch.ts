@@ -1,31 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { hasEnded } from '@gateway/jobs/records/job-record';
-import { lineJobId } from '@gateway/jobs/redis/job-keys';
-import { endOfLine } from '@gateway/model-service/batch/run-batch';
-import { toGatewayError } from '@gateway/service-kit/error-response';
 import { z } from 'zod';
 import { batchIdOf } from '../../batches/batch-id.ts';
-import type { BatchEnd, BatchProblem, BatchRecord, LineOutcomes } from '../../batches/batch-records.ts';
+import type { BatchEnd, BatchRecord, LineOutcomes } from '../../batches/batch-records.ts';
 import { fileIdOf } from '../../batches/stored-files.ts';
 import { inOrder, linesOf } from './batch-lines.ts';
-import type { TextBatchService, TextJob } from './batch-service.ts';
+import type { TextBatchService } from './batch-service.ts';
 import { problemOf } from './check-lines.ts';
 import { ENDING_MS } from './create-batch.ts';
-import { type EndedLine, type LineOutcome, RESULT_FORMS } from './line-outcomes.ts';
+import { type EndReason, type LookedUp, lineLookUp } from './line-look-up.ts';
+import { type LineOutcome, RESULT_FORMS } from './line-outcomes.ts';
 import { runAtProvider } from './provider/run-at-provider.ts';
-
-/** Why a batch is over: `completed`, where all its lines have been begun. */
-export interface EndReason {
-  readonly status: BatchEnd['status'];
-  readonly problems?: readonly BatchProblem[];
-}
+import { OrderedResults } from './result-memory.ts';
 
 /** Lines that are looked up at a time. */
 const AT_ONCE = 16;
 const CLAIM_RENEWAL_MS = 20_000;
 
 const Named = z.object({ custom_id: z.string() });
+const nameIn = (line: Buffer): string => Named.parse(JSON.parse(line.toString())).custom_id;
 
 /**
  * Puts the results of a batch into files that outlive its lines' jobs, waits for lines that are at a provider, and ends it. One process at
@@ -119,10 +113,11 @@ async function collect(
     usage.outputTokens += consumption.outputTokens;
     usage.reasoningTokens += consumption.reasoningTokens;
   };
-  const lookUp = lineLookUp(service, batch, reason, signal);
   /** The first file counts all lines, and the others look up their own only. */
   const linesOfFile = async function* (takes: (type: LineOutcome['type']) => boolean) {
     const isFirst = types.length === 0;
+    const results = new OrderedResults(service.memory, signal);
+    const lookUp = lineLookUp(service, batch, { reason, results, signal });
     const everyLine = { maxLineBytes: Number.POSITIVE_INFINITY, signal };
     const own = async function* () {
       for await (const { index, bytes } of linesOf(service, batch.fileId, everyLine)) {
@@ -131,10 +126,15 @@ async function collect(
         if (isFirst || (type !== undefined && takes(type))) yield { index, customId: nameIn(bytes) };
       }
     };
-    for await (const line of inOrder(own(), AT_ONCE, lookUp)) {
-      signal.throwIfAborted();
-      if (isFirst) count(line);
-      if (takes(line.outcome.type)) yield Buffer.from(`${form.write(line)}\n`);
+    try {
+      for await (const line of inOrder(own(), AT_ONCE, lookUp)) {
+        signal.throwIfAborted();
+        if (isFirst) count(line);
+        if (takes(line.outcome.type)) yield Buffer.from(`${form.write(line)}\n`);
+        line.written();
+      }
+    } finally {
+      results.close();
     }
   };
   const written: Record<string, string> = {};
@@ -177,69 +177,6 @@ async function collect(
     usage,
   };
   return { end, done };
-}
-
-/** What is looked up of a line. */
-interface NamedLine {
-  readonly index: number;
-  readonly customId: string;
-}
-
-const nameIn = (line: Buffer): string => Named.parse(JSON.parse(line.toString())).custom_id;
-
-interface LookedUp extends EndedLine {
-  readonly hasBegun: boolean;
-}
-
-const lineLookUp =
-  (
-    { queue }: TextBatchService,
-    batch: BatchRecord,
-    reason: EndReason,
-    signal: AbortSignal,
-  ): ((line: NamedLine) => Promise<LookedUp>) =>
-  async ({ index, customId }) => {
-    const id = lineJobId(batch.id, index);
-    const context = { keyId: batch.keyId, signal };
-    const record = await endOfLine<TextJob, 'text.batch'>(
-      { queue },
-      { kind: 'text.line', lineId: id, context },
-    );
-    if (record === undefined) return { id, customId, outcome: unbegunOutcome(reason), hasBegun: false };
-    const { status, error } = record;
-    if (status === 'cancelled') return { id, customId, outcome: { type: 'canceled' }, hasBegun: false };
-    const outcome: LineOutcome =
-      error === null
-        ? await queue.outputOf('text.line', id).then(
-            (output) => ({ type: 'succeeded', output }),
-            (thrown: unknown) => {
-              // It is there, and has been paid for: it is read when its store is back.
-              const away = awayIn(thrown);
-              if (away !== undefined) throw away;
-              return { type: 'errored', error: toGatewayError(thrown) };
-            },
-          )
-        : { type: 'errored', error: GatewayError.deserialize(error) };
-    return { id, customId, outcome, hasBegun: true };
-  };
-
-/** That a store could not be reached, where an error came from that. */
-function awayIn(error: unknown): GatewayError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const isAway = error instanceof GatewayError && error.code === 'service_unavailable';
-  return isAway ? error : awayIn(error.cause);
-}
-
-/** Of a line that nobody has begun, and never will. */
-function unbegunOutcome({ status, problems }: EndReason): LineOutcome {
-  if (status === 'cancelled') return { type: 'canceled' };
-  if (status === 'expired') return { type: 'expired' };
-  const [first] = problems ?? [];
-  const why = first === undefined ? '' : ` ${first.message}`;
-  return {
-    type: 'errored',
-    error: new GatewayError('outcome_unknown', `The batch ended before this request was run.${why}`),
-  };
 }
 
 /** What its lines' jobs have made lies in its files now, and its own lines are nobody's any more. */

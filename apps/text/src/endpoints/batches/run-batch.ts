@@ -8,7 +8,8 @@ import type { BatchEnd } from '../../batches/batch-records.ts';
 import { linesOf } from './batch-lines.ts';
 import type { TextBatchService, TextJob } from './batch-service.ts';
 import { checkLines } from './check-lines.ts';
-import { collectBatch, type EndReason, finishBatch } from './collect-batch.ts';
+import { collectBatch, finishBatch } from './collect-batch.ts';
+import type { EndReason } from './line-look-up.ts';
 import { runAtProvider } from './provider/run-at-provider.ts';
 import { textLines } from './text-lines.ts';
 

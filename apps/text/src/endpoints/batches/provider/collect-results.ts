@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import type { ByteLoan } from '@gateway/jobs/worker/byte-budget';
 import { linesIn } from '@gateway/model-service/batch/lines';
 import { patiently } from '@gateway/model-service/batch/run-batch';
 import { toGatewayError } from '@gateway/service-kit/error-response';
@@ -9,6 +10,7 @@ import type { BatchApi, BatchResult, BatchState } from '@gateway/upstream/batche
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import { inOrder, linesOf } from '../batch-lines.ts';
 import type { TextBatchService } from '../batch-service.ts';
+import { holdResult, type ResultMemory } from '../result-memory.ts';
 import { memberIn } from '../text-lines.ts';
 import { type BilledLine, billedLine, type LinePlace } from './provider-line.ts';
 import { isGood, putDown, putDownUnknown } from './put-down.ts';
@@ -92,7 +94,8 @@ export async function collectResults(
     left += 1;
     await releaseLine(service, place, id);
   };
-  const take = async (result: BatchResult | null) => {
+  const take = async ({ result, loan }: HeldResult) => {
+    using _held = loan;
     const index = result === null ? undefined : places.indexOf(result.id);
     if (result === null || index === undefined || !sent.has(index) || !seen.add(index)) {
       strange += 1;
@@ -109,7 +112,9 @@ export async function collectResults(
   };
 
   const files =
-    api === null || state === null ? [] : state.results.map((file) => resultsIn(api, file, signal));
+    api === null || state === null
+      ? []
+      : state.results.map((file) => resultsIn(api, file, { memory: service.memory, signal }));
   for (const results of files) for await (const _ of inOrder(results, AT_ONCE, take)) signal.throwIfAborted();
 
   let missing = 0;
@@ -126,36 +131,72 @@ export async function collectResults(
   return { answered, left, missing, strange };
 }
 
+/** A result that is held in memory, until who takes it disposes of the loan. */
+interface HeldResult {
+  /** Null: it is none. */
+  readonly result: BatchResult | null;
+  readonly loan: ByteLoan;
+}
+
 async function* resultsIn(
   api: BatchApi,
   place: string,
-  signal: AbortSignal,
-): AsyncGenerator<BatchResult | null> {
-  const bytesOf = withLinesCut(api.results(place, signal), MAX_RESULT_BYTES);
-  for await (const { bytes } of linesIn(bytesOf, MAX_RESULT_BYTES)) {
+  { memory, signal }: { readonly memory: ResultMemory; readonly signal: AbortSignal },
+): AsyncGenerator<HeldResult> {
+  const hold = () => memory.largeLines.take(MAX_RESULT_BYTES, signal);
+  const bytesOf = withLinesCut(api.results(place, signal), MAX_RESULT_BYTES, hold);
+  const read = (bytes: Buffer) => {
     try {
-      yield api.readResult(bytes, memberIn);
+      return api.readResult(bytes, memberIn);
     } catch {
-      yield null;
+      return null;
     }
+  };
+  for await (const { bytes } of linesIn(bytesOf, MAX_RESULT_BYTES)) {
+    const loan = await holdResult(memory, bytes.length, signal);
+    yield { result: read(bytes), loan };
   }
 }
 
 const LINE_FEED = 0x0a;
 
-/** The same with no more than so much of each line: what is longer is no result, and those after it are. */
-export async function* withLinesCut(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+/** Of a line whose reading has to be let in. */
+const LARGE_BYTES = 1024 * 1024;
+
+/**
+ * The same with no more than so much of each line: what is longer is no result, and those after it are.
+ *
+ * @param hold called before more is read of a large line; what it resolves to is disposed of when the line has been taken
+ */
+export async function* withLinesCut(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+  hold?: () => Promise<Disposable>,
+): AsyncGenerator<Buffer> {
   let lineBytes = 0;
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let next = 0; next < chunk.length; from = next) {
-      const end = chunk.indexOf(LINE_FEED, from);
-      next = end < 0 ? chunk.length : end + 1;
-      const kept = Math.min((end < 0 ? next : end) - from, maxBytes - lineBytes);
-      if (kept > 0) yield chunk.subarray(from, from + kept);
-      if (end >= 0) yield chunk.subarray(end, next);
-      lineBytes = end < 0 ? lineBytes + kept : 0;
+  let held: Disposable | undefined;
+  const letGo = () => {
+    held?.[Symbol.dispose]();
+    held = undefined;
+  };
+  try {
+    for await (const chunk of chunks) {
+      let from = 0;
+      for (let next = 0; next < chunk.length; from = next) {
+        const end = chunk.indexOf(LINE_FEED, from);
+        next = end < 0 ? chunk.length : end + 1;
+        const kept = Math.min((end < 0 ? next : end) - from, maxBytes - lineBytes);
+        if (lineBytes + kept > LARGE_BYTES) held ??= await hold?.();
+        if (kept > 0) yield chunk.subarray(from, from + kept);
+        if (end >= 0) {
+          yield chunk.subarray(end, next);
+          letGo();
+        }
+        lineBytes = end < 0 ? lineBytes + kept : 0;
+      }
     }
+  } finally {
+    letGo();
   }
 }
 
