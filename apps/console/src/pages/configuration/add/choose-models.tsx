@@ -12,8 +12,9 @@ import {
 } from '@mantine/core';
 import { useState } from 'react';
 import type { TriedProvider } from '../../../api/types.ts';
+import { MODEL_KIND_CHOICES, MODEL_KINDS } from '../../models/model-kinds.ts';
 import classes from './add.module.css';
-import { type ChosenModel, chosenOf, KIND_CHOICES, kindIn, labelOf, proposedOf } from './chosen-models.ts';
+import { type ChosenModel, chosenOf, kindIn, proposedOf } from './chosen-models.ts';
 
 interface ChooseModelsProps {
   readonly tried: TriedProvider;
@@ -130,7 +131,7 @@ interface ModelRowProps {
 
 function ModelRow({ of: row, isThere, onChange }: ModelRowProps) {
   const { model, isChosen } = row;
-  const kind = labelOf(model.kind);
+  const kind = MODEL_KINDS[model.kind];
   const about = isThere ? `${kind}. Callers know it already: it gets another route.` : kind;
   return (
     <Group component="li" gap="sm" align="flex-start">
@@ -188,7 +189,7 @@ function TypedModels({ isAlone, onAdd }: TypedModelsProps) {
       <Select
         flex="0 1 150px"
         label="Kind"
-        data={KIND_CHOICES}
+        data={MODEL_KIND_CHOICES}
         value={kind}
         onChange={(chosen) => setKind(chosen ?? 'text')}
         allowDeselect={false}

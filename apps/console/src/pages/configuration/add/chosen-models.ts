@@ -1,4 +1,5 @@
 import type { ConfigurationEdit, TriedProvider } from '../../../api/types.ts';
+import { isModelKind } from '../../models/model-kinds.ts';
 
 type Kind = TriedProvider['models'][number]['kind'];
 type Entry = TriedProvider['proposal'][number]['entry'];
@@ -14,20 +15,8 @@ export interface ChosenModel {
   readonly entry: Entry;
 }
 
-const KINDS: Readonly<Record<Kind, string>> = {
-  text: 'Text',
-  embedding: 'Embeddings',
-  rerank: 'Rerank',
-  moderation: 'Moderation',
-  realtime: 'Realtime',
-  image: 'Images',
-  speech: 'Speech',
-  transcription: 'Transcription',
-};
-export const KIND_CHOICES = Object.entries(KINDS).map(([value, label]) => ({ value, label }));
-export const labelOf = (kind: Kind): string => KINDS[kind];
-const isKind = (text: unknown): text is Kind => typeof text === 'string' && Object.hasOwn(KINDS, text);
-export const kindIn = (text: unknown): Kind => (isKind(text) ? text : 'text');
+export const kindIn = (text: unknown): Kind =>
+  typeof text === 'string' && isModelKind(text) ? text : 'text';
 
 export const chosenOf = (own: string, kind: Kind): ChosenModel => ({
   callers: own,

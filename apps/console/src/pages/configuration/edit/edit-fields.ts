@@ -133,7 +133,7 @@ export const CHANNEL_FIELDS: readonly Field[] = [
     path: ['batches'],
     label: 'Batches',
     kind: [
-      { value: '', label: 'Run line by line by the gateway' },
+      { value: '', label: 'Run by the gateway, line by line' },
       { value: 'provider', label: 'Sent whole to the provider' },
     ],
     description: 'Providers charge half, take up to a day, and store the lines',
