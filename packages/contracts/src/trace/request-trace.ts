@@ -17,6 +17,8 @@ export interface Span {
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: SpanAttributes;
+  /** What all spans of the trace say; none of it is in `attributes`. */
+  readonly shared: SpanAttributes | null;
   /** Whether what it stands for has failed. */
   readonly isFailed: boolean;
 }
@@ -144,11 +146,18 @@ export class RequestTrace {
       Partial<Pick<Span, 'context' | 'parent' | 'links' | 'kind' | 'startMs' | 'endMs'>>,
   ): void {
     if (!this.isSampled) return;
-    const { context, parent, links, kind, startMs, nowMs: endMs } = this;
-    const own = { context, parent, links, kind, startMs, endMs };
-    const { shared } = this;
-    const attributes = shared === null ? span.attributes : { ...shared, ...span.attributes };
-    this.#tracer.write({ ...own, ...span, attributes });
+    this.#tracer.write({
+      context: span.context ?? this.context,
+      parent: span.parent === undefined ? this.parent : span.parent,
+      links: span.links ?? this.links,
+      name: span.name,
+      kind: span.kind ?? this.kind,
+      startMs: span.startMs ?? this.startMs,
+      endMs: span.endMs ?? this.nowMs,
+      attributes: span.attributes,
+      shared: this.shared,
+      isFailed: span.isFailed,
+    });
   }
 
   #child(): TraceContext {

@@ -1,7 +1,6 @@
 import { ConfigError } from '@gateway/contracts/config-error';
 import { type OtlpReceiver, startOtlpReceiver } from '@gateway/testkit/start-otlp-receiver';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createMetrics } from '../metrics.ts';
@@ -35,10 +34,10 @@ const open = (env: Record<string, string> = {}) => {
     },
     metrics,
     drainTimeoutMs: 100,
-    exporter: new OTLPTraceExporter({
+    collector: {
       url: `${receiver.url}/v1/traces`,
       headers: { authorization: 'Basic of-the-collector' },
-    }),
+    },
   });
   const dropped = async (reason: string) => {
     const page = await metrics.registry.getSingleMetricAsString('gateway_spans_dropped_total');

@@ -1,13 +1,13 @@
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { Counter } from 'prom-client';
 import { parseConfig } from '../config.ts';
 import type { Life } from '../life/life.ts';
 import type { Logger } from '../logger.ts';
 import type { MetricsRegistry } from '../metrics.ts';
+import { type CollectorAddress, openCollector } from './collector.ts';
 import { createSampler } from './sampler.ts';
 import { TracingSettings } from './settings.ts';
+import { resourceMessage } from './span-batch.ts';
 import { createSpanExport, type DropReason } from './span-export.ts';
 import { createTracing, type Tracing } from './tracing.ts';
 
@@ -18,8 +18,8 @@ interface OpenTracingOptions {
   readonly life: Pick<Life, 'own' | 'stopping' | 'logger'>;
   readonly metrics: MetricsRegistry;
   readonly drainTimeoutMs: number;
-  /** Absent: OTLP over HTTP, as the environment of this process says. */
-  readonly exporter?: SpanExporter;
+  /** Absent: as the environment of this process says. */
+  readonly collector?: CollectorAddress;
 }
 
 /** A collector that hangs does not hold up the end for longer, however much time is left. */
@@ -49,13 +49,8 @@ export function openTracing(options: OpenTracingOptions): Tracing {
   const warn = createWarning(life.logger);
   const spans = life.own(
     createSpanExport({
-      exporter: options.exporter ?? new OTLPTraceExporter(),
-      resource: resourceFromAttributes({
-        'service.name': service === NAMESPACE ? NAMESPACE : `${NAMESPACE}-${service}`,
-        'service.namespace': NAMESPACE,
-        'service.instance.id': crypto.randomUUID(),
-        'telemetry.sdk.language': 'nodejs',
-      }).merge(detectResources({ detectors: [envDetector] })),
+      collector: openCollector(options.collector),
+      resource: resourceOf(service),
       maxQueueSize: settings.OTEL_BSP_MAX_QUEUE_SIZE,
       maxExportBatchSize: settings.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
       scheduledDelayMillis: settings.OTEL_BSP_SCHEDULE_DELAY,
@@ -83,6 +78,18 @@ export function openTracing(options: OpenTracingOptions): Tracing {
     callers: settings.TRACES_OF_CALLERS,
   });
   return createTracing(sampler, spans.write);
+}
+
+/** What `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` say comes before what the process says itself. */
+function resourceOf(service: string): Uint8Array {
+  const { attributes } = resourceFromAttributes({
+    'service.name': service === NAMESPACE ? NAMESPACE : `${NAMESPACE}-${service}`,
+    'service.namespace': NAMESPACE,
+    'service.instance.id': crypto.randomUUID(),
+    'telemetry.sdk.language': 'nodejs',
+  }).merge(detectResources({ detectors: [envDetector] }));
+  const texts = Object.entries(attributes).map(([name, value]) => [name, String(value)] as const);
+  return resourceMessage(Object.fromEntries(texts));
 }
 
 /** Resolves when the spans are exported, were refused, or it took too long. */

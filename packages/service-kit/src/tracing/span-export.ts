@@ -1,15 +1,20 @@
 import type { Span } from '@gateway/contracts/trace/request-trace';
-import type { TraceContext } from '@gateway/contracts/trace/trace-context';
-import { type Attributes, type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import type { Resource } from '@opentelemetry/resources';
-import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { SpanBatch } from './span-batch.ts';
 
 /** Why spans were not exported: the queue was full, or the collector did not take them. */
 export type DropReason = 'queue_full' | 'export_failed';
 
+/** Sends batches to a collector. */
+export interface Collector {
+  /** @param message as `SpanBatch` writes it. Rejects where the collector does not take it. */
+  send(message: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface SpanExportOptions {
-  readonly exporter: SpanExporter;
-  readonly resource: Resource;
+  readonly collector: Collector;
+  /** As `resourceMessage` writes it. */
+  readonly resource: Uint8Array;
   readonly maxQueueSize: number;
   readonly maxExportBatchSize: number;
   readonly scheduledDelayMillis: number;
@@ -26,96 +31,92 @@ export interface SpanExport {
   close(): Promise<void>;
 }
 
-const SCOPE = { name: 'gateway' };
-const KINDS = {
-  internal: SpanKind.INTERNAL,
-  server: SpanKind.SERVER,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-} as const;
-const EXPORTED = 0;
+const MEBIBYTE = 1024 ** 2;
+/** Collectors take a few more. */
+const MAX_BATCH_BYTES = 2 * MEBIBYTE;
+/** Spans with content may be large: as many of them do not wait. */
+const MAX_QUEUE_BYTES = 64 * MEBIBYTE;
 
-/** Queues spans that have ended, and exports them in batches. */
+/** Queues spans that have ended, and exports them in batches, one after the other. */
 export function createSpanExport(options: SpanExportOptions): SpanExport {
-  const { exporter, resource, onDropped, onFailure, maxQueueSize } = options;
+  const { collector, resource, onDropped, onFailure, maxQueueSize } = options;
+  const batchSize = Math.min(options.maxExportBatchSize, maxQueueSize);
+  const full: SpanBatch[] = [];
+  let filling: SpanBatch | null = null;
+  /** Its buffer has grown to what a batch takes. */
+  let spare: SpanBatch | null = null;
   let queued = 0;
-  // The processor keeps for itself what it drops; what it hands over is no longer in its queue.
-  const counted: SpanExporter = {
-    export: (spans, done) => {
-      queued -= spans.length;
-      exporter.export(spans, (result) => {
-        if (result.code !== EXPORTED) {
-          onDropped(spans.length, 'export_failed');
-          onFailure(result.error);
-        }
-        done(result);
-      });
-    },
-    forceFlush: async () => exporter.forceFlush?.(),
-    shutdown: () => exporter.shutdown(),
+  let queuedBytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isSending = false;
+  let isDue = false;
+
+  const begin = (): SpanBatch => {
+    const batch = spare ?? new SpanBatch(resource);
+    spare = null;
+    return batch;
   };
-  const processor = new BatchSpanProcessor({
-    exporter: counted,
-    maxQueueSize,
-    maxExportBatchSize: Math.min(options.maxExportBatchSize, maxQueueSize),
-    scheduledDelayMillis: options.scheduledDelayMillis,
-    exportTimeoutMillis: options.exportTimeoutMillis,
-  });
+  const fill = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    isDue = false;
+    if (filling === null) return;
+    full.push(filling);
+    queuedBytes += filling.sizeBytes;
+    filling = null;
+  };
+  const send = async (batch: SpanBatch): Promise<void> => {
+    const { count } = batch;
+    queued -= count;
+    queuedBytes -= batch.sizeBytes;
+    const message = batch.take();
+    spare ??= batch;
+    try {
+      await collector.send(message);
+    } catch (error) {
+      onDropped(count, 'export_failed');
+      onFailure(error);
+    }
+  };
+  const sendNext = () => {
+    if (isSending) return;
+    if (full.length === 0 && isDue) fill();
+    const batch = full.shift();
+    if (batch === undefined) return;
+    isSending = true;
+    void withinTime(send(batch), options.exportTimeoutMillis).then(() => {
+      isSending = false;
+      sendNext();
+    });
+  };
+  const due = () => {
+    timer = undefined;
+    isDue = true;
+    sendNext();
+  };
   return {
     write: (span) => {
-      if (queued >= maxQueueSize) return onDropped(1, 'queue_full');
+      if (queued >= maxQueueSize || queuedBytes >= MAX_QUEUE_BYTES) return onDropped(1, 'queue_full');
+      filling ??= begin();
+      filling.add(span);
       queued += 1;
-      processor.onEnd(readable(span, resource));
+      if (filling.count >= batchSize || filling.sizeBytes >= MAX_BATCH_BYTES) {
+        fill();
+        sendNext();
+      } else if (!isDue) timer ??= setTimeout(due, options.scheduledDelayMillis).unref();
     },
-    close: () => processor.shutdown(),
+    close: async () => {
+      fill();
+      await Promise.all(full.splice(0).map(send));
+      await collector.close();
+    },
   };
 }
 
-function readable(
-  { context, parent, links, name, kind, startMs, endMs, attributes, isFailed }: Span,
-  resource: Resource,
-): ReadableSpan {
-  const own = sdkContext(context);
-  return {
-    name,
-    kind: KINDS[kind],
-    spanContext: () => own,
-    ...(parent !== null && { parentSpanContext: sdkContext(parent) }),
-    startTime: hrTime(startMs),
-    endTime: hrTime(Math.max(startMs, endMs)),
-    duration: hrTime(Math.max(0, endMs - startMs)),
-    status: { code: isFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
-    attributes: present(attributes),
-    links: links.map((link) => ({ context: sdkContext(link) })),
-    events: [],
-    ended: true,
-    resource,
-    instrumentationScope: SCOPE,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-  };
-}
-
-const sdkContext = ({ traceId, spanId, isSampled }: TraceContext) => ({
-  traceId,
-  spanId,
-  traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-});
-
-/** Seconds and nanoseconds. */
-function hrTime(ms: number): HrTime {
-  const seconds = Math.floor(ms / 1000);
-  return [seconds, Math.min(999_999_999, Math.round((ms - seconds * 1000) * 1e6))];
-}
-
-function present(attributes: Span['attributes']): Attributes {
-  const all: Attributes = {};
-  for (const name in attributes) {
-    const value = attributes[name];
-    if (value === undefined || value === null) continue;
-    all[name] = typeof value === 'object' ? [...value] : value;
-  }
-  return all;
+/** Resolves when it has ended, or this time is over. */
+async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms).unref();
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
