@@ -37,7 +37,10 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/own/path`,
         OTEL_BSP_SCHEDULE_DELAY: '50',
         TRACE_URL: 'https://tempo.example.com/trace/{traceId}?from=gateway',
-        ...(isOne && { OTEL_SERVICE_NAME: 'our-gateway' }),
+        ...(isOne && {
+          OTEL_SERVICE_NAME: 'our-gateway',
+          OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'SPAN_AND_EVENT',
+        }),
       },
     });
   });
@@ -47,8 +50,8 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
   });
   beforeEach(() => gateway.simulator.reset());
 
-  const ask = async (headers: Record<string, string>, model = 'gpt-5.2') => {
-    const reply = await gateway.fetch('/v1/responses', { json: { model, input: 'hi' }, headers });
+  const ask = async (headers: Record<string, string>, model = 'gpt-5.2', input = 'hi') => {
+    const reply = await gateway.fetch('/v1/responses', { json: { model, input }, headers });
     expect(reply.status).toBe(200);
     await reply.text();
   };
@@ -126,6 +129,45 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
       const names = (await receiver.trace(turn.traceId, 3)).map(({ name }) => name);
       expect(names.toSorted()).toEqual(['POST /v1/responses', 'attempt own', 'chat gpt-5.2']);
     }
+  });
+
+  test('a turn over a WebSocket goes on with the trace that its own metadata name', async () => {
+    const trace = { traceId: '1bf7651916cd43dd8448eb211c80319d', spanId: 'c7ad6b7169203332' };
+    using socket = await connectSocket(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+      traceparent: `00-${CALLERS}-${PARENT}-01`,
+    });
+    const metadata = { traceparent: `00-${trace.traceId}-${trace.spanId}-01` };
+    socket.send({ type: 'response.create', model: 'gpt-5.2', input: 'one', metadata });
+    await socket.answer();
+    const spans = await receiver.trace(trace.traceId, 3);
+    const turn = spans.find(({ kind }) => kind === 'server');
+    expect(turn?.parentSpanId).toBe(trace.spanId);
+    expect(turn?.links).toEqual([{ traceId: CALLERS, spanId: expect.any(String) }]);
+  });
+
+  test('a span has what was asked and answered only where the operator wants it and the caller does not refuse it', async () => {
+    const contentOf = async (requestId: string, headers: Record<string, string> = {}) => {
+      await ask({ 'x-request-id': requestId, ...headers }, 'gpt-5.2', 'Mail to ann.lee@example.com');
+      const { attributes, events } = await receiver.find(
+        (span) => span.kind === 'client' && span.attributes['gateway.request.id'] === requestId,
+      );
+      const content = Object.keys(attributes).filter((name) => name.endsWith('.messages'));
+      return { content, attributes, events };
+    };
+    const wanted = await contentOf('request-with-content');
+    const refused = await contentOf('request-without-content', { 'x-gateway-content-log': 'off' });
+    expect([refused.content, refused.events]).toEqual([[], []]);
+    if (!isOne) return expect([wanted.content, wanted.events]).toEqual([[], []]);
+    const input = JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Mail to [email]' }] }]);
+    expect(wanted.attributes['gen_ai.input.messages']).toBe(input);
+    expect(wanted.attributes['gen_ai.output.messages']).toContain('You said: Mail to [email]');
+    expect(wanted.events).toMatchObject([
+      {
+        name: 'gen_ai.client.inference.operation.details',
+        attributes: { 'gen_ai.input.messages': input },
+      },
+    ]);
   });
 
   test('what is queued is exported when the gateway stops', async () => {

@@ -44,6 +44,7 @@ beforeAll(async () => {
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
       OTEL_BSP_SCHEDULE_DELAY: '50',
       WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8',
+      TEXT_BACKGROUND_POLL_MS: '50',
     },
   });
 });
@@ -160,6 +161,22 @@ test('a response in the background is one trace from its request to its worker',
   const { requestId, reply } = await send('/v1/responses', { json });
   await reply.text();
   await expectGolden(requestId, 5, 'background');
+});
+
+test('a response that a provider makes in the background has its span in the trace of its request when it has ended', async () => {
+  const json = { model: 'gpt-5.2', input: 'hi', background: true };
+  const { requestId, reply } = await send('/v1/responses', { json });
+  await reply.text();
+  await expectGolden(requestId, 3, 'background-of-provider');
+});
+
+test('what a request asks for by its parameters is in its span', async () => {
+  const parameters = { temperature: 0.5, top_p: 0.9, reasoning: { effort: 'low' }, max_output_tokens: 100 };
+  const text = { format: { type: 'json_object' } };
+  const json = { model: 'gpt-5.2', input: 'hi, as json', ...parameters, text };
+  const { requestId, reply } = await send('/v1/responses', { json });
+  await reply.text();
+  await expectGolden(requestId, 3, 'parameters');
 });
 
 test('a job and the webhook that reports it are one trace', async () => {

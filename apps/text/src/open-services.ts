@@ -3,6 +3,7 @@ import { openContentLog } from '@gateway/model-service/content-log/open-content-
 import { openSharedStores } from '@gateway/model-service/jobs/open-file-stores';
 import { namedFetching } from '@gateway/model-service/named-fetching';
 import type { ModelAccess } from '@gateway/model-service/open-model-access';
+import type { SpanContents } from '@gateway/model-service/tracing/content/span-contents';
 import type { Started } from '@gateway/service-kit/start-service';
 import { createBackgroundResponses } from './background/background-responses.ts';
 import { createBackgroundUsage } from './background/background-usage.ts';
@@ -57,6 +58,7 @@ export async function openTextServices(
       pollMs: config.TEXT_BACKGROUND_POLL_MS,
       giveUpMs: config.TEXT_BACKGROUND_GIVE_UP_SECONDS * 1000,
       onEnded: storeEnding({ conversations, upstream, metrics }),
+      tracing: started.tracing,
       onBooked: (line) => logger.info(line, 'background response ended'),
       onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
     }),
@@ -66,6 +68,7 @@ export async function openTextServices(
     upstream,
     meter,
     contentLog: openContentLog(started, { upstream }, { sweeps }),
+    spanContents: await openSpanContents(started, upstream),
     hooks: openServiceHooks(started),
     refusals,
     background,
@@ -79,6 +82,19 @@ export async function openTextServices(
     maxJsonDepth: config.MAX_JSON_DEPTH,
     now: Date.now,
   };
+}
+
+/** Null, and nothing is loaded, where spans have no content. */
+async function openSpanContents(
+  { tracing, life }: Pick<Started<SharedSettings>, 'tracing' | 'life'>,
+  upstream: Pick<ModelAccess['upstream'], 'configuration'>,
+): Promise<SpanContents | null> {
+  if (tracing === undefined || tracing.contentPlaces.length === 0) return null;
+  const { createSpanContents } = await import('@gateway/model-service/tracing/content/span-contents');
+  return life.own(
+    createSpanContents(() => upstream.configuration, tracing.contentPlaces),
+    (contents) => contents.close(),
+  );
 }
 
 /** The background responses that both see. */

@@ -15,8 +15,9 @@ message ScopeSpans { repeated Span spans = 2; }
 message Span {
   bytes trace_id = 1; bytes span_id = 2; string trace_state = 3; bytes parent_span_id = 4;
   string name = 5; int32 kind = 6; fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8;
-  repeated KeyValue attributes = 9; repeated Link links = 13; Status status = 15;
+  repeated KeyValue attributes = 9; repeated Event events = 11; repeated Link links = 13; Status status = 15;
 }
+message Event { fixed64 time_unix_nano = 1; string name = 2; repeated KeyValue attributes = 3; }
 message Link { bytes trace_id = 1; bytes span_id = 2; }
 message Status { string message = 2; int32 code = 3; }
 message KeyValue { string key = 1; AnyValue value = 2; }
@@ -59,6 +60,9 @@ const Span = z.object({
   startTimeUnixNano: nanoseconds,
   endTimeUnixNano: nanoseconds,
   attributes: Attributes,
+  events: z
+    .array(z.object({ name: z.string(), timeUnixNano: nanoseconds, attributes: Attributes }))
+    .default([]),
   links: z.array(z.object({ traceId: hexOf, spanId: hexOf })).default([]),
   status: z.object({ code: z.number().default(0) }).default({ code: 0 }),
 });

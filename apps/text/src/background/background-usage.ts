@@ -1,8 +1,12 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { readTraceparent } from '@gateway/contracts/trace/trace-context';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { LogFields } from '@gateway/service-kit/request/request-context';
+import type { Tracing } from '@gateway/service-kit/tracing/tracing';
+import { targetOf } from '@gateway/upstream/sending/send';
 import type { Upstream } from '@gateway/upstream/upstream';
+import { tracePending } from '../call/accounting/call-trace.ts';
 import { usageOfConsumption } from '../metering/consumption.ts';
 import type { TextMetrics } from '../metering/text-metrics.ts';
 import { candidateAt } from '../stored/origins/candidate-at.ts';
@@ -24,6 +28,8 @@ export interface BackgroundUsageOptions {
   readonly onEnded: (response: PendingResponse, shown: JsonObject) => Promise<void>;
   /** Gets the log fields of each response that was booked. */
   readonly onBooked: (line: LogFields) => void;
+  /** Undefined where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   /** Called once per outage of Redis, with its reason. */
   readonly onProblem: (reason: string) => void;
 }
@@ -43,14 +49,23 @@ const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 
 export function createBackgroundUsage(options: BackgroundUsageOptions): BackgroundUsage {
-  const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onEnded, onBooked, onProblem } = options;
+  const { pending, upstream, meter, metrics, now, pollMs, giveUpMs, onEnded, onBooked, onProblem, tracing } =
+    options;
   let round: Promise<void> | null = null;
   let isAway = false;
   let isClosed = false;
 
-  const book = async (response: PendingResponse, result: UsageResult): Promise<void> => {
-    const { id, subject, origin } = response;
+  const book = async (
+    response: PendingResponse,
+    ended: UsageResult,
+    shown: JsonObject = {},
+  ): Promise<void> => {
+    const { id, subject, origin, trace } = response;
+    const traceId = readTraceparent(trace?.traceparent)?.traceId;
+    const result = traceId === undefined ? ended : { ...ended, detail: { ...ended.detail, traceId } };
     if (await meter.settleOnce(subject, result)) {
+      const candidate = trace && candidateAt(upstream.configuration, origin);
+      tracePending(tracing, response, { target: candidate ? targetOf(candidate) : null, result, shown });
       metrics.tokens(origin.channel, usageOfConsumption(result.consumption));
       onBooked(lineOf(response, result));
     }
@@ -63,7 +78,7 @@ export function createBackgroundUsage(options: BackgroundUsageOptions): Backgrou
     const ending = typeof shown === 'string' ? null : endingOf(response, shown, now());
     if (ending !== null && typeof shown !== 'string') {
       await onEnded(response, shown);
-      await book(response, ending);
+      await book(response, ending, shown);
     } else if (shown === 'gone' || ageMs >= giveUpMs) await book(response, withoutEnding(response, now()));
     else await pending.lookAgain(response.id, nextWaitMs(ageMs, pollMs));
   };
@@ -98,7 +113,7 @@ export function createBackgroundUsage(options: BackgroundUsageOptions): Backgrou
       const response = await pending.find(id);
       if (response === null) return;
       const ending = endingOf(response, shown, now());
-      if (ending !== null) await book(response, ending);
+      if (ending !== null) await book(response, ending, shown);
     },
     look: async (id) => {
       const response = await pending.find(id);

@@ -6,6 +6,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Reply } from '@gateway/upstream/replies/reply';
 import { consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte, reportDropped } from '../call/accounting/call-log.ts';
+import { traceAnswer } from '../call/accounting/call-trace.ts';
 import { type Consumed, NOTHING_KNOWN, type ReplyOutcome, writtenBy } from '../call/accounting/outcome.ts';
 import { refusesThoughts } from '../call/attempts/foreign-thoughts.ts';
 import { collectedLarge } from '../call/attempts/large-reply.ts';
@@ -21,6 +22,7 @@ import { type MaybePromise, whenDone } from '../large/maybe-promise.ts';
 import { refuseLosses } from '../neutral/losses.ts';
 import { PROTOCOLS } from '../protocols/protocols.ts';
 import { bringsIds } from '../stored/origins/received-ids.ts';
+import { answeredIn } from '../wire/answered-in.ts';
 import { type JsonObject, objectAt, parseObject, textAt } from '../wire/json-object.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import { collectPassed } from './collect-passed.ts';
@@ -166,6 +168,7 @@ async function passWhole(
     return relayJson({
       ...{ reply, bytes, isCollected, caller, context },
       onBody: (whole, parsed) => {
+        traceAnswer(context, () => answeredIn(whole));
         onConsumed(consumedByWhole(call, whole, parsed));
         return storeWholeReply(call, reply, { whole, parsed, given }, onConsumed);
       },
@@ -235,6 +238,7 @@ async function passStream(call: TextCall, reply: Reply, given: GivenIds | null):
       },
       onEnd: () => {
         const { pendingId } = consumed;
+        traceAnswer(context, () => reader.answered());
         consumed = consumedByStream(call, reader, pendingId, largeLength);
         if (pendingId !== null && consumed.pendingId === null)
           services.background.forget(pendingId).catch(() => undefined);

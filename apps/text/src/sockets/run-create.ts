@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { WEBSOCKET } from '@gateway/contracts/endpoints/endpoints';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
+import { TRACEPARENT_HEADER } from '@gateway/contracts/trace/trace-context';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import { type Counting, handleCounted } from '@gateway/model-service/counted-request';
 import { type CallerAccess, keyEnded } from '@gateway/model-service/sockets/caller-access';
@@ -18,6 +19,7 @@ import { describeRequest, type TextRequest } from '../call/request/text-request.
 import { inputChecked } from '../endpoints/answer-call.ts';
 import { generateReply } from '../endpoints/generate.ts';
 import type { Waiting } from '../large/in-thread.ts';
+import { objectAt, textAt } from '../wire/json-object.ts';
 import type { CreateEvent, Lane } from './client-event.ts';
 import type { LaneMemory } from './lane-memory.ts';
 import { type EventSink, SocketCaller } from './socket-caller.ts';
@@ -64,6 +66,12 @@ const requestOf = (
     ? describeInThread(RESPONSES, bytes, maxDepth, waiting)
     : describeRequest(RESPONSES, bytes, value);
 
+/** The trace that one turn is to be seen in: a connection has headers for all of them only. */
+function callersTrace({ value }: CreateEvent): string | undefined {
+  const metadata = value && objectAt(value, 'metadata');
+  return (metadata && textAt(metadata, TRACEPARENT_HEADER)) ?? undefined;
+}
+
 /**
  * Each `response.create` is one request, for limits, reservation, routing, usage, log and metrics: with an id and a
  * context of its own.
@@ -77,11 +85,11 @@ export function createRequestRunner({
   tracing,
   deadline,
 }: RunnerOptions): RequestRunner {
-  const open = (connection: Connection, lane: Lane, identity: Identity) => {
+  const open = (connection: Connection, lane: Lane, identity: Identity, event?: CreateEvent) => {
     const { headers, connectionId, sink, callers } = connection;
     const requestId = requestIdOf(undefined);
     const load = guard.begin(WEBSOCKET, identity);
-    const trace = tracing?.linked(headers[INTERNAL_HEADERS.trace]);
+    const trace = tracing?.linked(headers[INTERNAL_HEADERS.trace], event && callersTrace(event));
     const { context, close } = openRequest(WEBSOCKET.path, { requestId, identity, deadline, load, trace });
     const logEnd = requestLog.begin({ method: 'POST', url: WEBSOCKET.path }, context, WEBSOCKET.path);
     const own = { ...headers, [INTERNAL_HEADERS.requestId]: requestId };
@@ -120,7 +128,7 @@ export function createRequestRunner({
       } catch (error) {
         return open(connection, event.lane, opener).caller.fail(error);
       }
-      const opened = open(connection, event.lane, identity ?? opener);
+      const opened = open(connection, event.lane, identity ?? opener, event);
       const { caller, context, load } = opened;
       if (identity === undefined) {
         caller.fail(keyEnded());

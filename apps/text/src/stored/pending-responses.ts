@@ -16,6 +16,8 @@ export const PendingResponse = z.object({
   estimate: UsageResult,
   /** As it was when the request came; null: the model has none. */
   price: Price.nullable(),
+  /** Its span, and the parent of it. Absent where it is not traced, and in those from before December 2026. */
+  trace: z.object({ traceparent: z.string(), parentSpanId: z.string() }).optional(),
 });
 export type PendingResponse = z.infer<typeof PendingResponse>;
 

@@ -184,6 +184,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
     pollMs: options.backgroundPollMs ?? 60_000,
     giveUpMs: options.backgroundGiveUpMs ?? 60_000,
     onEnded: storeEnding({ conversations, upstream, metrics: textMetrics }),
+    tracing: undefined,
     onBooked: (line) => logger.info(line, 'background response ended'),
     onProblem: (reason) => logger.warn({ reason }, 'background responses cannot be looked at'),
   });
@@ -202,6 +203,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   });
   const services = {
     contentLog,
+    spanContents: null,
     hooks,
     refusals,
     conversations,

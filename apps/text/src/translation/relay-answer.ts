@@ -8,6 +8,7 @@ import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { consumedByLost, consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
+import { traceAnswer } from '../call/accounting/call-trace.ts';
 import { estimatesFor } from '../call/accounting/metered-call.ts';
 import {
   type Consumed,
@@ -30,11 +31,13 @@ import { type TranslatedReply, translateReply } from '../conversion/translate-re
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { isLarge } from '../large/shared-bytes.ts';
 import { knownUsage } from '../metering/consumption.ts';
+import type { Finish } from '../neutral/reply/reply.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';
 import { recordedMessage } from '../protocols/messages/reply/message-recorder.ts';
 import { MAX_PAUSES, pausedContent } from '../protocols/messages/reply/paused-turn.ts';
 import { UPSTREAMS } from '../protocols/protocols.ts';
 import { answerLength } from '../wire/answer-length.ts';
+import { answeredIn } from '../wire/answered-in.ts';
 import { type JsonObject, objectOf } from '../wire/json-object.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { newId } from '../wire/tokens/new-id.ts';
@@ -136,6 +139,7 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
       onEnd: () => {
         const { usage, outputLength, finish } = translator;
         if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
+        traceAnswer(context, () => ({ model: null, ends: finish === null ? [] : [endOf(finish)] }));
         consumed = consumedOf(
           knownUsage(
             usage,
@@ -261,6 +265,7 @@ function translated(
   const { plan } = answer;
   const reply = translateReply(plan, body, contextFor(answer), earlier);
   const tier = UPSTREAMS[plan.target.protocol].readUsage(objectOf(body))?.serviceTier;
+  traceAnswer(answer.call.context, () => ({ ...answeredIn(objectOf(body)), ends: [] }));
   return { ...reply, usage: atTier(reply.usage, tier) };
 }
 
@@ -302,8 +307,11 @@ function parsedBody(bytes: Buffer): unknown {
   }
 }
 
+const endOf = ({ reason, unknown }: Finish): string => unknown ?? reason;
+
 function consumedByWhole({ call, reply }: Answer, { usage, finish, body }: TranslatedReply): Consumed {
   if (finish.unknown !== undefined) call.context.line.unknownFinish = finish.unknown;
+  traceAnswer(call.context, () => ({ model: null, ends: [endOf(finish)] }));
   const estimates = estimatesFor(call, () => answerLength({ ...body }));
   const consumed = consumedOf(knownUsage(usage, true, estimates));
   logConsumed(call, reply, consumed);

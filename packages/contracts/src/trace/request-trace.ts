@@ -1,10 +1,29 @@
 import { newSpanId, newTraceId, type TraceContext, traceparentOf } from './trace-context.ts';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
-/** Never content of a request or an answer, and no secrets. Those that are undefined are left out. */
+/** Content of a request or an answer only where the operator has asked for it, and no secrets. Those that are undefined are left out. */
 export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | null | undefined>
 >;
+
+/** What has happened within a span. */
+export interface SpanEvent {
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly attributes: SpanAttributes;
+}
+
+/** Where content may be: on the span of what a model was requested for, or in an event of it. */
+export const CONTENT_PLACES = ['span', 'event'] as const;
+export type ContentPlace = (typeof CONTENT_PLACES)[number];
+
+/** What was asked and answered. */
+export interface SpanContent {
+  readonly places: readonly ContentPlace[];
+  /** Null: there is none after all. */
+  readonly attributes: Promise<SpanAttributes | null>;
+}
 
 /** A span that has ended. */
 export interface Span {
@@ -19,6 +38,7 @@ export interface Span {
   readonly attributes: SpanAttributes;
   /** What all spans of the trace say; none of it is in `attributes`. */
   readonly shared: SpanAttributes | null;
+  readonly events: readonly SpanEvent[];
   /** Whether what it stands for has failed. */
   readonly isFailed: boolean;
 }
@@ -79,6 +99,10 @@ export class RequestTrace {
   readonly attempts: TracedAttempt[] = [];
   /** What all of its spans say, such as whom it was sent for. */
   shared: SpanAttributes | null = null;
+  /** Its span waits for it. */
+  content: SpanContent | null = null;
+  /** What its span says beside what the log line has. */
+  readonly noted: Record<string, SpanAttributes[string]> = {};
   readonly #tracer: Tracer;
   readonly #started = performance.now();
   #inference: TraceContext | null = null;
@@ -143,7 +167,7 @@ export class RequestTrace {
   /** Writes the request's own span, or another one of it. */
   write(
     span: Pick<Span, 'name' | 'attributes' | 'isFailed'> &
-      Partial<Pick<Span, 'context' | 'parent' | 'links' | 'kind' | 'startMs' | 'endMs'>>,
+      Partial<Pick<Span, 'context' | 'parent' | 'links' | 'kind' | 'startMs' | 'endMs' | 'events'>>,
   ): void {
     if (!this.isSampled) return;
     this.#tracer.write({
@@ -156,6 +180,7 @@ export class RequestTrace {
       endMs: span.endMs ?? this.nowMs,
       attributes: span.attributes,
       shared: this.shared,
+      events: span.events ?? NO_EVENTS,
       isFailed: span.isFailed,
     });
   }
@@ -164,6 +189,8 @@ export class RequestTrace {
     return { ...this.context, spanId: newSpanId() };
   }
 }
+
+const NO_EVENTS: readonly SpanEvent[] = [];
 
 /** The context of a request without a parent. */
 export const newContext = (isSampled: boolean): TraceContext => ({

@@ -2,6 +2,7 @@ import { EmbeddingsRequest, type EncodingFormat } from '@gateway/contracts/opena
 import { reportedCount } from '@gateway/contracts/usage/reported-count';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { isStrict } from '@gateway/model-service/jobs/job-wishes';
+import { requestParameters } from '@gateway/model-service/tracing/request-parameters';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { modelFor } from '@gateway/upstream/model-for';
@@ -41,6 +42,7 @@ export function embeddingsCall(
   const wanted: EncodingFormat = order.encoding_format ?? 'float';
   const count = countOf(inputs);
   Object.assign(context.line, { model: model.name, inputs: count });
+  if (context.trace?.isSampled) Object.assign(context.trace.noted, requestParameters(order));
 
   const partOf = (part: Inputs, firstIndex: number): Part<Embedded> => ({
     largest: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, LEAST_BYTES_PER_TOKEN) },

@@ -29,13 +29,25 @@ export function chooseContent(
   { identity, model, headers, id }: ContentRequest,
 ): Choice {
   if (contentLog === null) return null;
-  const { keys, models } = conversations.neverKept;
-  if (keys.includes(identity.keyId) || fitsSome(models, model)) return null;
-  const rule = contentLog.rules.find((one) => applies(one, identity, model));
+  if (isNeverKept(conversations, { identity, model })) return null;
+  const rule = ruleFor(contentLog, { identity, model });
   if (rule === undefined) return null;
   if (wantsNone(headers[CONTENT_LOG_HEADER], rule)) return { omitted: 'caller' };
   return isInShare(id, rule.share) ? { rule } : { omitted: 'share' };
 }
+
+type Subject = Pick<ContentRequest, 'identity' | 'model'>;
+
+export const isNeverKept = (
+  { neverKept: { keys, models } }: Configuration['conversations'],
+  { identity, model }: Subject,
+): boolean => keys.includes(identity.keyId) || fitsSome(models, model);
+
+/** The first rule that names a request. */
+export const ruleFor = (
+  { rules }: NonNullable<Configuration['contentLog']>,
+  { identity, model }: Subject,
+): ContentRule | undefined => rules.find((one) => applies(one, identity, model));
 
 const applies = (
   { keys, teams, models }: ContentRule,

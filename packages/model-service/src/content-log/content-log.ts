@@ -9,8 +9,9 @@ import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { chooseContent } from './choose-content.ts';
 import type { ContentMetrics, LossReason } from './content-metrics.ts';
+import type { ContentSide } from './content-side.ts';
 import { CONTENT_SPOOL, type ContentSpool, createContentSpool, type PendingLine } from './content-spool.ts';
-import type { ContentFacts, ContentSide, LineTask } from './line-task.ts';
+import type { ContentFacts, LineTask } from './line-task.ts';
 
 /** What of one request is in the content log, for its usage record. */
 export type ContentNote = Pick<UsageDetail, 'contentObject' | 'contentOmitted'>;

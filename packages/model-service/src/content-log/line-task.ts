@@ -3,15 +3,10 @@ import { CALLER_NAMES } from '@gateway/contracts/usage/caller-names';
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import { cleanContent } from './clean/clean-content.ts';
 import { createRedactor, type Redacting } from './clean/redactor.ts';
+import { type ContentSide, contentOf } from './content-side.ts';
 
 /** What is known of a request beside its content. */
 export type ContentFacts = Omit<ContentRecord, 'version' | 'request' | 'answer' | 'cut' | 'redacted'>;
-
-/** What a side of a request holds: JSON as bytes, or a value that is none. Null: nothing, or more than was held. */
-export type ContentSide =
-  | { readonly json: Uint8Array; readonly member?: string }
-  | { readonly value: unknown }
-  | null;
 
 /** Writes one line of the content log. */
 export interface LineTask extends Redacting {
@@ -22,22 +17,6 @@ export interface LineTask extends Redacting {
   readonly overlong: readonly ('request' | 'answer')[];
   readonly maxBytes: number;
 }
-
-function contentOf(side: ContentSide): unknown {
-  if (side === null) return null;
-  if ('value' in side) return side.value;
-  const text = Buffer.from(side.json.buffer, side.json.byteOffset, side.json.byteLength).toString();
-  try {
-    const value: unknown = JSON.parse(text);
-    const member = side.member === undefined ? undefined : memberOf(value, side.member);
-    return member ?? value;
-  } catch {
-    return text;
-  }
-}
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
 export function writeLine({ facts, request, answer, overlong, maxBytes, ...redacting }: LineTask): string {
   const redactor = createRedactor(redacting);

@@ -1,8 +1,15 @@
-import type { RequestTrace, SpanAttributes, TracedAttempt } from '@gateway/contracts/trace/request-trace';
+import type {
+  AttemptTarget,
+  ContentPlace,
+  RequestTrace,
+  SpanAttributes,
+  TracedAttempt,
+} from '@gateway/contracts/trace/request-trace';
+import type { TraceContext } from '@gateway/contracts/trace/trace-context';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import type { Metered } from '@gateway/metering/meter/meter';
 import type { LogFields, RequestContext } from '@gateway/service-kit/request/request-context';
-import { BRIDGES, GEN_AI, operationOf, providerName } from './gen-ai.ts';
+import { BRIDGES, CONTENT_EVENT, GEN_AI, operationOf, providerName } from './gen-ai.ts';
 
 /** What was requested of a model, and what it came to. */
 export interface Inference {
@@ -10,12 +17,20 @@ export interface Inference {
   readonly result: UsageResult;
   /** What its log line has beside that. */
   readonly line?: LogFields;
+  /** Of one that another request has begun. */
+  readonly place?: {
+    readonly context: TraceContext;
+    readonly parent: TraceContext;
+    readonly startMs: number;
+    /** Whom it was sent to; null: that is not configured any more. */
+    readonly target: AttemptTarget | null;
+  };
 }
 
 const MICRO_USD = 1e6;
 
 /** Writes the span of a request to a model, and one of each attempt at a provider below it, when the request is settled. */
-export function writeInference(trace: RequestTrace, { subject, result, line = {} }: Inference): void {
+export function writeInference(trace: RequestTrace, { subject, result, line = {}, place }: Inference): void {
   if (!trace.isSampled) return;
   const { attempts, nowMs } = trace;
   trace.shared = sharedOf(subject, result);
@@ -23,10 +38,12 @@ export function writeInference(trace: RequestTrace, { subject, result, line = {}
   // It gave the answer to its end.
   if (answered !== undefined) answered.endMs = nowMs;
   const { name, outputType } = operationOf(subject.endpoint);
-  trace.write({
-    context: trace.inference,
-    parent: trace.context,
+  writeWithContent(trace, {
+    context: place?.context ?? trace.inference,
+    parent: place?.parent ?? trace.context,
     links: [],
+    startMs: place?.startMs ?? trace.startMs,
+    endMs: nowMs,
     name: `${name} ${subject.model}`,
     kind: 'client',
     isFailed: result.outcome === 'failed' || result.outcome === 'cut',
@@ -35,13 +52,37 @@ export function writeInference(trace: RequestTrace, { subject, result, line = {}
       [GEN_AI.operation]: name,
       [GEN_AI.outputType]: outputType,
       [GEN_AI.requestModel]: subject.model,
-      ...placeOf(answered ?? attempts.at(-1)),
-      ...responseOf(result, answered, line),
+      ...placeOf(answered ?? attempts.at(-1) ?? place?.target ?? undefined),
+      ...responseOf(result, answered ?? place?.target ?? undefined, line),
+      ...trace.noted,
+      // A stream that broke off has no end of its own.
+      ...(result.outcome === 'cut' && { [GEN_AI.finishReasons]: ['error'] }),
       ...usageOf(result),
       ...gatewayAttributes(subject, result, trace),
     },
   });
-  for (const attempt of attempts) writeAttempt(trace, attempt);
+  writeAttempts(trace);
+}
+
+/** Writes the spans of a request's attempts so far. */
+export function writeAttempts(trace: RequestTrace): void {
+  for (const attempt of trace.attempts.splice(0)) writeAttempt(trace, attempt);
+}
+
+/** What was asked and answered is known when the caller has it, and after that was redacted. */
+function writeWithContent(trace: RequestTrace, span: Parameters<RequestTrace['write']>[0]): void {
+  const { content } = trace;
+  if (content === null) {
+    trace.write(span);
+    return;
+  }
+  const isIn = (place: ContentPlace) => content.places.includes(place);
+  void content.attributes.then((attributes) => {
+    const events =
+      attributes !== null && isIn('event') ? [{ name: CONTENT_EVENT, atMs: trace.nowMs, attributes }] : [];
+    const own = isIn('span') ? { ...span.attributes, ...attributes } : span.attributes;
+    trace.write({ ...span, attributes: own, events });
+  });
 }
 
 /** The settling of a request that is traced also writes its spans, and its record names the trace. Nothing where none are exported. */
@@ -77,7 +118,7 @@ const sharedOf = (
   };
 };
 
-function placeOf(attempt: TracedAttempt | undefined): SpanAttributes {
+function placeOf(attempt: AttemptTarget | undefined): SpanAttributes {
   if (attempt === undefined) return {};
   return { [GEN_AI.provider]: providerName(attempt.provider), ...channelServer(attempt) };
 }
@@ -91,7 +132,7 @@ export function serverOf(url: string): SpanAttributes {
 const servers = new Map<string, SpanAttributes>();
 const MAX_SERVERS = 1000;
 
-function channelServer({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttributes {
+function channelServer({ origin }: Pick<AttemptTarget, 'origin'>): SpanAttributes {
   const known = servers.get(origin);
   if (known !== undefined) return known;
   if (servers.size >= MAX_SERVERS) servers.clear();
@@ -102,7 +143,7 @@ function channelServer({ origin }: Pick<TracedAttempt, 'origin'>): SpanAttribute
 
 const responseOf = (
   { firstByteMs, detail = {}, outcome }: UsageResult,
-  answered: TracedAttempt | undefined,
+  answered: AttemptTarget | undefined,
   line: LogFields,
 ): SpanAttributes => ({
   [GEN_AI.requestStream]: detail.isStreamed,

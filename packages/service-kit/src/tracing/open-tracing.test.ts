@@ -118,6 +118,7 @@ test.for([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
   ['OTEL_BSP_MAX_QUEUE_SIZE', 'many'],
   ['TRACES_OF_CALLERS', 'ignore'],
+  ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'everything'],
 ])('%s=%s is refused at the start, by its name and without its value', ([name = '', value = '']) => {
   const start = () => open({ [name]: value });
   expect(start).toThrow(ConfigError);

@@ -77,7 +77,7 @@ export function openTracing(options: OpenTracingOptions): Tracing {
     ratio: settings.OTEL_TRACES_SAMPLER_ARG,
     callers: settings.TRACES_OF_CALLERS,
   });
-  return createTracing(sampler, spans.write);
+  return createTracing(sampler, spans.write, settings.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT);
 }
 
 /** What `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` say comes before what the process says itself. */

@@ -1,3 +1,4 @@
+import type { ContentPlace } from '@gateway/contracts/trace/request-trace';
 import { z } from 'zod';
 import { setting } from '../config.ts';
 import { CALLER_TRACES, SAMPLERS } from './sampler.ts';
@@ -36,6 +37,26 @@ const readByExporter = {
   OTEL_RESOURCE_ATTRIBUTES: pairs,
 };
 
+/** In any case, as its makers write it. */
+const CAPTURES: Readonly<Record<string, readonly ContentPlace[]>> = {
+  '': [],
+  false: [],
+  no_content: [],
+  true: ['span'],
+  span_only: ['span'],
+  event_only: ['event'],
+  span_and_event: ['span', 'event'],
+};
+const captures = z
+  .string()
+  .default('')
+  .transform((text) => text.trim().toLowerCase())
+  .refine(
+    (text) => Object.hasOwn(CAPTURES, text),
+    'must be span_only, event_only, span_and_event, no_content, true or false',
+  )
+  .transform((text) => CAPTURES[text] ?? []);
+
 /** OpenTelemetry's own variables as far as traces have them, and what becomes of callers' traces. */
 export const TracingSettings = z.object({
   ...readByExporter,
@@ -54,6 +75,8 @@ export const TracingSettings = z.object({
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: setting.integer(512, { min: 1, max: 100_000 }),
   OTEL_BSP_SCHEDULE_DELAY: setting.integer(5000, { min: 1 }),
   OTEL_BSP_EXPORT_TIMEOUT: setting.integer(30_000, { min: 1 }),
+  /** Where what is asked and answered is: nowhere, unless an operator asks for it. */
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captures,
   /** What becomes of a trace that a caller has begun. */
   TRACES_OF_CALLERS: z.enum(CALLER_TRACES).default('continue'),
 });

@@ -15,6 +15,7 @@ const span = (given: Partial<Span> = {}): Span => ({
   endMs: 1_795_644_179_000.5,
   attributes: {},
   shared: null,
+  events: [],
   isFailed: false,
   ...given,
 });
@@ -23,7 +24,8 @@ const taken = (from: SpanBatch) => readSpans(Buffer.from(from.take()));
 
 test('a collector reads each member of a span as it was written', () => {
   const spans = batch();
-  spans.add(span({ links: [parent], shared: { 'user.id': 'one' }, isFailed: true }));
+  const event = { name: 'details', atMs: 1_795_644_178_960.5, attributes: { one: 'two' } };
+  spans.add(span({ links: [parent], shared: { 'user.id': 'one' }, events: [event], isFailed: true }));
   expect(taken(spans)).toEqual([
     {
       traceId: context.traceId,
@@ -36,6 +38,7 @@ test('a collector reads each member of a span as it was written', () => {
       endTimeUnixNano: 1_795_644_179_000.5,
       attributes: { 'user.id': 'one' },
       links: [{ traceId: parent.traceId, spanId: parent.spanId }],
+      events: [{ name: 'details', timeUnixNano: 1_795_644_178_960.5, attributes: { one: 'two' } }],
       status: { code: 2 },
       resource: { 'service.name': 'gateway' },
     },

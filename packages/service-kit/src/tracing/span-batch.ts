@@ -1,4 +1,4 @@
-import type { Span, SpanKind } from '@gateway/contracts/trace/request-trace';
+import type { Span, SpanEvent, SpanKind } from '@gateway/contracts/trace/request-trace';
 import type { TraceContext } from '@gateway/contracts/trace/trace-context';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
@@ -32,7 +32,8 @@ export class SpanBatch {
     return this.#spans.length;
   }
 
-  add({ context, parent, links, name, kind, startMs, endMs, shared, attributes, isFailed }: Span): void {
+  add(span: Span): void {
+    const { context, parent, links, name, kind, startMs, endMs, shared, attributes, events, isFailed } = span;
     const spans = this.#spans;
     const start = spans.begin(2);
     spans.hex(1, context.traceId);
@@ -44,6 +45,7 @@ export class SpanBatch {
     spans.time(8, Math.max(startMs, endMs));
     if (shared !== null) spans.attributes(9, shared);
     spans.attributes(9, attributes);
+    for (const event of events) this.#event(event);
     for (const link of links) this.#link(link);
     if (isFailed) {
       const status = spans.begin(15);
@@ -53,6 +55,14 @@ export class SpanBatch {
     spans.fixed32(16, flagsOf(context));
     spans.end(start);
     this.count += 1;
+  }
+
+  #event({ name, atMs, attributes }: SpanEvent): void {
+    const start = this.#spans.begin(11);
+    this.#spans.time(1, atMs);
+    this.#spans.text(2, name);
+    this.#spans.attributes(3, attributes);
+    this.#spans.end(start);
   }
 
   #link(context: TraceContext): void {

@@ -67,6 +67,21 @@ test("with links, a request has a trace of its own that refers to the caller's",
   expect(links).toMatchObject([{ traceId: TRACE, spanId: SPAN }]);
 });
 
+test('one of many requests of a connection refers to it, and goes on with the trace that it names itself', () => {
+  const connection = `00-${TRACE}-${SPAN}-01`;
+  const own = { traceId: TRACE.replace('0af', '1bf'), spanId: SPAN.replace('b7', 'c7') };
+  const named = `00-${own.traceId}-${own.spanId}-01`;
+  const { tracing } = tracingBy({ ratio: 1 });
+  expect(tracing.linked(connection)).toMatchObject({ parent: null, links: [{ spanId: SPAN }] });
+  expect(tracing.linked(connection, 'nonsense')).toMatchObject({ parent: null, links: [{ spanId: SPAN }] });
+  const turn = tracing.linked(connection, named);
+  expect(turn).toMatchObject({ context: { traceId: own.traceId }, parent: own, links: [{ spanId: SPAN }] });
+  const apart = tracingBy({ ratio: 1, callers: 'link' }).tracing.linked(connection, named);
+  expect(apart).toMatchObject({ parent: null, links: [{ spanId: SPAN }, own] });
+  const few = tracingBy({}).tracing;
+  expect(sampledOf(100, () => few.linked(connection, named).isSampled)).toBe(20);
+});
+
 test('another process of the gateway continues what was decided, however small the share', () => {
   const { tracing } = tracingBy({ sampler: 'always_off' });
   for (const isSampled of [true, false]) {

@@ -213,7 +213,8 @@ async function sendInTurn(
   }
 }
 
-const targetOf = ({ channel, account, model }: Candidate): AttemptTarget => ({
+/** For spans. */
+export const targetOf = ({ channel, account, model }: Candidate): AttemptTarget => ({
   channel: channel.name,
   account: account.name,
   provider: channel.provider,

@@ -35,6 +35,7 @@ import { namesIn, namesOf } from '../request/conversation-key.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
+import { traceOfPending } from './call-trace.ts';
 import { type CallOutcome, type Consumed, consumedOf, NOTHING_KNOWN } from './outcome.ts';
 
 /**
@@ -322,6 +323,7 @@ export async function storePending(call: TextCall, reply: Reply, id: string): Pr
       subject,
       estimate: { ...estimate, detail },
       price: model.priceAt(reply.candidate.route),
+      ...traceOfPending(context),
     };
     await services.background.add(pending);
     context.line.usagePending = true;

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { SpanContents, SpanContentWriter } from '@gateway/model-service/tracing/content/span-contents';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
 import { createTextCollector } from '../../protocols/chat/stream/collect-texts.ts';
 import { PROTOCOLS } from '../../protocols/protocols.ts';
@@ -8,28 +9,29 @@ import { GatheredAnswer } from './gathered-answer.ts';
 import { WatchedCaller } from './watched-caller.ts';
 
 /**
- * A call whose content is gathered for the content log, where a rule of it applies. Any other stays as it is.
+ * A call whose content is gathered for the content log, where a rule of it applies, and for its span, where an operator has asked for
+ * that. Any other stays as it is.
  *
  * @param jobId that of the job which makes the call
  * @throws {GatewayError} where its caller wants it not to be logged and may not choose
  */
 export function withContent<Call extends OpenedCall>(call: Call, jobId?: string): Call {
   const { services, identity, request, context, endpoint } = call;
-  if (services.upstream.configuration.contentLog === null) return call;
-  const logged = services.contentLog.begin({
-    identity,
-    model: request.model,
-    headers: call.caller.headers,
-    requestId: context.requestId,
-  });
-  if (logged === null) return call;
-  if (!logged.isLogged) return { ...call, content: { note: logged.note, ...NOTHING_LOGGED } };
+  const { headers } = call.caller;
+  const { requestId } = context;
+  const asking = { identity, model: request.model, headers };
+  const isConfigured = services.upstream.configuration.contentLog !== null;
+  const logged = isConfigured ? services.contentLog.begin({ ...asking, requestId }) : null;
+  const shown = openSpanContent(call, asking);
+  if (logged === null && shown === null) return call;
+  if (logged?.isLogged !== true && shown === null)
+    return { ...call, content: { note: logged?.note ?? {}, ...NOTHING_LOGGED } };
   const answer = new GatheredAnswer(collectorFor(endpoint));
   const names = namesOf(call);
   let asked = request.bytes;
   const content: CallContent = {
     get note() {
-      return logged.note;
+      return logged?.note ?? {};
     },
     replaced: (bytes) => {
       asked = bytes;
@@ -37,10 +39,12 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
     end: ({ candidate, thrown }) => {
       const { isOverlong, ...gathered } = answer.whole();
       const error = errorOf(call, thrown);
-      logged.end({
+      const sides = { request: { json: asked }, ...gathered };
+      shown?.end({ ...sides, isOverlong });
+      logged?.end({
         facts: {
-          id: jobId ?? String(context.line.usageId ?? context.requestId),
-          requestId: context.requestId,
+          id: jobId ?? String(context.line.usageId ?? requestId),
+          requestId,
           keyId: identity.keyId,
           team: identity.team,
           endpoint: endpoint.scope,
@@ -50,14 +54,27 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
           ...(error !== null && { error }),
           ...(error !== null && gathered.answer !== null && { isPartial: true }),
         },
-        request: { json: asked },
-        ...gathered,
+        ...sides,
         overlong: isOverlong ? ['answer'] : [],
       });
     },
-    cancel: () => logged.cancel(),
+    cancel: () => {
+      logged?.cancel();
+      shown?.cancel();
+    },
   };
   return { ...call, caller: new WatchedCaller(call.caller, answer), content };
+}
+
+/** Null: its span has no content. */
+function openSpanContent(
+  { services: { spanContents }, context: { trace } }: OpenedCall,
+  asking: Parameters<SpanContents['begin']>[0],
+): SpanContentWriter | null {
+  if (spanContents === null || !trace?.isSampled) return null;
+  const content = spanContents.begin(asking);
+  if (content !== null) trace.content = { places: spanContents.places, attributes: content.attributes };
+  return content;
 }
 
 const NOTHING_LOGGED = { replaced: () => undefined, end: () => undefined, cancel: () => undefined };

@@ -8,6 +8,7 @@ import type { Refusals } from '@gateway/metering/usage/refusals';
 import type { Caller } from '@gateway/model-service/caller';
 import type { ContentLog, ContentNote } from '@gateway/model-service/content-log/content-log';
 import type { ReservedRequest } from '@gateway/model-service/metered-request';
+import type { SpanContents } from '@gateway/model-service/tracing/content/span-contents';
 import type { RefusalReason } from '@gateway/service-kit/metrics';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Candidate } from '@gateway/upstream/candidate';
@@ -43,6 +44,8 @@ export interface TextServices {
   readonly compactions: CompactionSeals;
   readonly meter: Meter;
   readonly contentLog: ContentLog;
+  /** Null: spans have no content. */
+  readonly spanContents: SpanContents | null;
   readonly hooks: Hooks;
   readonly refusals: Pick<Refusals<RefusalReason>, 'add'>;
   readonly now: () => number;

@@ -141,6 +141,8 @@ export interface RequestContent {
   take(): unknown;
   /** For a request whose bytes are passed on. */
   release(): void;
+  /** As it was parsed when it was checked; undefined once that was taken or released. Long numbers may have lost digits. */
+  readonly checked?: unknown;
 }
 
 /** The content of a body that was checked elsewhere. */
@@ -161,6 +163,10 @@ class BodyContent implements RequestContent {
     this.release();
     const isExact = checked !== undefined && !mayLosePrecision(this.#bytes.toString('latin1'));
     return isExact ? checked : parseBody(this.#bytes.toString());
+  }
+
+  get checked(): unknown {
+    return this.#checked;
   }
 
   release(): void {

@@ -26,6 +26,8 @@ export interface StreamReader {
   frame(frame: Frame): FrameKind;
   /** The provider's id of what is being generated; null until it is known. */
   readonly id: string | null;
+  /** Who has answered, and why each answer has ended, in the provider's words. It may take work. */
+  answered(): Answered;
   /** Null until the provider has reported it. */
   readonly usage: Usage | null;
   /** About how many characters of text, reasoning and arguments have come, for an estimate where usage is missing. It may take work. */
@@ -53,6 +55,14 @@ export interface StreamReader {
   shown?(): JsonObject;
   /** A frame without content, for long silences; null while none may be sent. */
   keepAlive(): string | null;
+}
+
+/** What a reply says of its answers. */
+export interface Answered {
+  /** The provider's own name for the model; null where it says none. */
+  readonly model: string | null;
+  /** Words, or numbers, for the end of each answer. */
+  readonly ends: readonly unknown[];
 }
 
 /** The upstream sent something that is not of its protocol. */

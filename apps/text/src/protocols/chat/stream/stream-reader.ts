@@ -50,13 +50,14 @@ export function createChatStreamReader({
   answers = 1,
 }: ChatStreamOptions = {}): StreamReader {
   let id: string | null = null;
+  let model: string | null = null;
   const report = createUsageReport();
   let outputLength = 0;
   /** Of whole messages, which servers send instead of deltas or beside the last one. */
   let wholeLength = 0;
   /** Answers that have begun, and those of them that have ended. What follows an end, as usage may, begins none again. */
   const begun = new Set<number>();
-  const finished = new Set<number>();
+  const finished = new Map<number, unknown>();
   let reportedFailure: string | null = null;
   let isDone = false;
   let hasLastUsage = false;
@@ -68,7 +69,7 @@ export function createChatStreamReader({
   const onChoice = (choice: JsonObject) => {
     const index = numberAt(choice, 'index') ?? 0;
     begun.add(index);
-    if (endsAnswer(choice.finish_reason)) finished.add(index);
+    if (endsAnswer(choice.finish_reason)) finished.set(index, choice.finish_reason);
   };
 
   /** The last chunk of that kind that was parsed. */
@@ -89,6 +90,7 @@ export function createChatStreamReader({
 
   const onChunk = (chunk: JsonObject, data: string, frame: Frame): FrameKind => {
     id ??= textAt(chunk, 'id');
+    model ??= textAt(chunk, 'model');
     report.add(chunk);
     messages.note(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
@@ -125,6 +127,7 @@ export function createChatStreamReader({
     get id() {
       return id;
     },
+    answered: () => ({ model, ends: [...finished.values()] }),
     get usage() {
       return report.usageAtTier;
     },

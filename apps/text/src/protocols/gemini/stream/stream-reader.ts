@@ -3,7 +3,7 @@ import { BLANK_LINE, dataFrame } from '@gateway/contracts/event-stream/sse-frame
 import { endsAnswer } from '@gateway/contracts/finish-words';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength } from '../../../wire/answer-length.ts';
-import { isObject, type JsonObject, numberAt, objectAt } from '../../../wire/json-object.ts';
+import { isObject, type JsonObject, numberAt, objectAt, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import type { EventCollector } from '../../../wire/stream/event-collector.ts';
 import { readEvent, type StreamReader } from '../../../wire/stream/stream-reader.ts';
@@ -14,11 +14,12 @@ import { readUsage } from '../reply/usage.ts';
 /** Reads a stream on its way to a caller of the same protocol. It ends by closing, once every candidate has its end. */
 export function createGeminiStreamReader(): StreamReader {
   let usage: Usage | null = null;
+  let model: string | null = null;
   let outputLength = 0;
   let reportedFailure: string | null = null;
   let isBlocked = false;
   const begun = new Set<number>();
-  const finished = new Set<number>();
+  const finished = new Map<number, unknown>();
   const isOver = () => isBlocked || (finished.size > 0 && finished.size === begun.size);
   return {
     frame: (frame) => {
@@ -26,6 +27,7 @@ export function createGeminiStreamReader(): StreamReader {
       if (data === null) return hasEmptyData(frame) ? 'hidden' : 'event';
       const reply = readEvent(data);
       if (reply === null) return 'hidden';
+      model ??= textAt(reply, 'modelVersion');
       usage = laterUsage(usage, readUsage(reply));
       outputLength += answerLength(reply);
       if (reportsFailure(reply)) {
@@ -36,11 +38,12 @@ export function createGeminiStreamReader(): StreamReader {
       for (const candidate of candidatesOf(reply)) {
         const index = numberAt(candidate, 'index') ?? 0;
         begun.add(index);
-        if (endsAnswer(candidate.finishReason)) finished.add(index);
+        if (endsAnswer(candidate.finishReason)) finished.set(index, candidate.finishReason);
       }
       return 'delta';
     },
     id: null,
+    answered: () => ({ model, ends: isBlocked ? ['content_filter'] : [...finished.values()] }),
     get usage() {
       return usage;
     },

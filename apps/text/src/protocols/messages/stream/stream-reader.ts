@@ -32,6 +32,8 @@ export const PING_FRAME = 'event: ping\ndata: {"type": "ping"}\n\n';
 /** Reads a stream of the Messages protocol. */
 export function createMessagesStreamReader(): StreamReader {
   let id: string | null = null;
+  let model: string | null = null;
+  let stopReason: unknown = null;
   let usage: ReturnType<typeof mergeUsage> = null;
   const calls = new ToolBlockCounter();
   let outputLength = 0;
@@ -45,6 +47,7 @@ export function createMessagesStreamReader(): StreamReader {
       const message = objectAt(event, 'message');
       if (message === null) return;
       id = textAt(message, 'id');
+      model = textAt(message, 'model');
       usage = mergeUsage(usage, message.usage);
       for (const block of Array.isArray(message.content) ? message.content : []) calls.add(block);
       outputLength += writtenIn(message.content);
@@ -60,6 +63,7 @@ export function createMessagesStreamReader(): StreamReader {
     message_delta: (event) => {
       usage = mergeUsage(usage, event.usage);
       const reason = objectAt(event, 'delta')?.stop_reason;
+      stopReason = reason ?? stopReason;
       if (meansFailure(reason)) reportedFailure = String(reason);
       else stopped ||= typeof reason === 'string' && reason !== '';
     },
@@ -106,6 +110,7 @@ export function createMessagesStreamReader(): StreamReader {
     get id() {
       return id;
     },
+    answered: () => ({ model, ends: stopReason === null ? [] : [stopReason] }),
     get usage() {
       const { counts } = calls;
       return stopped ? readUsageAtTier(usage, counts) : usageSoFar(readUsageAtTier(usage), counts);

@@ -3,6 +3,7 @@ import { COMMENT_FRAME, DONE_FRAME, namedFrame } from '@gateway/contracts/event-
 import { responseEndAfter } from '@gateway/contracts/event-stream/stream-events';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { answerLength, writtenIn } from '../../../wire/answer-length.ts';
+import { answeredIn } from '../../../wire/answered-in.ts';
 import { type JsonObject, numberAt, objectAt, parseObject, textAt } from '../../../wire/json-object.ts';
 import { failureWordOf } from '../../../wire/openai-errors.ts';
 import {
@@ -72,6 +73,11 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     return { ...(known && objectAt(known, 'response')), status: 'failed', error, output: items };
   };
 
+  const shown = (): JsonObject => {
+    const known = lifecycle === null ? null : parseObject(lifecycle);
+    return (known && objectAt(known, 'response')) ?? { object: 'response', output: [] };
+  };
+
   const lastLength = (): number => {
     const event = lifecycle === null ? null : parseObject(lifecycle);
     const response = event && objectAt(event, 'response');
@@ -116,6 +122,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
     get id() {
       return id;
     },
+    answered: () => answeredIn(shown()),
     get usage() {
       return ended ? usage : laterUsage(usage, usageOfCalls(calls.counts));
     },
@@ -149,10 +156,7 @@ export function createResponsesStreamReader({ resumed = false }: ResponsesStream
       ].map(({ type, ...rest }, index) => namedFrame({ type, sequence_number: sequence + index, ...rest }));
       return [...frames, DONE_FRAME];
     },
-    shown: () => {
-      const known = lifecycle === null ? null : parseObject(lifecycle);
-      return (known && objectAt(known, 'response')) ?? { object: 'response', output: [] };
-    },
+    shown,
     itemCount: () => output.size,
     missingMembers: (response, type) => missingMembers(response, type, output),
     // A comment: every client's parser skips it, and it takes no sequence number.
