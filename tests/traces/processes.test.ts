@@ -93,7 +93,7 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     expect(span.traceId).not.toBe(CALLERS);
   });
 
-  test('the line of a request and its usage record name its trace', async () => {
+  test('the line of a request, its usage record and an example in the metrics name its trace', async () => {
     await ask({ 'x-request-id': 'request-with-a-line' });
     const line = await waitFor(() => gateway.lines.find(({ text }) => text.includes('request-with-a-line')));
     const { traceId, spanId } = JSON.parse(line.text);
@@ -106,6 +106,9 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     expect(await shown.json()).toMatchObject({
       trace: { id: traceId, url: `https://tempo.example.com/trace/${traceId}?from=gateway` },
     });
+    const headers = { accept: 'application/openmetrics-text' };
+    const page = await fetch(`${gateway.stack.edgeMetricsUrl}/metrics`, { headers });
+    expect(await page.text()).toContain(`# {trace_id="${traceId}"}`);
   });
 
   test('each response over a WebSocket is a trace of its own that refers to the connection', async () => {
