@@ -6,7 +6,7 @@ import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Tracing } from '@gateway/service-kit/tracing/tracing';
 import { targetOf } from '@gateway/upstream/sending/send';
 import type { Upstream } from '@gateway/upstream/upstream';
-import { tracePending } from '../call/accounting/call-trace.ts';
+import { tracePending } from '../metering/call-trace.ts';
 import { usageOfConsumption } from '../metering/consumption.ts';
 import type { TextMetrics } from '../metering/text-metrics.ts';
 import { candidateAt } from '../stored/origins/candidate-at.ts';

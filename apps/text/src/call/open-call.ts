@@ -5,8 +5,8 @@ import { contextOf, identityOf } from '@gateway/service-kit/request/request-cont
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Route } from '@gateway/upstream/configuration/configuration';
 import { modelFor } from '@gateway/upstream/model-for';
+import { traceRequest } from '../metering/call-trace.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
-import { traceRequest } from './accounting/call-trace.ts';
 import { affinityOf } from './candidates/affinity.ts';
 import { chooseCandidates } from './candidates/choose-candidates.ts';
 import { pinCandidates } from './candidates/pin-candidates.ts';
@@ -51,7 +51,7 @@ export async function openReadCall(read: ReadRequest): Promise<OpenedCall> {
   const { endpoint, services, identity, context, request } = read;
   context.line.model = request.model;
   context.line.stream = request.streamed;
-  traceRequest(context, request);
+  traceRequest(context, request.content);
   const protocols = [endpoint.passedTo, ...endpoint.translatedTo];
   const model = modelFor(services.upstream, { name: request.model, protocols, identity });
   if (request.ownValue !== null && !model.routes.some((route) => takesOwnValues(route, endpoint.protocol)))

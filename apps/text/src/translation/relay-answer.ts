@@ -8,7 +8,6 @@ import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { type Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import { consumedByLost, consumedByPart } from '../call/accounting/broken-answer.ts';
 import { logConsumed, logFirstByte } from '../call/accounting/call-log.ts';
-import { traceAnswer } from '../call/accounting/call-trace.ts';
 import { estimatesFor } from '../call/accounting/metered-call.ts';
 import {
   type Consumed,
@@ -30,6 +29,7 @@ import { StreamCollector } from '../conversion/collect-stream.ts';
 import { type TranslatedReply, translateReply } from '../conversion/translate-reply.ts';
 import { StreamTranslator, streamReply } from '../conversion/translate-stream.ts';
 import { isLarge } from '../large/shared-bytes.ts';
+import { traceAnswer } from '../metering/call-trace.ts';
 import { knownUsage } from '../metering/consumption.ts';
 import type { Finish } from '../neutral/reply/reply.ts';
 import type { AnswerPlan, ReplyContext } from '../neutral/target.ts';

@@ -1,5 +1,12 @@
 import { isObject, type JsonObject, objectAt, textAt } from './json-object.ts';
-import type { Answered } from './stream/stream-reader.ts';
+
+/** What a reply says of its answers. */
+export interface Answered {
+  /** The provider's own name for the model; null where it says none. */
+  readonly model: string | null;
+  /** Words, or numbers, for the end of each answer. */
+  readonly ends: readonly unknown[];
+}
 
 /** What a whole reply says of its answers, in any protocol. */
 export const answeredIn = (reply: JsonObject): Answered => ({

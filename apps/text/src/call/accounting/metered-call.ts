@@ -21,6 +21,7 @@ import { usageDetail } from '@gateway/model-service/usage-detail';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
 import type { Route } from '@gateway/upstream/configuration/configuration';
 import type { Reply } from '@gateway/upstream/replies/reply';
+import { traceOfPending } from '../../metering/call-trace.ts';
 import {
   consumptionOf,
   costOf,
@@ -35,7 +36,6 @@ import { namesIn, namesOf } from '../request/conversation-key.ts';
 import { unsizedHistory } from '../request/earlier-input.ts';
 import { MAX_SUMMARY_TOKENS } from '../request/requested-compaction.ts';
 import type { OpenedCall, Reservation, TextCall } from '../request/text-call.ts';
-import { traceOfPending } from './call-trace.ts';
 import { type CallOutcome, type Consumed, consumedOf, NOTHING_KNOWN } from './outcome.ts';
 
 /**

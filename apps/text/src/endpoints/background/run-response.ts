@@ -78,6 +78,7 @@ export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'>
     } finally {
       signal.removeEventListener('abort', leave);
       leave();
+      call?.content?.cancel();
       if (call !== null) await giveBack(call);
     }
   },

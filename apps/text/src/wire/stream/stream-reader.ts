@@ -1,6 +1,7 @@
 import type { Frame } from '@gateway/contracts/event-stream/frame-reader';
 import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import type { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Answered } from '../answered-in.ts';
 import { type JsonObject, parseObject } from '../json-object.ts';
 import type { Usage } from '../usage.ts';
 
@@ -55,14 +56,6 @@ export interface StreamReader {
   shown?(): JsonObject;
   /** A frame without content, for long silences; null while none may be sent. */
   keepAlive(): string | null;
-}
-
-/** What a reply says of its answers. */
-export interface Answered {
-  /** The provider's own name for the model; null where it says none. */
-  readonly model: string | null;
-  /** Words, or numbers, for the end of each answer. */
-  readonly ends: readonly unknown[];
 }
 
 /** The upstream sent something that is not of its protocol. */

@@ -6,15 +6,13 @@ import { writeAttempts, writeInference } from '@gateway/model-service/tracing/in
 import { requestParameters } from '@gateway/model-service/tracing/request-parameters';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import type { Tracing } from '@gateway/service-kit/tracing/tracing';
-import type { PendingResponse } from '../../stored/pending-responses.ts';
-import { answeredIn } from '../../wire/answered-in.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
-import type { Answered } from '../../wire/stream/stream-reader.ts';
-import type { TextRequest } from '../request/text-request.ts';
+import type { PendingResponse } from '../stored/pending-responses.ts';
+import { type Answered, answeredIn } from '../wire/answered-in.ts';
+import type { JsonObject } from '../wire/json-object.ts';
 
 /** Notes what a request asks for, for its span. Of what was read elsewhere nothing is read again. */
-export function traceRequest({ trace }: RequestContext, { content }: TextRequest): void {
-  if (trace?.isSampled) Object.assign(trace.noted, requestParameters(content.checked));
+export function traceRequest({ trace }: RequestContext, { checked }: { readonly checked?: unknown }): void {
+  if (trace?.isSampled) Object.assign(trace.noted, requestParameters(checked));
 }
 
 /** Notes who has answered a call and how that ended, for its span. */
@@ -22,10 +20,13 @@ export function traceAnswer({ trace }: RequestContext, read: () => Answered): vo
   if (trace?.isSampled) noteAnswer(trace, read());
 }
 
+const MAX_MODEL_LENGTH = 256;
+const MAX_ENDS = 128;
+
 function noteAnswer(trace: RequestTrace, { model, ends }: Answered): void {
-  if (model !== null) trace.noted[GEN_AI.responseModel] = model;
+  if (model !== null) trace.noted[GEN_AI.responseModel] = model.slice(0, MAX_MODEL_LENGTH);
   const words = ends.filter((end) => typeof end === 'string' || typeof end === 'number');
-  if (words.length > 0) trace.noted[GEN_AI.finishReasons] = words.map(finishReason);
+  if (words.length > 0) trace.noted[GEN_AI.finishReasons] = words.slice(0, MAX_ENDS).map(finishReason);
 }
 
 /** Where the span of a response belongs whose provider goes on with it: it is written when that has ended. */
