@@ -51,6 +51,7 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
         return ConsumedUsage.parse(usage);
       } finally {
         caller.leave();
+        held?.content?.cancel();
         if (held !== null) await giveBack(held);
       }
     },
