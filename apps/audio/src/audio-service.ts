@@ -5,6 +5,7 @@ import type { JobQueue } from '@gateway/jobs/queue/job-queue';
 import type { ClientSecrets } from '@gateway/metering/keys/client-secret';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import type { JobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import type { Upstream } from '@gateway/upstream/upstream';
 
@@ -19,6 +20,7 @@ export interface AudioService {
   readonly uploads: UploadStore;
   readonly meter: Meter;
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
   readonly jobMetrics: JobMetrics;
   readonly clientSecrets: ClientSecrets;
   readonly jsonMaxBytes: number;

@@ -6,6 +6,7 @@ import {
   openBatchRunner,
   openIdentityReader,
 } from '@gateway/model-service/batch/open-batch-runner';
+import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
 import { openJobQueue } from '@gateway/model-service/jobs/open-job-queue';
 import { openModelAccess } from '@gateway/model-service/open-model-access';
@@ -36,6 +37,7 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
     ...access,
     ...jobs,
     checks: openTextChecks(started, access, 'speech'),
+    contentLog: openContentLog(started, access),
     jsonMaxBytes: config.JSON_MAX_BYTES,
     keepAliveMs: config.AUDIO_KEEP_ALIVE_MS,
     maxJsonDepth: config.MAX_JSON_DEPTH,

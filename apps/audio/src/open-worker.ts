@@ -2,6 +2,8 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import { openTextChecks, type TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
+import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { Upstream } from '@gateway/upstream/upstream';
@@ -29,6 +31,7 @@ export const openAudioWorker = (started: Started<AudioWorkerSettings>): Promise<
       audioProcessors({
         ...access,
         checks: openTextChecks(started, access, 'transcriptions'),
+        contentLog: openContentLog(started, access),
         longAudio: longAudioOf(started),
       }),
     outputFields: (output) => {
@@ -49,6 +52,7 @@ interface AudioMaker {
   readonly uploads: UploadStore;
   readonly longAudio: LongAudio;
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
 }
 
 /** What an audio worker does. */

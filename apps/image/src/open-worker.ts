@@ -1,5 +1,6 @@
 import { ImageOutput } from '@gateway/contracts/jobs';
 import { openTextChecks } from '@gateway/hooks/text-checks';
+import { openContentLog } from '@gateway/model-service/content-log/open-content-log';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import type { JobWorkerSettings } from '@gateway/model-service/settings';
 import type { Started } from '@gateway/service-kit/start-service';
@@ -9,7 +10,12 @@ import { imageProcessors } from './making/make-images.ts';
 export const openImageWorker = (started: Started<JobWorkerSettings>): Promise<void> =>
   openJobWorker(started, {
     processors: (access) =>
-      imageProcessors({ ...access, checks: openTextChecks(started, access, 'images'), now: Date.now }),
+      imageProcessors({
+        ...access,
+        checks: openTextChecks(started, access, 'images'),
+        contentLog: openContentLog(started, access),
+        now: Date.now,
+      }),
     outputFields: (output) => {
       const { channel, images } = ImageOutput.partial().catch({}).parse(output);
       return { channel, images: images?.length };

@@ -10,7 +10,26 @@ export interface TextRequest extends Pick<HookedRequest, 'requestId' | 'model' |
   readonly keyId: string;
   readonly keyName?: string;
   readonly team: string | null;
+  readonly endUser?: string | null | undefined;
+  /** Called with what hooks did so far, whenever one did something. */
+  readonly onNote?: (text: string) => void;
 }
+
+interface CheckedJob extends Pick<TextRequest, 'requestId' | 'keyId' | 'team' | 'signal'> {
+  readonly subject?: { readonly endUser?: string | undefined } | undefined;
+  noted(detail: { readonly hooks: string }): void;
+}
+
+/** The request of a job, whose usage record says what hooks did. */
+export const requestOfJob = (model: string, job: CheckedJob): TextRequest => ({
+  requestId: job.requestId,
+  keyId: job.keyId,
+  team: job.team,
+  signal: job.signal,
+  model,
+  endUser: job.subject?.endUser,
+  onNote: (hooks) => job.noted({ hooks }),
+});
 
 /** The hooks of one such request; both check at once, since nothing of it is held. */
 export interface RequestChecks {
@@ -40,9 +59,10 @@ export function createTextChecks({ hooks, configuration, onRefused }: TextChecks
   return {
     of: (request) => {
       const current = configuration();
-      const { keyId, keyName = '', team, ...rest } = request;
+      const { keyId, keyName = '', team, requestId, model, signal } = request;
+      const { endUser = null, onNote = () => undefined } = request;
       const identity = { keyId, keyName, team };
-      const begun = hooks.begin(current, { ...rest, identity, endUser: null, onNote: () => undefined });
+      const begun = hooks.begin(current, { requestId, model, signal, identity, endUser, onNote });
       return begun === null ? null : begun.then((own) => requestChecks(own, () => onRefused(request)));
     },
   };

@@ -32,6 +32,8 @@ export const JobEnvelope = z.strictObject({
   webhook: z.string().optional(),
   /** The span by which it was queued, for its worker to continue. Absent: no traces are exported there. */
   traceparent: z.string().optional(),
+  /** Its caller does not want it in the content log. */
+  contentLog: z.literal('off').optional(),
   /** The batch that this job is a line of. The job begins only while the batch is not cancelled. */
   batchId: z.string().optional(),
   /** How often a person has queued it again. */
@@ -71,6 +73,7 @@ export interface QueuedJob
     | 'claim'
     | 'webhook'
     | 'traceparent'
+    | 'contentLog'
     | 'batchId'
     | 'requeues'
   > {

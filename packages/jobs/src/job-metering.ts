@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { addConsumed } from '@gateway/contracts/usage/add-consumed';
-import { failureDetail } from '@gateway/contracts/usage/usage-detail';
+import { failureDetail, type UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import {
   type ConsumedUsage,
   type UsageOutcome,
@@ -23,6 +23,8 @@ export interface JobEnding {
   readonly hasRun: boolean;
   /** The last consumption that it reported; null: it has consumed nothing. */
   readonly consumed: ConsumedUsage | null | undefined;
+  /** What is known of it beside that. */
+  readonly noted?: UsageDetail | undefined;
   /** What its earlier attempts have used. Absent: nothing. */
   readonly consumedBefore?: ConsumedUsage | undefined;
   /** Why it did not succeed. */
@@ -39,7 +41,8 @@ export interface JobEnding {
 
 /** How a job with this end is accounted: by what it reported; else by an estimate, if the provider may bill it. */
 export function settlementOf(ending: JobEnding): UsageResult {
-  const { metering, hasRun, consumed, consumedBefore, error, heardAtMs, nowMs, queuedMs, traceId } = ending;
+  const { metering, hasRun, consumed, noted, consumedBefore, error } = ending;
+  const { heardAtMs, nowMs, queuedMs, traceId } = ending;
   const { subject, estimate } = metering;
   const last = consumed ?? usageWithoutReply(estimate, error?.code, hasRun && consumed !== null);
   const usage = consumedBefore === undefined ? last : withEarlier(last, consumedBefore);
@@ -50,6 +53,7 @@ export function settlementOf(ending: JobEnding): UsageResult {
     firstByteMs: heardAtMs === undefined ? null : Math.max(0, heardAtMs - subject.startedAtMs),
     detail: {
       ...usage.detail,
+      ...noted,
       ...(queuedMs !== undefined && { queuedMs }),
       ...(traceId !== undefined && { traceId }),
       // The errors of both dialects have the same statuses for jobs: their endpoints are OpenAI's.

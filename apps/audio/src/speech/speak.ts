@@ -4,9 +4,11 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type SpeechInput, SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
-import type { TextChecks } from '@gateway/hooks/text-checks';
+import { requestOfJob, type TextChecks } from '@gateway/hooks/text-checks';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
+import { withJobContent } from '@gateway/model-service/content-log/job-content';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import { readStream } from '@gateway/model-service/stream/relayed-stream';
@@ -16,25 +18,35 @@ import type { Upstream } from '@gateway/upstream/upstream';
 import { estimateSpeech, usageOfDiscarded, usageOfSpeech, withTokensTold } from '../metering/speech-usage.ts';
 import { checkedSpeech } from './checked-speech.ts';
 import { speechCandidates, streamFormatOf } from './speech-candidates.ts';
+import { SPEECH_CONTENT } from './speech-content.ts';
 import { checkAudio, inStreamFormat, speechStreamFor } from './speech-request.ts';
 
 interface SpeakOptions {
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
   readonly assets: AssetStore;
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
 }
 
 /** The longest input at the lowest speed, without compression, is some 80 MB. */
 const MAX_SPEECH_BYTES = 128 * 1024 * 1024;
 
 interface Context
-  extends Pick<JobContext, 'jobId' | 'requestId' | 'keyId' | 'team' | 'signal' | 'trace' | 'consumed'> {
+  extends Pick<
+    JobContext,
+    'jobId' | 'requestId' | 'keyId' | 'team' | 'subject' | 'signal' | 'trace' | 'consumed' | 'noted'
+  > {
   readonly onAttempt: OnAttempt;
+  /** It has been checked. */
+  readonly goesOnWith: (input: SpeechInput) => void;
 }
 
 /** How speech is made for a caller who comes back for it: what would have been streamed is stored. */
 export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
-  run: (input, context) => listAttempts((onAttempt) => makeSpeech(options, input, { ...context, onAttempt })),
+  run: (input, context) =>
+    withJobContent(options.contentLog, { input, context, ...SPEECH_CONTENT }, (job, goesOnWith) =>
+      listAttempts((onAttempt) => makeSpeech(options, input, { ...job, onAttempt, goesOnWith })),
+    ),
   recover: async (input, { jobId, consumed }) => {
     const { upstream, assets } = options;
     const stored = await readOutput({ assets }, jobId);
@@ -51,23 +63,19 @@ export const speak = (options: SpeakOptions): JobProcessor<'audio.speech'> => ({
 async function makeSpeech(
   { upstream, assets, checks: textChecks }: SpeakOptions,
   { model: name, parameters, strict = false }: SpeechInput,
-  { jobId, signal, trace, onAttempt, ...context }: Context,
+  { onAttempt, goesOnWith, ...context }: Context,
 ): Promise<SpeechOutput> {
   const model = modelOfJob(upstream, name);
   const requested = SpeechRequest.parse({ ...parameters, model: name });
-  const { requestId, keyId, team } = context;
-  context.consumed(null);
-  const asker = { requestId, keyId, team, signal, model: name };
-  const { speech, checks } = await checkedSpeech(textChecks, requested, asker);
-  context.consumed(undefined);
+  const { jobId, signal, trace, consumed: report } = context;
+  report(null);
+  const { speech } = await checkedSpeech(textChecks, requested, requestOfJob(name, context));
+  report(undefined);
+  if (speech !== requested) goesOnWith({ model: name, parameters: speech });
   const wanted = speech.stream_format ?? 'audio';
   const estimate = estimateSpeech(model.price, speech);
-  const discarded = createDiscardedUsage(context.consumed);
-  const consumed = (usage: ConsumedUsage) => {
-    const all = discarded.with(usage);
-    const note = checks?.note;
-    context.consumed(note === undefined ? all : { ...all, detail: { ...all.detail, hooks: note } });
-  };
+  const discarded = createDiscardedUsage(report);
+  const consumed = (usage: ConsumedUsage) => report(discarded.with(usage));
   const reply = await upstream.send({
     candidates: speechCandidates(upstream, model, speech),
     request: (candidate) => ({

@@ -8,6 +8,8 @@ import type { ConsumedUsage, UsageOutcome, UsageResult } from '@gateway/contract
 import { usageOfFailure } from '@gateway/contracts/usage/usage-without-reply';
 import type { TextChecks } from '@gateway/hooks/text-checks';
 import { HttpCaller } from '@gateway/model-service/caller';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
+import { openRequestContent } from '@gateway/model-service/content-log/request-content';
 import { answerJob } from '@gateway/model-service/jobs/answer-job';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { fingerprintOfJson } from '@gateway/model-service/jobs/fingerprint';
@@ -47,6 +49,7 @@ interface SpeechOptions extends JobService<AudioJobKind> {
   readonly upstream: Upstream;
   readonly assets: AssetStore;
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
   readonly jsonMaxBytes: number;
   readonly maxJsonDepth: number;
   /** See `AUDIO_KEEP_ALIVE_MS`. */
@@ -72,29 +75,57 @@ export const speechHandler =
       protocols: ['speech'],
       identity,
     });
-    // A job's worker checks it.
-    const { speech, checks } = wishes.isDetached
-      ? { speech: requested, checks: null }
-      : await checkedSpeech(service.checks, requested, {
-          ...identity,
-          requestId: context.requestId,
-          model: model.name,
-          signal: context.signal,
-        }).catch((thrown: unknown) => {
-          throw endedRequest(context) ?? toGatewayError(thrown);
-        });
-    context.line.hooks = checks?.note;
-    const body = speech === requested ? sent : { ...sent, bytes: Buffer.from(JSON.stringify(speech)) };
-    const format = speech.response_format ?? DEFAULT_SPEECH_FORMAT;
-    const wanted = speech.stream_format ?? 'audio';
-    const candidates = speechCandidates(upstream, model, speech);
-    const estimate = estimateSpeech(model.price, speech);
-    const { characters } = estimate.consumption;
+    const candidates = speechCandidates(upstream, model, requested);
+    const format = requested.response_format ?? DEFAULT_SPEECH_FORMAT;
+    const wanted = requested.stream_format ?? 'audio';
+    const reserved = estimateSpeech(model.price, requested);
+    const { characters } = reserved.consumption;
     Object.assign(context.line, { model: model.name, format, characters });
-    if (wishes.isDetached) return queueSpeech({ service, wishes, speech, estimate, request, response });
+    // A job's worker checks it, and logs it.
+    if (wishes.isDetached)
+      return queueSpeech({ service, wishes, speech: requested, estimate: reserved, request, response });
     const caller = new HttpCaller(response);
-    const costly = { endpoint: 'speech', model: model.name, estimate, caller, identity, context };
-    const metered = await reserveRequest(service, costly);
+    const opening = openRequestContent(service.contentLog, {
+      ...{
+        endpoint: 'speech',
+        model: model.name,
+        headers: request.headers,
+        identity,
+        context,
+        bytes: sent.bytes,
+      },
+    });
+    const content = opening && (await opening);
+    const costly = {
+      endpoint: 'speech',
+      model: model.name,
+      estimate: reserved,
+      caller,
+      identity,
+      context,
+    } as const;
+    const metered = await reserveRequest(service, costly).catch((error: unknown) => {
+      content?.cancel();
+      throw error;
+    });
+    // Who is over a limit costs no check.
+    const { speech, checks } = await checkedSpeech(service.checks, requested, {
+      ...identity,
+      requestId: context.requestId,
+      model: model.name,
+      signal: context.signal,
+      onNote: (hooks) => {
+        context.line.hooks = hooks;
+      },
+    }).catch(async (thrown: unknown) => {
+      content?.cancel();
+      await metered.release();
+      throw endedRequest(context) ?? toGatewayError(thrown);
+    });
+    const body = speech === requested ? sent : { ...sent, bytes: Buffer.from(JSON.stringify(speech)) };
+    if (body !== sent) content?.replaced(body.bytes);
+    const estimate = speech === requested ? reserved : estimateSpeech(model.price, speech);
+    let contentType: (() => string) | null = null;
     let firstByteMs: number | null = null;
     // Settled with what follows, which is known in any case.
     const discarded = createDiscardedUsage(() => undefined);
@@ -106,8 +137,11 @@ export const speechHandler =
         ...consumed.detail,
         ...(note !== undefined && { hooks: note }),
         ...(failure && failureDetail(failure, context.dialect)),
+        ...content?.note,
       };
       void metered.settle({ ...consumed, outcome, durationMs, firstByteMs, detail });
+      const answer = contentType && { content_type: contentType() };
+      content?.end(consumed.channel, { answer, failure });
     };
     const hasLeft = () => context.signal.reason instanceof CallerLeft;
 
@@ -175,16 +209,17 @@ export const speechHandler =
       usage = withTokensTold(usage, model.price, event);
       context.line.costMicroUsd = discarded.with(usage).costMicroUsd;
     };
-    const { stream, contentType } = speechStreamFor(speech, reply, onDone);
+    const spoken = speechStreamFor(speech, reply, onDone);
+    contentType = spoken.contentType;
     const end = await relayStream({
       reply,
       caller,
       context,
-      stream,
+      stream: spoken.stream,
       keepAliveMs,
       onFirstByte: waiting.end,
       headers: () => ({
-        ...headOf(contentType(), context),
+        ...headOf(spoken.contentType(), context),
         'x-gateway-channel': channel,
         ...(dropped !== '' && { 'x-gateway-dropped': dropped }),
       }),

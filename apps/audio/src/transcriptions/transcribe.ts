@@ -5,7 +5,8 @@ import {
   type Transcript,
   TranscriptFormat,
 } from '@gateway/contracts/openai/transcriptions';
-import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
+import type { JobProcessor } from '@gateway/jobs/worker/job-processor';
+import { withJobContent } from '@gateway/model-service/content-log/job-content';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
@@ -18,7 +19,7 @@ import {
   usageOfDiscarded,
   usageOfTranscription,
 } from '../metering/transcription-usage.ts';
-import { checkedTranscript } from './checked-transcript.ts';
+import { type CheckedRecording, checkedRecording, checkedTranscript } from './checked-transcript.ts';
 import { type TranscribeOptions, transcribeParts } from './long-audio/transcribe-parts.ts';
 import { renderTranscript } from './render/render-transcript.ts';
 import {
@@ -35,11 +36,16 @@ import {
   transcriptPlans,
 } from './transcript/transcript-plans.ts';
 import type { Transcription, TranscriptionContext } from './transcript/transcription.ts';
+import { TRANSCRIPT_CONTENT } from './transcript-content.ts';
 
 /** The processor of transcriptions. It is the same for a caller who waits, reads deltas, or comes back later. */
 export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.transcription'> => ({
   run: (input, context) =>
-    listAttempts((onAttempt) => makeTranscript(options, input, { ...context, onAttempt })),
+    withJobContent(options.contentLog, { input, context, ...TRANSCRIPT_CONTENT }, async (job, goesOnWith) => {
+      const { checks, checked } = await checkedRecording(options.checks, input, job);
+      goesOnWith(checked);
+      return listAttempts((onAttempt) => makeTranscript(options, checked, { ...job, checks, onAttempt }));
+    }),
   // A provider's library takes whole files.
   bytesOf: (input) => {
     const model = options.upstream.resolveModel(input.model);
@@ -53,11 +59,9 @@ export const transcribe = (options: TranscribeOptions): JobProcessor<'audio.tran
 async function makeTranscript(
   options: TranscribeOptions,
   input: TranscriptionInput,
-  context: Omit<TranscriptionContext, 'onDiscarded'> & Pick<JobContext, 'requestId' | 'keyId' | 'team'>,
+  { checks, ...context }: Omit<TranscriptionContext, 'onDiscarded'> & Pick<CheckedRecording, 'checks'>,
 ): Promise<TranscriptionOutput> {
   const { upstream } = options;
-  const { requestId, keyId, team, signal } = context;
-  const checks = (await options.checks.of({ requestId, keyId, team, signal, model: input.model })) ?? null;
   const isHeld = checks?.holdsOutput ?? false;
   const model = modelOfJob(upstream, input.model);
   const wanted = TranscriptFormat.parse(input.responseFormat);
@@ -99,8 +103,6 @@ async function makeTranscript(
   context.consumed(usage);
   const received = checks === null ? made : await checkedTranscript(checks, made, wanted);
   const answer = received === made ? whole : answerOf(received, { model, requested, wanted });
-  if (checks?.note !== undefined)
-    context.consumed({ ...usage, detail: { ...usage.detail, hooks: checks.note } });
   if (streams && (isHeld || !done.isEmitted))
     await emitWhole(
       received.transcript,

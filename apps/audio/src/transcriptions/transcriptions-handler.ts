@@ -37,7 +37,7 @@ import { transcriptPlans } from './transcript/transcript-plans.ts';
 const KIND = 'audio.transcription';
 
 interface TranscriptionsOptions extends JobService<AudioJobKind> {
-  readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates'>;
+  readonly upstream: Pick<Upstream, 'configuration' | 'resolveModel' | 'candidates'>;
   readonly uploads: UploadStore;
   readonly fileMaxBytes: number;
   readonly maxJsonDepth: number;

@@ -1,38 +1,34 @@
 import type { ImageEditInput, ImageGenerationInput } from '@gateway/contracts/jobs';
-import type { TextChecks } from '@gateway/hooks/text-checks';
+import { requestOfJob, type TextChecks } from '@gateway/hooks/text-checks';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 
 type Input = ImageGenerationInput | ImageEditInput;
-type Checking = Pick<JobContext, 'requestId' | 'keyId' | 'team' | 'signal' | 'consumed'>;
+type Checking = Pick<
+  JobContext,
+  'requestId' | 'keyId' | 'team' | 'subject' | 'signal' | 'consumed' | 'noted'
+>;
 
 const PROMPT = 'prompt';
 
 /**
- * A job with the prompt that hooks let pass, and its context, which says what they did.
+ * A job with the prompt that hooks let pass.
  *
  * @throws {GatewayError} `guardrail_blocked`, `guardrail_unavailable`; no provider was called then
  */
-export async function withCheckedPrompt<Job extends Input, Context extends Checking>(
+export async function withCheckedPrompt<Job extends Input>(
   checks: TextChecks,
   input: Job,
-  context: Context,
-): Promise<{ readonly input: Job; readonly context: Context }> {
-  const begun = checks.of({ ...pick(context), model: input.model });
+  context: Checking,
+): Promise<Job> {
+  const begun = checks.of(requestOfJob(input.model, context));
   const prompt = promptOf(input);
-  if (begun === null || prompt === null) return { input, context };
+  if (begun === null || prompt === null) return input;
   const own = await begun;
   context.consumed(null);
   const [checked = prompt] = await own.input([prompt]);
   context.consumed(undefined);
-  const consumed: Context['consumed'] = (usage) =>
-    context.consumed(usage && { ...usage, detail: { ...usage.detail, hooks: own.note } });
-  return {
-    input: checked === prompt ? input : withPrompt(input, checked),
-    context: { ...context, consumed },
-  };
+  return checked === prompt ? input : withPrompt(input, checked);
 }
-
-const pick = ({ requestId, keyId, team, signal }: Checking) => ({ requestId, keyId, team, signal });
 
 function promptOf(input: Input): string | null {
   const prompt =

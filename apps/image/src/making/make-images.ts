@@ -3,6 +3,7 @@ import { type ImageEditInput, type ImageGenerationInput, ImageOutput } from '@ga
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { readOutput } from '@gateway/jobs/files/job-files';
 import type { JobContext, JobProcessors } from '@gateway/jobs/worker/job-processor';
+import { withJobContent } from '@gateway/model-service/content-log/job-content';
 import { createDiscardedUsage } from '@gateway/model-service/jobs/discarded-usage';
 import { listAttempts, type OnAttempt } from '@gateway/model-service/jobs/job-attempts';
 import type { StreamHead } from '@gateway/model-service/jobs/stream-head';
@@ -18,6 +19,7 @@ import { estimateImages, orderOfJob, usageOfDiscarded, usageOfImages } from '../
 import { eventsOfReply, imageStream } from '../stream/image-events.ts';
 import { bytesThroughLibrary } from './bytes-in-flight.ts';
 import { withCheckedPrompt } from './checked-prompt.ts';
+import { EDIT_CONTENT, GENERATION_CONTENT } from './image-content.ts';
 import { createImageCollector, paidFor } from './reply/image-collector.ts';
 import { receiveImages } from './reply/receive-images.ts';
 import { type ImageMaker, storeImage, storeImages } from './reply/store-images.ts';
@@ -207,22 +209,26 @@ export function imageProcessors(maker: ImageMaker): JobProcessors {
   const bytesOf = (input: Input) => bytesThroughLibrary(maker.upstream, input);
   return {
     'image.generation': {
-      run: async (input, context) => {
-        const checked = await withCheckedPrompt(maker.checks, input, context);
-        return listAttempts((onAttempt) =>
-          generateImages(maker, checked.input, { ...checked.context, onAttempt }),
-        );
-      },
+      run: (input, context) =>
+        withJobContent(
+          maker.contentLog,
+          { input, context, ...GENERATION_CONTENT },
+          async (job, goesOnWith) => {
+            const checked = await withCheckedPrompt(maker.checks, input, job);
+            goesOnWith(checked);
+            return listAttempts((onAttempt) => generateImages(maker, checked, { ...job, onAttempt }));
+          },
+        ),
       recover,
       bytesOf,
     },
     'image.edit': {
-      run: async (input, context) => {
-        const checked = await withCheckedPrompt(maker.checks, input, context);
-        return listAttempts((onAttempt) =>
-          editImages(maker, checked.input, { ...checked.context, onAttempt }),
-        );
-      },
+      run: (input, context) =>
+        withJobContent(maker.contentLog, { input, context, ...EDIT_CONTENT }, async (job, goesOnWith) => {
+          const checked = await withCheckedPrompt(maker.checks, input, job);
+          goesOnWith(checked);
+          return listAttempts((onAttempt) => editImages(maker, checked, { ...job, onAttempt }));
+        }),
       recover,
       bytesOf,
     },

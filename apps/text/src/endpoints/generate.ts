@@ -40,7 +40,8 @@ export function createGenerateHandler(
       const candidates = candidatesFor(opened);
       if (!isDoneByProvider(opened, candidates) || holdsAnswer(opened)) {
         // Its worker logs it; a wish that may not be granted is refused now.
-        withContent(opened);
+        const { content } = await withContent(opened);
+        content?.cancel();
         return acceptResponse(await inputChecked(opened), candidates, acceptance);
       }
     }
@@ -50,7 +51,8 @@ export function createGenerateHandler(
 
 /** The life of a request, once it has been read and understood: the caller gets the end of the reply last of all. */
 export async function generateReply(opened: OpenedCall): Promise<void> {
-  const held = await holdCall(withContent(opened), 'generating');
+  const logged = withContent(opened);
+  const held = await holdCall(logged instanceof Promise ? await logged : logged, 'generating');
   let outcome: CallOutcome;
   try {
     outcome = await answerHeld(held);

@@ -24,6 +24,8 @@ export interface JobOwner {
   readonly id?: string;
   /** The batch that this job is a line of. Such a job is not listed by itself. */
   readonly batchId?: string;
+  /** Its caller does not want it in the content log. */
+  readonly contentLog?: 'off' | undefined;
   /** Where its end is to be reported. */
   readonly webhook?: string;
   /** Of the request, or of the batch, that makes it. Undefined where no traces are exported. */

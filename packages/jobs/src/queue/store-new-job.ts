@@ -53,7 +53,8 @@ export function createJobStoring(options: StoringOptions) {
       owner: JobOwner,
       slot: QueueSlot,
     ): Promise<JobToStore> => {
-      const { keyId, requestId, metering, share, isDetached = false, claim, webhook, batchId } = owner;
+      const { keyId, requestId, metering, share, isDetached = false } = owner;
+      const { claim, webhook, batchId, contentLog } = owner;
       // A batch may have more lines than a trace can show.
       const trace = batchId === undefined ? owner.trace?.child('producer') : owner.trace?.linked('producer');
       const checked = JOBS[kind].input.parse(input);
@@ -73,6 +74,7 @@ export function createJobStoring(options: StoringOptions) {
         ...(claim && { claim }),
         ...(webhook && { webhook }),
         ...(batchId && { batchId }),
+        ...(contentLog && { contentLog }),
         ...(metering && { metering }),
         ...(share && { share }),
         ...(trace && { traceparent: trace.traceparent }),

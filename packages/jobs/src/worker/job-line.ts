@@ -22,6 +22,7 @@ export function jobLine({ error, output: _, usage, subject: __, trace, ...line }
       ...line,
       ...(trace && { traceId: trace.context.traceId, spanId: trace.context.spanId }),
       costMicroUsd: usage?.costMicroUsd ?? undefined,
+      hooks: usage?.detail?.hooks,
       'error.code': error?.code,
       'error.source': error?.source,
       'error.cause': causeOf(error?.options.cause),

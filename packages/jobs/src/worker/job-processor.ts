@@ -1,7 +1,8 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { JobKind } from '@gateway/contracts/jobs';
 import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
-import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
+import type { ConsumedUsage, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { JOBS, type JobInput, type JobOutput } from '../catalog.ts';
 import type { FinishedJob } from './finished-job.ts';
 
@@ -14,6 +15,10 @@ export interface JobContext {
   readonly trace?: RequestTrace | undefined;
   /** Null: none, or the job is not accounted. */
   readonly team: string | null;
+  /** Who pays for it, and whom they have named. Undefined: the job is not accounted. */
+  readonly subject?: UsageSubject | undefined;
+  /** Its caller does not want it in the content log. */
+  readonly contentLog?: 'off' | undefined;
   /** From 1; counts every begin, those of workers that died included. */
   readonly attempt: number;
   /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */
@@ -29,6 +34,10 @@ export interface JobContext {
    * no provider was called; undefined: nobody knows.
    */
   consumed(consumption: ConsumedUsage | null | undefined): void;
+  /** Puts something into its usage record and its log line, whatever it consumes and however it ends. */
+  noted(detail: UsageDetail): void;
+  /** Whether the job is tried again after this attempt has failed in this way. */
+  isTriedAgain(thrown: unknown): boolean;
   /**
    * Accounts for the job by what it has consumed, before its processor lets anybody know how it ended: what limits and
    * budgets get back, a reader of its end may need at once. Its end accounts for it otherwise.

@@ -232,7 +232,8 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     if (!staysForAnother) uploads.delete(...uploadIds).catch(onError);
     // BullMQ itself ends a job that was taken over too often; nobody has accounted for that.
     const accounting =
-      thrown && account(job, { hasRun: true, consumed: undefined }, errorOf(thrown)).catch(onError);
+      thrown &&
+      account(job, { hasRun: true, consumed: undefined, noted: {} }, errorOf(thrown)).catch(onError);
     const known = { output: outputs.get(job), usage: accounted.get(job), trace: traces.get(job) };
     const finished = finishedJob(job, thrown, known);
     const isRead = finished.outcome !== 'cancelled';

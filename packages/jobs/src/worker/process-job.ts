@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
+import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -61,6 +62,8 @@ export interface JobRun {
   hasRun: boolean;
   /** Null: certainly nothing; undefined: not known. */
   consumed: ConsumedUsage | null | undefined;
+  /** What its usage record says beside that. */
+  noted: UsageDetail;
   /** When the caller who waits was sent the first part of its answer, in Unix milliseconds. */
   heardAtMs?: number;
 }
@@ -87,9 +90,20 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
       throw outputLost(spec.work, cause);
     });
   };
-  const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined };
+  const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined, noted: {} };
+  const goesBack = () =>
+    stopper.signal.reason instanceof WorkerStopping && spec.work === 'free' && !emitter.hasEmitted;
+  const errorFor = (thrown: unknown) =>
+    thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
+  const isTriedAgain = (error: GatewayError) =>
+    !emitter.hasEmitted && !hasEmitted(job) && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
   try {
-    const output = spec.output.parse(await attempt(options, queued, run, emit));
+    const output = spec.output.parse(
+      await attempt(options, queued, run, {
+        emit,
+        isTriedAgain: (thrown) => goesBack() || isTriedAgain(errorFor(thrown)),
+      }),
+    );
     const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
     if (stored !== undefined) await keep([stored, ...spec.assetsOf(output)]);
     await emitter.flush();
@@ -98,15 +112,13 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     await announce();
     return { output, returned: stored?.id ?? output };
   } catch (thrown) {
-    const putBack = spec.work === 'free' && !emitter.hasEmitted;
-    if (stopper.signal.reason instanceof WorkerStopping && putBack) {
+    if (goesBack()) {
       await carryConsumed(job, queued, run);
       await job.moveToWait(token);
       throw new WaitingError();
     }
-    const error = thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
-    const isHeard = emitter.hasEmitted || hasEmitted(job);
-    const again = !isHeard && retryDelayMs(error, job.attemptsMade + 1, spec) !== undefined;
+    const error = errorFor(thrown);
+    const again = isTriedAgain(error);
     if (again) await carryConsumed(job, queued, run);
     else await settle(run, error);
     // Another worker's mark records what that worker did. One that stays by mistake ends the next attempt as `outcome_unknown`.
@@ -171,7 +183,7 @@ async function attempt<Kind extends JobKind>(
   options: ProcessOptions<Kind>,
   queued: QueuedJob,
   run: JobRun,
-  emit: JobContext['emit'],
+  given: Pick<JobContext, 'emit' | 'isTriedAgain'>,
 ): Promise<JobOutput<Kind>> {
   const { kind, processor, job, jobId, trace, redis, files, marks, workerId, memory, stopper, settle } =
     options;
@@ -180,6 +192,9 @@ async function attempt<Kind extends JobKind>(
   const account = (error?: GatewayError) => settle(run, error);
   const consumed: JobContext['consumed'] = (consumption) => {
     run.consumed = consumption;
+  };
+  const noted: JobContext['noted'] = (detail) => {
+    run.noted = { ...run.noted, ...detail };
   };
   const stored = queued.input;
   const reading = 'inline' in stored ? stored.inline : readInput(files, stored.inputId);
@@ -208,9 +223,13 @@ async function attempt<Kind extends JobKind>(
     // Two workers were given it, by a Redis that came back with an older state.
     if (!isFirst && spec.work === 'paid') throw outcomeUnknown();
   }
-  const team = queued.metering?.subject.team ?? null;
-  const about = { jobId, requestId, keyId, team, trace };
-  const context = { ...about, attempt: job.attemptsStarted, emit, consumed, account, aside: options.aside };
+  const subject = queued.metering?.subject;
+  const { contentLog } = queued;
+  const about = { jobId, requestId, keyId, team: subject?.team ?? null, subject, trace, contentLog };
+  const context = {
+    ...{ ...about, ...given, attempt: job.attemptsStarted },
+    ...{ consumed, noted, account, aside: options.aside },
+  };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;

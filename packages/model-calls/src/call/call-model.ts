@@ -85,7 +85,8 @@ export async function callModel<Result>(
   const startedAt = performance.now();
   const estimate = largestOf(call);
   const costly = { endpoint, model: model.name, estimate, caller, names, identity, context, entry };
-  const content = openContent(service, call);
+  const opening = openContent(service, call);
+  const content = opening && (await opening);
   const metered = await reserve(costly).catch((error: unknown) => {
     content?.cancel();
     throw error;
@@ -115,7 +116,7 @@ export async function callModel<Result>(
   showAttempts(attempts, context, caller);
   await metered.givenBack();
   if (failure !== undefined) {
-    content?.end(channel, { failure });
+    content?.end(channel, { answer: null, failure });
     throw failure;
   }
   noteAnswer(caller, { channels: answers.map((answer) => answer.candidate), dropped, estimated });

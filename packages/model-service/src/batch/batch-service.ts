@@ -16,7 +16,7 @@ export type LineBodies<Kind extends LineKind> = {
 
 /** What it takes to have the lines of batches done. */
 export interface LineService<Kind extends LineKind, Batch extends BatchKind>
-  extends JobService<Kind | Batch> {
+  extends Omit<JobService<Kind | Batch>, 'upstream'> {
   readonly endpoints: LineEndpoints<Kind>;
   readonly uploads: Pick<UploadStore, 'delete'>;
   readonly maxJsonDepth: number;
@@ -25,7 +25,8 @@ export interface LineService<Kind extends LineKind, Batch extends BatchKind>
 
 /** What it takes to make, do and show the batches of one area. */
 export interface BatchService<Kind extends LineKind, Batch extends MediaBatchKind>
-  extends LineService<Kind, Batch> {
+  extends LineService<Kind, Batch>,
+    Pick<JobService<Kind | Batch>, 'upstream'> {
   readonly kind: Batch;
   readonly bodies: LineBodies<Kind>;
   readonly uploads: UploadStore;

@@ -26,7 +26,10 @@ const DEFAULT_WAIT_SECONDS = 2;
 const MAX_WAIT_SECONDS = 60;
 
 /** What a batch's run takes of its job. */
-export type BatchContext = Pick<JobContext, 'jobId' | 'keyId' | 'requestId' | 'signal' | 'trace'>;
+export type BatchContext = Pick<
+  JobContext,
+  'jobId' | 'keyId' | 'requestId' | 'signal' | 'trace' | 'contentLog'
+>;
 
 /** Has the lines of a batch done that came in the body of one request. */
 export async function runBatch<Kind extends LineKind, Batch extends MediaBatchKind>(
@@ -129,7 +132,7 @@ interface LineToTake<Kind extends LineKind> {
 async function take<Kind extends LineKind, Batch extends BatchKind>(
   { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
   { read, lineId, strict, untilMs, oneEnded }: LineToTake<Kind>,
-  { jobId: batchId, keyId, requestId, signal, trace }: BatchContext,
+  { jobId: batchId, keyId, requestId, signal, trace, contentLog }: BatchContext,
 ): Promise<boolean> {
   const { line, endpoint } = read;
   const { kind } = endpoint;
@@ -175,7 +178,7 @@ async function take<Kind extends LineKind, Batch extends BatchKind>(
     };
     await using slot = await patiently(signal, admitted, () => untilMs - now());
     const metering = { subject, estimate };
-    const owner = { keyId, requestId, batchId, metering, share, slot, isDetached: true, trace };
+    const owner = { keyId, requestId, batchId, metering, share, slot, isDetached: true, trace, contentLog };
     const handle = await queue.enqueue(kind, input, owner);
     handle.leave();
     return true;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CONTENT_LOG_HEADER } from '@gateway/contracts/content-log';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import { WEBHOOK_HEADER } from '@gateway/contracts/webhooks';
@@ -9,7 +10,9 @@ import type { QueueSlot } from '@gateway/jobs/queue/queue-slots';
 import { newJobId } from '@gateway/jobs/redis/job-keys';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { contextOf, identityOf } from '@gateway/service-kit/request/request-context';
+import type { Upstream } from '@gateway/upstream/upstream';
 import { HttpCaller } from '../caller.ts';
+import { chooseContent } from '../content-log/choose-content.ts';
 import { type CostlyRequest, reserveJob, turnTaker, turnTakerOf } from '../metered-request.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import type { JobWishes } from './job-wishes.ts';
@@ -19,6 +22,7 @@ export interface JobService<Kinds extends JobKind> {
   readonly queue: JobQueue<Kinds>;
   readonly meter: Meter;
   readonly jobMetrics: JobMetrics;
+  readonly upstream: Pick<Upstream, 'configuration'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -85,6 +89,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
   const { isDetached, idempotencyKey, webhook } = wishes;
   const [identity, context] = [identityOf(request), contextOf(request)];
   const { keyId, signsWebhooks = false } = identity;
+  const contentLog = contentWish(service, submission);
   if (webhook !== null && !signsWebhooks) throw noWebhookSecret();
   const jobId = newJobId();
   let claim: string | undefined;
@@ -123,6 +128,7 @@ export async function submitJob<Kinds extends JobKind, Kind extends Kinds>(
     const handle = await queue.enqueue(kind, input, {
       ...owner,
       isDetached,
+      ...(contentLog && { contentLog }),
       ...(claim && { claim }),
       ...(webhook !== null && { webhook }),
       ...(slot && { slot }),
@@ -142,3 +148,17 @@ const noWebhookSecret = (): GatewayError =>
     path: [WEBHOOK_HEADER],
     message: `Your key has no secret to sign webhooks with. Ask the person who gave you the key to create one, or omit ${WEBHOOK_HEADER}.`,
   });
+
+/** Whether its caller keeps the job out of the content log. @throws {GatewayError} where a rule does not allow that */
+function contentWish<Kind extends JobKind>(
+  { upstream }: Pick<JobService<Kind>, 'upstream'>,
+  { request, input, estimate }: Pick<Submission<Kind>, 'request' | 'input' | 'estimate'>,
+): 'off' | undefined {
+  const { headers } = request;
+  if (headers[CONTENT_LOG_HEADER] === undefined) return undefined;
+  // Lines of a batch name their own models, and are refused one by one.
+  if (estimate === null) return 'off';
+  const { requestId: id } = contextOf(request);
+  chooseContent(upstream.configuration, { identity: identityOf(request), model: input.model, headers, id });
+  return 'off';
+}

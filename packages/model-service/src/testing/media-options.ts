@@ -9,6 +9,7 @@ import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Meter } from '@gateway/metering/meter/meter';
 import type { Service, ServiceAppOptions } from '@gateway/service-kit/service-app';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { ContentLog } from '../content-log/content-log.ts';
 import type { JobMetrics } from '../jobs/job-metrics.ts';
 
 export const SECRET = 'a secret that only these tests know of';
@@ -28,6 +29,7 @@ export interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions
   readonly queue: JobQueue<Kind>;
   readonly meter: Meter;
   readonly jobMetrics: JobMetrics;
+  readonly contentLog: ContentLog;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;
   /** Where the service listens. */
@@ -37,7 +39,7 @@ export interface MediaParts<Kind extends JobKind> extends Omit<ServiceAppOptions
   readonly now: () => number;
 }
 
-type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'assets' | 'uploads' | 'now'>;
+type WorkerParts = Pick<MediaParts<JobKind>, 'upstream' | 'contentLog' | 'assets' | 'uploads' | 'now'>;
 
 /** Where jobs' files lie, if not in the data folder. */
 export type StoreLocation = Omit<JobStoresOptions, 'dataDir'>;

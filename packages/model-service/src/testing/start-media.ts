@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { openAssetStores } from '@gateway/assets/open-asset-stores';
+import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
@@ -29,7 +31,10 @@ import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { createUpstream } from '@gateway/upstream/upstream';
+import { createContentLog } from '../content-log/content-log.ts';
+import { createContentMetrics } from '../content-log/content-metrics.ts';
 import { createJobMetrics } from '../jobs/job-metrics.ts';
+import { loggedLines } from './logged-lines.ts';
 import { IDENTITY, type MediaOptions, type MediaParts, SECRET } from './media-options.ts';
 
 interface LoggedLine extends LogFields {
@@ -100,6 +105,16 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     settledAfter.set(subject.id, resets);
     return meter.resume(subject).settle(result);
   };
+  const contentLog = own(
+    createContentLog({
+      configuration: () => upstream.configuration,
+      dataDir: folder.path,
+      openStore: async () => (await openAssetStores({ url: folder.path })).open(CONTENT_STORE),
+      now,
+      createMetrics: (spool) => createContentMetrics(metrics, spool),
+      report: onError,
+    }),
+  );
   const openQueue = async () =>
     own(
       await createJobQueue({
@@ -134,7 +149,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       return resources.adopt(worker, (owned) => owned.close({ drainTimeoutMs: 0 }));
     };
     const workers = await Promise.all(
-      processorsByQueue(options.processors({ upstream, assets, uploads, now })).map(open),
+      processorsByQueue(options.processors({ upstream, contentLog, assets, uploads, now })).map(open),
     );
     return {
       close: async (closing: { drainTimeoutMs: number }) => {
@@ -184,6 +199,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
       upstream,
       queue: ownQueue,
       meter,
+      contentLog,
       assets,
       uploads,
       publicUrl: url,
@@ -238,6 +254,8 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
         return records.length >= count && records;
       }),
     startWorker,
+    /** The lines of the content log about a request, once there are so many. */
+    logged: (requestId: string, count = 1) => loggedLines(folder.path, requestId, count),
     /** What the edge sends along for a caller's key. */
     headersFor,
     /** A request with a key's identity. */

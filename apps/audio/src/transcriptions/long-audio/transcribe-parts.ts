@@ -8,6 +8,7 @@ import type { TextChecks } from '@gateway/hooks/text-checks';
 import { JOBS } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
@@ -48,6 +49,7 @@ export interface LongAudio {
 
 export interface TranscribeOptions {
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
   readonly upstream: Pick<Upstream, 'resolveModel' | 'candidates' | 'send'>;
   readonly uploads: Pick<UploadStore, 'pathOf' | 'newId' | 'delete'>;
   readonly longAudio: LongAudio;

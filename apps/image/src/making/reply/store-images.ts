@@ -4,6 +4,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ImageOutput, ImageResponseFormat } from '@gateway/contracts/jobs';
 import type { TextChecks } from '@gateway/hooks/text-checks';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import type { Reply, UnreadableReply } from '@gateway/upstream/replies/reply';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { imageTypeOf } from '../../files/image-header.ts';
@@ -14,6 +15,7 @@ import type { ReceivedImages } from './receive-images.ts';
 /** What the making of images needs. */
 export interface ImageMaker {
   readonly checks: TextChecks;
+  readonly contentLog: ContentLog;
   readonly upstream: Upstream;
   readonly assets: AssetStore;
   readonly uploads: UploadStore;

@@ -1,5 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { SpanContents, SpanContentWriter } from '@gateway/model-service/tracing/content/span-contents';
+import type { LoggedContent } from '@gateway/model-service/content-log/content-log';
+import { LEFT } from '@gateway/model-service/content-log/request-content';
+import type { SpanContentWriter } from '@gateway/model-service/tracing/content/span-contents';
 import { CallerLeft } from '@gateway/service-kit/request/request-context';
 import { createTextCollector } from '../../protocols/chat/stream/collect-texts.ts';
 import { PROTOCOLS } from '../../protocols/protocols.ts';
@@ -9,20 +11,26 @@ import { GatheredAnswer } from './gathered-answer.ts';
 import { WatchedCaller } from './watched-caller.ts';
 
 /**
+/**
  * A call whose content is gathered for the content log, where a rule of it applies, and for its span, where an operator has asked for
- * that. Any other stays as it is.
+ * that. Any other stays as it is, and is not waited for.
  *
  * @param jobId that of the job which makes the call
  * @throws {GatewayError} where its caller wants it not to be logged and may not choose
  */
-export function withContent<Call extends OpenedCall>(call: Call, jobId?: string): Call {
-  const { services, identity, request, context, endpoint } = call;
-  const { headers } = call.caller;
+export function withContent<Call extends OpenedCall>(call: Call, jobId?: string): Call | Promise<Call> {
+  const { services, identity, request, context, caller } = call;
+  if (services.upstream.configuration.contentLog === null) return gathered(call, null, jobId);
+  const { model } = request;
+  const asking = { identity, model, headers: caller.headers, requestId: context.requestId };
+  const begun = services.contentLog.begin(asking);
+  return begun === null ? gathered(call, null, jobId) : begun.then((logged) => gathered(call, logged, jobId));
+}
+
+function gathered<Call extends OpenedCall>(call: Call, logged: LoggedContent | null, jobId?: string): Call {
+  const { identity, request, context, endpoint } = call;
   const { requestId } = context;
-  const asking = { identity, model: request.model, headers };
-  const isConfigured = services.upstream.configuration.contentLog !== null;
-  const logged = isConfigured ? services.contentLog.begin({ ...asking, requestId }) : null;
-  const shown = openSpanContent(call, asking);
+  const shown = openSpanContent(call);
   if (logged === null && shown === null) return call;
   if (logged?.isLogged !== true && shown === null)
     return { ...call, content: { note: logged?.note ?? {}, ...NOTHING_LOGGED } };
@@ -37,9 +45,9 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
       asked = bytes;
     },
     end: ({ candidate, thrown }) => {
-      const { isOverlong, ...gathered } = answer.whole();
+      const { isOverlong, ...whole } = answer.whole();
       const error = errorOf(call, thrown);
-      const sides = { request: { json: asked }, ...gathered };
+      const sides = { request: { json: asked }, ...whole };
       shown?.end({ ...sides, isOverlong });
       logged?.end({
         facts: {
@@ -52,7 +60,7 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
           channel: candidate?.channel.name ?? null,
           ...names,
           ...(error !== null && { error }),
-          ...(error !== null && gathered.answer !== null && { isPartial: true }),
+          ...(error !== null && whole.answer !== null && { isPartial: true }),
         },
         ...sides,
         overlong: isOverlong ? ['answer'] : [],
@@ -67,12 +75,15 @@ export function withContent<Call extends OpenedCall>(call: Call, jobId?: string)
 }
 
 /** Null: its span has no content. */
-function openSpanContent(
-  { services: { spanContents }, context: { trace } }: OpenedCall,
-  asking: Parameters<SpanContents['begin']>[0],
-): SpanContentWriter | null {
+function openSpanContent({
+  services: { spanContents },
+  context: { trace },
+  identity,
+  request: { model },
+  caller: { headers },
+}: OpenedCall): SpanContentWriter | null {
   if (spanContents === null || !trace?.isSampled) return null;
-  const content = spanContents.begin(asking);
+  const content = spanContents.begin({ identity, model, headers });
   if (content !== null) trace.content = { places: spanContents.places, attributes: content.attributes };
   return content;
 }
@@ -88,7 +99,5 @@ function errorOf({ context }: OpenedCall, thrown: unknown): { code: string; mess
   const error = thrown instanceof GatewayError ? thrown : context.failure;
   if (error !== undefined) return { code: error.code, message: error.message };
   if (thrown !== undefined) return { code: 'internal', message: 'The gateway failed.' };
-  return context.signal.reason instanceof CallerLeft
-    ? { code: 'client_closed_request', message: 'The caller left before the end of the answer.' }
-    : null;
+  return context.signal.reason instanceof CallerLeft ? LEFT : null;
 }

@@ -52,7 +52,8 @@ export const runResponse = (access: WorkerAccess): JobProcessor<'text.response'>
       leave = () => void caller.leave();
       signal.addEventListener('abort', leave, { once: true });
       const opened = await openJobCall(input, { services, uploads, caller, requestId, trace });
-      call = withContent(opened, jobId);
+      const logged = withContent(opened, jobId);
+      call = logged instanceof Promise ? await logged : logged;
       const candidates = candidatesFor(call);
       signal.throwIfAborted();
       if (!(await responses.begin(id))) throw notStarted();

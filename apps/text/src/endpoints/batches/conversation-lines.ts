@@ -36,7 +36,7 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
       const { caller } = request;
       let held: HeldCall | null = null;
       try {
-        held = await holdCall(withContent(await open(request), jobId), 'generating');
+        held = await holdCall(await withContent(await open(request), jobId), 'generating');
         const candidates = candidatesFor(held);
         signal.throwIfAborted();
         consumed(undefined);

@@ -39,17 +39,20 @@ export async function createBatch(service: TextBatchService, made: NewBatch): Pr
   await using slot = await reserveSlot({ queue }, { kind: 'text.batch', wishes, request });
   if (!(await files.hold(batch.fileId, untilMs + ENDING_MS))) throw forgotten();
   const input = { ...batch, createdAtMs, untilMs, headers: storedHeaders(request.headers) };
-  const { handle, isNew } = await submitJob(service, {
-    kind: 'text.batch',
-    endpoint: 'batch',
-    estimate: null,
-    input,
-    slot,
-    wishes,
-    fingerprint,
-    request,
-    response,
-  });
+  const { handle, isNew } = await submitJob(
+    { ...service, upstream: service.services.upstream },
+    {
+      kind: 'text.batch',
+      endpoint: 'batch',
+      estimate: null,
+      input,
+      slot,
+      wishes,
+      fingerprint,
+      request,
+      response,
+    },
+  );
   handle.leave();
   const { id } = handle;
   line.jobId = id;
