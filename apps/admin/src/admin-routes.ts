@@ -45,7 +45,7 @@ import { createPasswordAttempts } from './people/password-attempts.ts';
 import { createPasswordHashes } from './people/password-hash.ts';
 import { createTestChannel } from './playground/test-channel.ts';
 import { createFindRequest } from './requests/find-request.ts';
-import { createContentNote } from './requests/note-content.ts';
+import { createContentNote, createErasureNote } from './requests/note-content.ts';
 import { createRequestTail } from './requests/request-tail.ts';
 import { createShowRequest } from './requests/shown-request.ts';
 import { groupRoutes } from './routes/access/group-routes.ts';
@@ -268,6 +268,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
         now,
         readConfiguration,
         note: createContentNote({ redis, now }),
+        noteErased: createErasureNote({ redis, now }),
       }),
       ...requestRoutes({
         usage,

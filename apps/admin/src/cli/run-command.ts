@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { errorMessage } from '@gateway/contracts/error-message';
+import { z } from 'zod';
 import { CAPACITY_USAGE, capacityJson, capacityTable, costsTable } from '../capacity/capacity-text.ts';
 import { LoadError, readCapacityCommand } from '../capacity/load.ts';
 import type { Terminal } from '../setup/terminal.ts';
@@ -112,5 +113,20 @@ function callApi(
   body: unknown,
 ): Promise<unknown> {
   if (kind === 'list') return client.list(path);
+  if (kind === 'parts') return callInParts((part) => client.call(method, path, { ...query, ...part }));
   return kind === 'page' ? client.page(path, query) : client.call(method, path, query, body);
+}
+
+const Part = z.object({ deleted: z.number(), next: z.string().nullable() });
+
+async function callInParts(
+  call: (part: { readonly cursor?: string }) => Promise<unknown>,
+): Promise<{ readonly deleted: number }> {
+  let deleted = 0;
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const part = Part.parse(await call(cursor === undefined ? {} : { cursor }));
+    deleted += part.deleted;
+    cursor = part.next;
+  }
+  return { deleted };
 }

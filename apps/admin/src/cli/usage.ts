@@ -73,6 +73,9 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
       --id TEXT          part of a request id
       --count NUMBER     how many, at most 200 (default: 50)
   requests show ID       show where a request's time went, its attempts, and how its cost came about
+  content delete         delete what the content log has of a key or of an end user; requests of the last minute may be
+                         written after that
+      --key ID, --end-user USER    one of them
   attention              show what needs attention now
   webhooks list          list the latest webhooks with their delivery status
       --key ID

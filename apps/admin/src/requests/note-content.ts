@@ -1,6 +1,7 @@
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import { type Actor, addAuditEntry } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
+import type { Whose } from '@gateway/model-service/content-log/content-reader';
 import { commit } from '@gateway/upstream/health/rests/rest-store';
 import type { Redis } from 'ioredis';
 
@@ -23,6 +24,23 @@ export const createContentNote =
       subject: id,
       before: null,
       after,
+    });
+    await awaitRedis(commit(transaction));
+  };
+
+/** The same for who deleted all content of a key or an end user. */
+export const createErasureNote =
+  ({ redis, now }: { readonly redis: Redis; readonly now: () => number }) =>
+  async (whose: Whose, by: Actor): Promise<void> => {
+    const transaction = redis.multi();
+    const [subject = ''] = Object.values(whose);
+    addAuditEntry(transaction, {
+      at: new Date(now()).toISOString(),
+      ...by,
+      action: 'content.erased',
+      subject,
+      before: null,
+      after: { ...whose },
     });
     await awaitRedis(commit(transaction));
   };

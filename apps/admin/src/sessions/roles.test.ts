@@ -259,6 +259,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /admin/v1/requests/{id}/content': FORBIDDEN,
   'GET /admin/v1/requests/{id}/conversation': FORBIDDEN,
   'DELETE /admin/v1/requests/{id}/content': FORBIDDEN,
+  'DELETE /admin/v1/content': FORBIDDEN,
 
   'GET /admin/v1/audit': OVERSEERS,
   'GET /admin/v1/channels': OVERSEERS,

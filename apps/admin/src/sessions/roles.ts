@@ -90,6 +90,7 @@ const PERMISSIONS: Readonly<Record<string, Access>> = {
   'GET /admin/v1/requests/{id}/content': ['admin', 'viewer', 'team-lead'],
   'GET /admin/v1/requests/{id}/conversation': ['admin', 'viewer', 'team-lead'],
   'DELETE /admin/v1/requests/{id}/content': ADMIN,
+  'DELETE /admin/v1/content': ADMIN,
 
   'GET /admin/v1/audit': OVERSEERS,
 

@@ -17,7 +17,7 @@ import { GATEWAY_SECRET, type RunningAdmin, runAdmin } from './run-admin.ts';
 interface UseAdminOptions {
   /** The text of its `gateway.yaml`; absent: it has none. */
   readonly configuration?: string;
-  readonly env?: Record<string, string>;
+  readonly env?: Record<string, string> | (() => Record<string, string>);
   /** Tests build on what was there before them; absent: each begins with an empty Redis and an empty database. */
   readonly keepsData?: true;
   /** The file in its data folder if left out. */
@@ -57,7 +57,7 @@ export function useAdmin({ configuration, env = {}, keepsData, dialect }: UseAdm
     const own = {
       ...settings,
       ...(configuration !== undefined && { GATEWAY_CONFIG: configurationPath }),
-      ...env,
+      ...(typeof env === 'function' ? env() : env),
     };
     const { url, output } = resources.adopt(await runAdmin(server.url, own), (owned) => owned.stop());
     const opened = resources.use(await openAccess(redis, settings));

@@ -37,6 +37,7 @@ export const AUDIT_ACTIONS = [
   'group_rule.deleted',
   'content.read',
   'content.deleted',
+  'content.erased',
 ] as const;
 
 const shown = z.record(z.string(), z.unknown()).nullable();
@@ -47,7 +48,7 @@ export const AuditEntry = z.object({
   who: z.string(),
   requestId: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),
-  /** The id of the key, the session, the person or the request, or the name of the team, the channel or the group. */
+  /** The id of the key, the session, the person or the request, or the name of the team, the channel, the group or the end user. */
   subject: z.string(),
   before: shown,
   after: shown,

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { chooseContent } from './choose-content.ts';
 import { createContentLog } from './content-log.ts';
 
+const HOUR_MS = 3_600_000;
 const RULE: ContentRule = { keys: null, teams: null, models: null, share: 1, redact: [], mayOptOut: false };
 const conversations = {
   ...{ retentionMs: 1, maxBytesPerKey: 0, maxChainLength: 1, maxChainBytes: 1, sharingTeams: [] },
@@ -44,22 +45,25 @@ test('the first rule that fits counts; nothing that is never kept is logged', ()
   expect(chooseContent(under({ teams: ['search'] }), request('req_1'))).toBeNull();
 });
 
-test('objects are deleted when their time is over, under the retention of the moment', async () => {
+test('objects are deleted when their time is over, by the hour of their lines, under the retention of the moment', async () => {
   const folder = await temporaryFolder();
   onTestFinished(() => folder.close());
   const store = await (await openAssetStores({ url: folder.path })).open('content');
-  await store.put('2026-11-27_02_deadbeef_1.gz', Buffer.from('x'));
-  let retentionMs = 3_600_000;
+  const [begun, named] = [Date.parse('2026-11-27T02:00:00Z'), '2026-11-27_02_deadbeef_1.gz'];
+  await store.put(named, Buffer.from('x'));
+  let retentionMs = 10 * HOUR_MS;
   const log = createContentLog({
     configuration: () => ({ ...under(), contentLog: { ...under().contentLog, retentionMs } }),
     dataDir: folder.path,
     openStore: async () => store,
-    now: () => Date.now() + 60_000,
+    now: () => begun + 9 * HOUR_MS,
     createMetrics: () => ({ written: () => undefined, lost: () => undefined }),
     report: () => undefined,
   });
   expect(await log.sweep()).toBe(0);
-  retentionMs = 1000;
+  retentionMs = 7 * HOUR_MS;
+  // One that was written anew since then is as old as its lines.
+  expect((await store.head(named))?.storedAtMs).toBeGreaterThan(begun);
   expect(await log.sweep()).toBe(1);
-  expect(await store.head('2026-11-27_02_deadbeef_1.gz')).toBeUndefined();
+  expect(await store.head(named)).toBeUndefined();
 });

@@ -62,7 +62,7 @@ export interface ContentLog {
 export interface ContentLogOptions {
   readonly configuration: () => Pick<Configuration, 'contentLog' | 'conversations'>;
   readonly dataDir: string;
-  readonly openStore: () => Promise<Pick<AssetStore, 'put' | 'sweep'>>;
+  readonly openStore: () => Promise<Pick<AssetStore, 'put' | 'list' | 'delete' | 'sweep'>>;
   readonly now: () => number;
   /** Called when there is something to count. */
   readonly createMetrics: (spool: Pick<ContentSpool, 'sizeBytes'>) => ContentMetrics;
@@ -95,7 +95,8 @@ export function createContentLog(options: ContentLogOptions): ContentLog {
     sweep: async () => {
       const { contentLog } = configuration();
       if (contentLog === null) return 0;
-      return (await openStore()).sweep(now() - contentLog.retentionMs);
+      const { sweepContent } = await import('./sweep-content.ts');
+      return sweepContent(await openStore(), now() - contentLog.retentionMs);
     },
     close: async () => {
       await (await running)?.close();

@@ -15,10 +15,10 @@ export interface CommandRow {
   readonly query?: (values: Values) => Readonly<Record<string, string | undefined>>;
   readonly body?: (values: Values, argument: string) => Readonly<Record<string, unknown>>;
   /**
-   * `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as it arrives. The answer itself if left
-   * out.
+   * `list`: all pages' items. `page`: the first page's items. `stream`: text, printed as it arrives. `parts`: called until nothing is
+   * left to delete, and what was deleted. The answer itself if left out.
    */
-  readonly answer?: 'list' | 'page' | 'stream';
+  readonly answer?: 'list' | 'page' | 'stream' | 'parts';
   readonly text: Text;
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { detailsOf, listOf, type Row, usdText } from '../texts/table.ts';
 import { AUDIT_COLUMNS, attentionText, totalMsOf, usageText } from '../texts/traffic-texts.ts';
 import type { Commands } from './command-row.ts';
@@ -34,6 +35,8 @@ const filters = ({ from, to, 'time-zone': timeZone, key, ...values }: Values) =>
 });
 
 const COST = ({ costMicroUsd }: Row) => usdText(costMicroUsd);
+
+const Erased = z.object({ deleted: z.number() });
 
 /** What was sent and used, what needs a person, and who changed what. */
 export const TRAFFIC_COMMANDS: Commands = {
@@ -87,6 +90,14 @@ export const TRAFFIC_COMMANDS: Commands = {
         COST: ({ microUsd }) => usdText(microUsd),
       },
     }),
+  },
+  'content delete': {
+    path: '/admin/v1/content',
+    method: 'DELETE',
+    options: ['key', 'end-user'],
+    query: (values) => ({ keyId: values.key, endUser: values['end-user'] }),
+    answer: 'parts',
+    text: (answer) => `Deleted the content of ${Erased.parse(answer).deleted} requests.`,
   },
   attention: { path: '/admin/v1/attention', answer: 'page', text: attentionText },
   audit: {

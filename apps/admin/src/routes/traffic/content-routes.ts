@@ -1,13 +1,15 @@
 import { ContentRecord } from '@gateway/contracts/content-log';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { MAX_CALLER_NAME_LENGTH } from '@gateway/contracts/usage/caller-names';
 import type { UsageRecord } from '@gateway/contracts/usage/usage-record';
 import type { Actor } from '@gateway/metering/audit/audit-log';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
-import type { ContentReader } from '@gateway/model-service/content-log/content-reader';
+import type { ContentReader, Whose } from '@gateway/model-service/content-log/content-reader';
 import { z } from 'zod';
 import { type AdminRoute, adminRoute, NO_BODY, NO_QUERY } from '../../api/admin-route.ts';
 import { instant } from '../../api/schemas/page.ts';
 import type { ReadConfiguration } from '../../configuration/read-configuration.ts';
+import { eraseContent } from '../../requests/erase-content.ts';
 import type { FindRequest } from '../../requests/find-request.ts';
 import {
   type ConversationRecords,
@@ -29,6 +31,8 @@ export interface ContentRoutesOptions {
     by: Actor,
     more?: { readonly session: string; readonly requests: readonly string[] },
   ) => Promise<void>;
+  /** The same for all content of a key or an end user. */
+  readonly noteErased: (whose: Whose, by: Actor) => Promise<void>;
 }
 
 /** As the log has it; what was asked and answered is in the protocol of its endpoint. */
@@ -50,6 +54,14 @@ const ConversationReply = z.strictObject({
   /** There are earlier turns: those that are shown are as many, or as long, as one answer takes. */
   hasEarlier: z.boolean(),
 });
+const ErasureQuery = z.strictObject({
+  keyId: z.string().min(1).max(MAX_CALLER_NAME_LENGTH).optional(),
+  endUser: z.string().min(1).max(MAX_CALLER_NAME_LENGTH).optional(),
+  /** `next` of the call before. */
+  cursor: z.string().max(MAX_CALLER_NAME_LENGTH).optional(),
+});
+/** `next` is the `cursor` of the call that goes on; null when all has been looked at. */
+const ErasureReply = z.strictObject({ deleted: z.int(), next: z.string().nullable() });
 const DeletedReply = z.strictObject({ id: z.string(), deleted: z.int() });
 
 /** What one request asked and was answered, where it is logged. Each reading stands in the log of changes before it is answered. */
@@ -60,6 +72,7 @@ export function contentRoutes({
   now,
   readConfiguration,
   note,
+  noteErased,
 }: ContentRoutesOptions): AdminRoute[] {
   const foundRecord = async (id: string, { scope }: Principal) => {
     const record = await awaitRedis(find(id, scope));
@@ -129,7 +142,28 @@ export function contentRoutes({
         return { id: record.id, deleted };
       },
     }),
+    adminRoute({
+      method: 'DELETE',
+      path: '/admin/v1/content',
+      summary:
+        "Delete what the content log has of a key or of an end user. One call deletes as much as it can in some seconds: call it with 'next' as 'cursor' until that is null. The first call is an entry of the audit log",
+      query: ErasureQuery,
+      body: NO_BODY,
+      reply: ErasureReply,
+      handle: async ({ query: { cursor = null, ...query }, by }) => {
+        const whose = whoseIn(query);
+        if (cursor === null) await noteErased(whose, by);
+        return eraseContent({ usage, content, now }, whose, cursor);
+      },
+    }),
   ];
+}
+
+/** @throws {GatewayError} for a query that names nobody, or two */
+function whoseIn({ keyId, endUser }: z.infer<typeof ErasureQuery>): Whose {
+  if (keyId !== undefined && endUser === undefined) return { keyId };
+  if (endUser !== undefined && keyId === undefined) return { endUser };
+  throw new GatewayError('invalid_value', "Whose content? Send either 'keyId' or 'endUser'.");
 }
 
 function shownContent({ version: _, ...shown }: ContentRecord): z.infer<typeof ContentReply> {

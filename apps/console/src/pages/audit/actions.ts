@@ -38,6 +38,7 @@ export const ACTIONS: Readonly<Record<Action, ShownAction>> = {
   'group_rule.deleted': { label: 'Group rule deleted', color: 'red' },
   'content.read': { label: 'Content read', color: 'orange' },
   'content.deleted': { label: 'Content deleted', color: 'red' },
+  'content.erased': { label: 'All content deleted', color: 'red' },
 };
 
 export const isAction = (text: unknown): text is Action =>
