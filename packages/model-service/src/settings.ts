@@ -31,6 +31,8 @@ export type ModelServiceSettings = z.infer<typeof ModelServiceSettings>;
 export const FileSettings = z.object({
   /** `s3://bucket/prefix`, or a folder. Absent: `GATEWAY_DATA_DIR`, which they share then. */
   ASSETS_URL: z.string().refine(isAssetsUrl, 'must be s3://bucket/prefix or a folder').optional(),
+  /** The same for the content log alone, whose objects of every service the admin service reads in one place. Absent: as `ASSETS_URL`. */
+  CONTENT_LOG_URL: z.string().refine(isAssetsUrl, 'must be s3://bucket/prefix or a folder').optional(),
   /** Where callers reach the S3 store: images are then fetched from there. Absent: from the gateway. */
   ASSETS_PUBLIC_ENDPOINT: setting.url().optional(),
   /** Where an S3 store listens that is not Amazon's. */

@@ -11,7 +11,7 @@ export interface ContentStore {
 export function createContentStore(place: FilePlace): ContentStore {
   let opening: Promise<{ stores: AssetStores; store: AssetStore }> | null = null;
   const open = async () => {
-    const stores = await openStores(place);
+    const stores = await openStores({ ...place, ASSETS_URL: place.CONTENT_LOG_URL ?? place.ASSETS_URL });
     return { stores, store: await stores.open(CONTENT_STORE) };
   };
   return {
