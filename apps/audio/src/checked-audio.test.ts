@@ -44,6 +44,31 @@ test('speech: what is blocked is not spoken, what is replaced is spoken otherwis
   expect((await audio.simulator.nextRequest()).json()).toMatchObject({ input: 'I am nobody' });
 });
 
+test('speech that its limits do not let in costs no check, and a blocked one none of the budget', async () => {
+  const say = (microUsd: number) =>
+    audio.call('/v1/audio/speech', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...audio.headersFor({
+          accounts: [
+            {
+              owner: `key_${microUsd}`,
+              limits: {},
+              budget: { microUsd, period: 'total', allowUnpriced: false },
+            },
+          ],
+        }),
+      },
+      body: JSON.stringify(speech),
+    });
+  const refused = await say(1);
+  expect([refused.status, hook.requests.length]).toEqual([429, 0]);
+  hook.answer(() => BLOCKED);
+  for (const _ of [1, 2]) expect((await say(200)).status).toBe(400);
+  expect(hook.requests).toHaveLength(2);
+});
+
 test('speech that nobody waits for is checked by its worker', async () => {
   hook.answer(({ texts }) => intervened(texts.map((text) => text.replace('Ada', 'nobody'))));
   const headers = { 'idempotency-key': 'checked-speech' };

@@ -79,7 +79,7 @@ export class HookClient {
       ...hook.secrets.headers.flat(),
     ];
     const final = { method: 'POST', origin, path, headers, body } as const;
-    const authorization = await this.#authorize(hook, network, final);
+    const authorization = await untilAborted(this.#authorize(hook, network, final), signal);
     const { statusCode, body: answer } = await send(origin + path, {
       dispatcher: this.#agentFor(network),
       method: 'POST',
@@ -123,6 +123,19 @@ export class HookClient {
     const agent = openAgent({ network, connectMs: CONNECT_MS, maxReplyBytes: MAX_ANSWER_BYTES });
     this.#agents.set(network, agent);
     return agent;
+  }
+}
+
+/** What others wait for too goes on without the one who waits no longer. */
+async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

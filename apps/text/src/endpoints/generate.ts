@@ -13,7 +13,7 @@ import { turnIn } from '../call/request/history.ts';
 import type { HeldCall, OpenedCall, TextServices } from '../call/request/text-call.ts';
 import type { TextEndpoint } from '../call/request/text-endpoint.ts';
 import { sayUnstored } from '../call/storing/store-response.ts';
-import { answerCall, inputChecked } from './answer-call.ts';
+import { answerCall } from './answer-call.ts';
 import {
   type Acceptance,
   acceptResponse,
@@ -42,7 +42,7 @@ export function createGenerateHandler(
         // Its worker logs it; a wish that may not be granted is refused now.
         const { content } = await withContent(opened);
         content?.cancel();
-        return acceptResponse(await inputChecked(opened), candidates, acceptance);
+        return acceptResponse(opened, candidates, acceptance);
       }
     }
     return generateReply(opened);

@@ -111,6 +111,20 @@ test('a response over a WebSocket', async () => {
   expect(JSON.stringify(events)).not.toContain('eight');
 });
 
+test('a background response that its limits do not let in costs no check, and a blocked one none of the limit', async () => {
+  const { stack, hook } = hooked;
+  const spend = (tokensPerMinute: number) =>
+    stack.text.fetch('/v1/responses', {
+      body: { model: 'before-responses', input: LONG, max_output_tokens: 60, background: true },
+      identity: { accounts: [{ owner: 'key_limited', limits: { tokensPerMinute }, budget: null }] },
+    });
+  const refused = await spend(10);
+  expect([refused.status, hook.requests.length]).toEqual([429, 0]);
+  hook.answer(() => BLOCKED);
+  for (const _ of [1, 2, 3]) expect((await spend(150)).status).toBe(400);
+  expect(hook.requests).toHaveLength(3);
+});
+
 test('a response in the background: its input is checked when it is accepted, its answer by the worker', async () => {
   const { stack, hook } = hooked;
   hook.answer(() => BLOCKED);

@@ -19,7 +19,7 @@ import { NOTHING_HELD, type OpenedCall, waitingFor } from '../../call/request/te
 import { storesResponses, UNSTORED_HEADER } from '../../call/storing/store-response.ts';
 import { queuedResponse } from '../../protocols/responses/reply/response-object.ts';
 import type { JsonObject } from '../../wire/json-object.ts';
-import { prepareFor } from '../answer-call.ts';
+import { inputChecked, prepareFor } from '../answer-call.ts';
 import { type BackgroundBody, backgroundBody, discardBody, jobBody } from './background-body.ts';
 import { ACCEPTED_EVENTS } from './recording-caller.ts';
 import { deliveredJobId, responseIdOf } from './response-id.ts';
@@ -57,12 +57,10 @@ export async function acceptResponse(
 ): Promise<void> {
   const { context, request, caller, services } = call;
   if (call.history.storing !== 'wanted') throw notStored(request.stored);
-  const read = backgroundBody(call);
-  const body = read instanceof Promise ? await read : read;
   const delivery = deliveryOf(call.caller)?.id ?? null;
   const jobId = delivery === null ? newJobId() : deliveredJobId(delivery);
   const id = responseIdOf(jobId);
-  const made = { id, jobId, body, queued: queuedFor(call, id, body) };
+  const made = await newResponse(call, { id, jobId });
   const access = { responses, queue, uploads };
   const before = delivery === null ? null : await acceptedBefore(call, access, made);
   const accepted = before ?? (await accept(call, access, { ...made, candidates }));
@@ -130,6 +128,12 @@ interface NewResponse {
   readonly queued: JsonObject;
 }
 
+async function newResponse(call: OpenedCall, ids: Pick<NewResponse, 'id' | 'jobId'>): Promise<NewResponse> {
+  const read = backgroundBody(call);
+  const body = read instanceof Promise ? await read : read;
+  return { ...ids, body, queued: queuedFor(call, ids.id, body) };
+}
+
 const queuedFor = (
   { services, request, history }: OpenedCall,
   id: string,
@@ -146,26 +150,30 @@ const queuedFor = (
 
 type StoringAccess = Pick<Acceptance, 'responses' | 'queue' | 'uploads'>;
 
-/** Queues its job. Resolves to the response as its caller sees it. */
+/** Queues its job, once limits have let it in and hooks have let its texts pass. Resolves to the response as its caller sees it. */
 async function accept(
   call: OpenedCall,
   access: StoringAccess,
-  { id, jobId, body, queued, candidates }: NewResponse & { readonly candidates: readonly Candidate[] },
+  { candidates, ...made }: NewResponse & { readonly candidates: readonly Candidate[] },
 ): Promise<JsonObject> {
-  const written = body.written();
+  const { id, jobId } = made;
+  const written = made.body.written();
   await refuseUnservable(call, written, candidates);
   await checkUnlocked(call);
   await using slot = await access.queue.reserveSlot('text.response', turnTaker(call.identity));
   const owner = { ...(await reserveForJob(call, jobId)), slot };
-  return await store(call, access, { id, written, body, queued, owner });
+  const checked = await inputChecked(call).catch(async (error: unknown) => {
+    await call.services.meter.resume(owner.metering.subject).release();
+    throw error;
+  });
+  if (checked === call) return await store(call, access, { ...made, written, owner });
+  const changed = await newResponse(checked, { id, jobId });
+  return await store(checked, access, { ...changed, written: changed.body.written(), owner });
 }
 
-interface NewJob {
-  readonly id: string;
+interface NewJob extends Pick<NewResponse, 'id' | 'body' | 'queued'> {
   /** The body that the worker gets. */
   readonly written: string | Buffer;
-  readonly body: BackgroundBody;
-  readonly queued: JsonObject;
   readonly owner: ReservedJob;
 }
 
