@@ -1,3 +1,4 @@
+import { BLOCKED, NONE, startHookServer } from '@gateway/testkit/start-hook-server';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -122,6 +123,22 @@ test('every replica sends a request by its draft, with its route, its key and it
   expect(entries).toContain(requestId);
   expect(entries).toContain('"who":"ann"');
   expect(entries + JSON.stringify(gateway.lines)).not.toContain(DRAFT_KEY);
+});
+
+test("a draft's own hooks check its request, and no other", async () => {
+  await using hook = await startHookServer();
+  hook.answer(({ texts }) => (texts.includes('hello') ? BLOCKED : NONE));
+  const text = await draftOf([
+    otherChannel(),
+    set(['models', 'alias'], { kind: 'text', routes: [{ channel: 'other', model: 'of-the-draft' }] }),
+    set(['hooks'], { guard: { kind: 'generic', baseUrl: hook.url } }),
+  ]);
+  const blocked = await tried(text);
+  expect([blocked.isOk, blocked.error]).toEqual([false, expect.stringContaining("by the check 'guard'")]);
+  expect((await tried(text, { input: 'good morning' })).isOk).toBe(true);
+  expect(hook.requests).toHaveLength(2);
+  expect(await gateway.openai.responses.create({ model: 'alias', input: 'hello' })).toBeDefined();
+  expect(hook.requests).toHaveLength(2);
 });
 
 test('a channel that fails in a draft says why, and neither rests nor counts as failing where it is in use', async () => {

@@ -140,3 +140,21 @@ test('a server that answers too slowly or too much is no verdict', async () => {
   server.answer(() => NONE);
   expect(await check(large, 'a')).toEqual({ isBlocked: false, texts: null });
 });
+
+test('credentials that do not come in time are no verdict', async () => {
+  const own = { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${server.url}/credentials` };
+  const others = ['AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
+  const files = { AWS_CONFIG_FILE: '/nowhere/config', AWS_SHARED_CREDENTIALS_FILE: '/nowhere/credentials' };
+  for (const name of others) vi.stubEnv(name, undefined);
+  for (const [name, value] of Object.entries({ ...own, ...files })) vi.stubEnv(name, value);
+  server.answer(() => ({ fault: 'hang' }));
+  const section = `  aws: { kind: bedrock, baseUrl: "${aws.url}", region: eu-central-1, guardrail: { id: abc123, version: "1" }, auth: { type: aws }, timeoutMs: 100 }`;
+  expect(await check(section, 'a')).toMatchObject({
+    isBlocked: true,
+    error: { code: 'guardrail_unavailable' },
+  });
+  expect(onProblem).toHaveBeenLastCalledWith(
+    expect.objectContaining({ reason: 'it did not answer within 100 ms' }),
+  );
+  vi.unstubAllEnvs();
+});

@@ -1,5 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
+import { HOOK_KINDS } from '@gateway/upstream/configuration/hooks-entry';
 import { z } from 'zod';
 import type { CheckTask } from './check-text-thread.ts';
 import type { CheckedConfiguration } from './configuration-state.ts';
@@ -22,6 +23,18 @@ export const CheckedText = z.strictObject({
   unknownVariables: z.array(z.string()),
   channels: z.int(),
   models: z.int(),
+  /** Which checks requests go through, in their order. */
+  hooks: z.array(
+    z.strictObject({
+      name: z.string(),
+      kind: z.enum(HOOK_KINDS),
+      input: z.string(),
+      output: z.string(),
+      onFailure: z.string(),
+      /** No rule limits it. */
+      isForAll: z.boolean(),
+    }),
+  ),
 });
 type CheckedText = z.infer<typeof CheckedText>;
 
@@ -35,6 +48,10 @@ export const shownCheck = ({
   unknownVariables: [...unknownVariables],
   channels: configuration?.channels.size ?? 0,
   models: configuration?.models.length ?? 0,
+  hooks: (configuration?.hooks ?? []).map(({ name, kind, input, output, onFailure, rules }) => ({
+    ...{ name, kind, input, output, onFailure },
+    isForAll: rules === null,
+  })),
 });
 
 /**

@@ -60,7 +60,12 @@ test('a text is checked with the lines of its mistakes, and nothing is applied',
     mistakes: [{ line: 6, path: 'models.gpt-5.routes[0].channel' }],
   });
   expect(await check('channels: [')).toMatchObject({ isValid: false, channels: 0 });
-  expect(await check(VALID)).toMatchObject({ isValid: true, mistakes: [], channels: 2 });
+  expect(await check(VALID)).toMatchObject({ isValid: true, mistakes: [], channels: 2, hooks: [] });
+  const hooks =
+    'hooks: { guard: { kind: generic, baseUrl: "http://10.0.0.5", output: window, rules: [{ teams: [a] }] } }';
+  expect(await check(`${VALID}\n${hooks}\n`)).toMatchObject({
+    hooks: [{ name: 'guard', kind: 'generic', input: 'before', output: 'window', isForAll: false }],
+  });
   expect((await read()).isValid).toBe(true);
   expect((await call('/configuration/check', { text: 7 })).status).toBe(400);
 });

@@ -44,6 +44,7 @@ export function ReloadState({ of }: { of: Configuration }) {
             ...(of.revision === null ? [] : [['Revision', String(of.revision)] as const]),
             [of.revision === null ? 'Last reload' : 'Last change', <LastReload key="reload" of={of} />],
             ['Contains', `${of.channels} channels, ${of.models} models`],
+            ...(of.hooks.length === 0 ? [] : [['Hooks', <Hooks key="hooks" of={of.hooks} />] as const]),
             ...(of.unknownVariables.length === 0
               ? []
               : [
@@ -70,3 +71,17 @@ const LastReload = ({ of: { lastReload, isValid } }: { of: Configuration }) =>
       </Badge>
     </Group>
   );
+
+/** Which checks requests go through, and when. */
+function Hooks({ of: hooks }: { of: Configuration['hooks'] }) {
+  return (
+    <Stack gap={2}>
+      {hooks.map(({ name, kind, input, output, onFailure, isForAll }) => (
+        <Text key={name} span size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <b>{name}</b> ({kind}): input {input}, output {output},{' '}
+          {onFailure === 'block' ? 'blocks' : 'passes'} on failure{isForAll ? '' : ', by its rules'}
+        </Text>
+      ))}
+    </Stack>
+  );
+}

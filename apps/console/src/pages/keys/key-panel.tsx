@@ -9,6 +9,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { PageLink } from '../../parts/page/page-link.tsx';
 import { BalanceMeters } from '../balance-meters.tsx';
 import { Facts, Names } from '../facts.tsx';
+import { EraseContent } from '../requests/content/erase-content.tsx';
 import { ValueLink } from '../traffic/value-link.tsx';
 import { RevokeKey, RotateKey } from './key-acts.tsx';
 import { KeyForm } from './key-form.tsx';
@@ -87,6 +88,9 @@ function Shown({ of: key, onAct }: { of: Key; onAct: (act: Act) => void }) {
       <CopyField label="Key ID" value={key.id} />
       <BalanceMeters of={key} balance={balance.data} />
       <Facts of={facts} />
+      <Group gap="xs">
+        <EraseContent of={{ keyId: key.id }} name={key.name} />
+      </Group>
     </Stack>
   );
 }

@@ -21,6 +21,10 @@ const RequestDetails = lazy(() =>
   import('./request-details.tsx').then((all) => ({ default: all.RequestDetails })),
 );
 
+const EraseContent = lazy(() =>
+  import('./content/erase-content.tsx').then((all) => ({ default: all.EraseContent })),
+);
+
 const Search = z.object({
   ...RANGE_MEMBERS,
   ...FILTER_MEMBERS,
@@ -85,6 +89,13 @@ export default function RequestsPage() {
               {!isLive && <RangePicker of={search} fallback="30d" change={change} />}
             </Group>
             <Filters of={search} change={change} />
+            {search.endUser !== undefined && (
+              <Suspense>
+                <Group gap="xs">
+                  <EraseContent of={{ endUser: search.endUser }} name={search.endUser} />
+                </Group>
+              </Suspense>
+            )}
           </Stack>
           {isLive && <TailState of={tail} />}
         </>
