@@ -10,7 +10,8 @@ import { ROOT, type Snippet } from './snippets.ts';
 /** A gateway as `npm start` has it for a newcomer, and a shell that runs what a page says against it. */
 export interface CommandRunner {
   /** Resolves to the exit code and what was printed. */
-  run(snippet: Snippet): Promise<{ readonly code: number; readonly output: string }>;
+  run(snippet: Pick<Snippet, 'text'>): Promise<{ readonly code: number; readonly output: string }>;
+  readonly stack: Stack;
   close(): Promise<void>;
 }
 
@@ -47,6 +48,7 @@ export async function openCommandRunner(): Promise<CommandRunner> {
   await writeFile(join(folder.path, 'seen'), await makeRequest(stack));
   const owned = resources.move();
   return {
+    stack,
     run: ({ text }) => {
       const commands = text
         .replaceAll(LEFT_OUT, '$(seen $1_)')

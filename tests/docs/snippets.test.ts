@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startMessage } from '@gateway/stack/starter/start-message';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -27,6 +28,21 @@ afterAll(() => runner?.close());
 test.for(run)('the commands at %s work as they are written', { timeout: 900_000 }, async ([, snippet]) => {
   const { code, output } = await runner.run(snippet);
   expect(code, output).toBe(0);
+});
+
+test('the command that npm start prints works as it is pasted', async () => {
+  const { stack } = runner;
+  const message = startMessage({
+    stack,
+    redisAddress: '127.0.0.1:6379',
+    configurationPath: 'gateway.yaml',
+    dataDir: '.data',
+    sources: null,
+  });
+  const [text = ''] = /^curl (?:.*\\\n)*.*$/m.exec(message) ?? [];
+  const { code, output } = await runner.run({ text });
+  expect(code, output).toBe(0);
+  expect(output).toContain('"object":"response"');
 });
 
 test('these blocks of commands are not run, each for its reason', () => {

@@ -13,6 +13,7 @@ export const MENU: readonly MenuPart[] = [
     title: 'First steps',
     pages: [
       'docs/README.md',
+      'docs/try-each-endpoint.md',
       'docs/comparison.md',
       'docs/moving-from-litellm.md',
       'docs/coding-agents.md',

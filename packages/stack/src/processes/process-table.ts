@@ -20,8 +20,6 @@ export interface ProcessRow {
   readonly urlVariable: string | null;
   /** Secrets besides `GATEWAY_SECRET`, which all share. No other process gets them. */
   readonly secrets: readonly SecretVariable[];
-  /** The names of the processes that this one replaces. */
-  readonly parts?: readonly string[];
   /** Most requests pass through it. */
   readonly isBusy?: boolean;
   /** Started with the edge; no other process calls it. */
@@ -160,7 +158,6 @@ const ONE: readonly ProcessRow[] = [
     furtherPorts: [EDGE_METRICS_PORT, ADMIN_PORT],
     urlVariable: null,
     secrets: SECRET_VARIABLES,
-    parts: ['edge', 'text', 'image', 'audio', 'retrieval', 'admin'],
     isBusy: true,
   },
   {
@@ -170,7 +167,6 @@ const ONE: readonly ProcessRow[] = [
     port: null,
     urlVariable: null,
     secrets: ['WEBHOOK_SECRET'],
-    parts: ['text-worker', 'image-worker', 'audio-worker'],
     isInternal: true,
   },
 ];

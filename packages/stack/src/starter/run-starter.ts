@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { ownEnvironment } from '@gateway/contracts/environment';
 import { parseRedisUrl, shownPlace } from '@gateway/redis/place/redis-url';
@@ -15,6 +15,12 @@ import { onStopSignals } from './on-stop-signals.ts';
 import { startMessage } from './start-message.ts';
 
 const root = join(import.meta.dirname, '../../../..');
+
+/** Short where it lies in the gateway's folder, in which the person is. */
+function shown(path: string): string {
+  const fromRoot = relative(root, resolve(root, path));
+  return fromRoot.startsWith('..') || isAbsolute(fromRoot) ? path : fromRoot;
+}
 
 /** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
 export async function runStarter(starter: NodeJS.Process): Promise<void> {
@@ -79,15 +85,14 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       startMessage({
         stack,
         redisAddress: shownPlace(parseRedisUrl(stack.redisUrl)),
-        configurationPath: env.GATEWAY_CONFIG || join(root, 'gateway.yaml'),
-        dataDir: resolve(dataDir),
+        configurationPath: shown(env.GATEWAY_CONFIG || 'gateway.yaml'),
+        dataDir: shown(dataDir),
         sources: stdout.isTTY
           ? null
           : {
               key: sourceOf('bootstrapKey', resolve(dataDir), env),
               adminToken: sourceOf('adminToken', resolve(dataDir), env),
             },
-        examples: join(root, 'examples'),
       }),
     );
     printer.open();

@@ -1,8 +1,7 @@
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
-import { MODEL_KINDS } from '@gateway/upstream/protocol';
 import type { SecretSource } from '../secrets.ts';
 import type { Stack } from '../start-stack.ts';
-import { quoted, sampleCommands } from './sample-commands.ts';
+import { quoted, sampleCommand } from './sample-command.ts';
 
 interface StartMessageOptions {
   readonly stack: Stack;
@@ -13,65 +12,61 @@ interface StartMessageOptions {
   readonly dataDir: string;
   /** Null on a terminal, where a person reads the key and the token; else what says where they are. */
   readonly sources: { readonly key: SecretSource; readonly adminToken: SecretSource } | null;
-  /** Absolute path of the folder with the example files. */
-  readonly examples: string;
 }
 
-const SOURCES: Readonly<Record<Configuration['source'], (path: string) => string>> = {
-  file: (path) => `from ${path}`,
-  environment: () => 'made from the provider keys in the environment',
-  simulator: () => 'the built-in simulator, because no provider is configured',
-};
+/** The page of the documentation with a command for each endpoint. */
+const COMMANDS_PAGE = 'try-each-endpoint';
 
-/** The message that `npm start` prints once the gateway runs. */
+/**
+ * The message that `npm start` prints once the gateway runs: what a newcomer needs, in twenty lines of a small terminal's width. The console
+ * and the documentation have the rest.
+ */
 export function startMessage(options: StartMessageOptions): string {
-  const { stack, configurationPath, dataDir } = options;
+  const { stack, dataDir, redisAddress, sources } = options;
   const { configuration, edgeUrl, key, adminUrl, adminToken } = stack;
-  const { sources, examples } = options;
   const authorization = authorizationOf(sources?.key ?? null, key);
-  const commands = sampleCommands(configuration, { edgeUrl, authorization, examples });
+  const token = sources === null ? adminToken : `the admin token, ${placeOf(sources.adminToken)}`;
+  const commandsPage = adminUrl ? `${adminUrl}/docs/${COMMANDS_PAGE}.html` : `docs/${COMMANDS_PAGE}.md`;
   return [
     '',
-    'The gateway is running.',
+    'The gateway is running. Press Ctrl-C to stop.',
     '',
-    ...processLines(options),
-    '',
-    `Channels: ${SOURCES[configuration.source](configurationPath)}`,
-    ...table(
-      [...configuration.channels.values()].map(({ name, origin, speaks }) => [
-        name,
-        origin,
-        speaks.join(', '),
-      ]),
-    ),
-    '',
-    'Models',
-    ...table(
-      MODEL_KINDS.map((kind) => [kind, namesOf(configuration, kind)]).filter(([, names]) => names !== ''),
-    ),
-    '',
-    `Base URL     ${edgeUrl}/v1   (clients of the Messages protocol: ${edgeUrl})`,
-    `Key          ${sources === null ? key : placeOf(sources.key)}`,
+    `Base URL  ${edgeUrl}/v1  (clients of Anthropic and Google: no /v1)`,
+    `Key       ${sources === null ? key : placeOf(sources.key)}`,
     ...(adminUrl
-      ? [
-          `Admin token  ${sources === null ? adminToken : placeOf(sources.adminToken)}   (admin service: ${adminUrl})`,
-          `Console      ${adminUrl}/console/   (sign in with the admin token)`,
-          `Docs         ${adminUrl}/docs/`,
-        ]
+      ? [`Console   ${adminUrl}/console/`, `          sign in with ${token}`, `Docs      ${adminUrl}/docs/`]
       : []),
+    `Data      ${dataDir}  (Redis: ${redisAddress})`,
+    ...answersLines(options),
     '',
-    'Try it:',
-    ...commands.flatMap(({ title, command }) => [
-      '',
-      `# ${title}`,
-      command ?? '# no model is configured for it',
-    ]),
+    'Try it in a second terminal:',
     '',
-    ...(configuration.source === 'simulator' ? providerHint(configurationPath) : []),
-    `Data is stored in ${dataDir}. Press Ctrl-C to stop.`,
+    sampleCommand(configuration, { edgeUrl, authorization }),
+    '',
+    `Every other endpoint: ${commandsPage}`,
     '',
   ].join('\n');
 }
+
+/** What answers, and how to have one's own providers do it. */
+function answersLines({ stack, configurationPath }: StartMessageOptions): string[] {
+  const { channels, models, source } = stack.configuration;
+  const count = `${counted(models.length, 'model')}, ${counted(channels.size, 'channel')}`;
+  const lines: Record<Configuration['source'], readonly string[]> = {
+    file: [`${count}, from ${configurationPath}`],
+    environment: [
+      `${count}, by the provider keys in the environment`,
+      'more providers: npm run gateway -- init, then npm start',
+    ],
+    simulator: [
+      'a built-in simulator, because no provider is configured',
+      'your own providers: npm run gateway -- init, then npm start',
+    ],
+  };
+  return lines[source].map((line, at) => `${at === 0 ? 'Answers' : '       '}   ${line}`);
+}
+
+const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
 /** Output that is no terminal is kept by a service manager or a log, where others read it. */
 const placeOf = (source: SecretSource): string =>
@@ -81,31 +76,4 @@ const placeOf = (source: SecretSource): string =>
 function authorizationOf(source: SecretSource | null, key: string): string {
   if (source === null) return quoted(`Authorization: Bearer ${key}`);
   return `"Authorization: Bearer ${'file' in source ? `$(cat ${quoted(source.file)})` : `$${source.variable}`}"`;
-}
-
-function processLines({ stack, redisAddress }: StartMessageOptions): string[] {
-  const rows = stack.processes
-    .filter(({ name }) => name !== 'redis')
-    .map(({ name, url, pid, parts }) => [name, url ?? '', `process ${pid}`, parts.join(', ')]);
-  const redis = stack.processes.find(({ name }) => name === 'redis');
-  return table([...rows, ['redis', redisAddress, redis ? `process ${redis.pid}` : 'REDIS_URL']]);
-}
-
-const providerHint = (configurationPath: string): string[] => [
-  'To use real providers, run npm run gateway -- init, or set OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment or in',
-  `a file .env, and start again; gateway.example.yaml shows every setting of ${configurationPath}.`,
-  '',
-];
-
-const namesOf = ({ models }: Configuration, kind: string): string =>
-  models.flatMap((model) => (model.kind === kind ? [model.pattern] : [])).join(', ');
-
-/** Rows with their columns aligned. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows)
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
-  return rows.map((row) =>
-    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
-  );
 }
