@@ -171,7 +171,7 @@ const NOT_RUN = {
   'docs/kubernetes.md': { cluster: 3 },
   'docs/local-models.md': { network: 2 },
   'docs/moving-from-litellm.md': { network: 1 },
-  'docs/operations.md': { docker: 3, settings: 1 },
+  'docs/operations.md': { docker: 3, settings: 2 },
   'docs/production.md': { network: 1 },
   'docs/telemetry.md': { checkout: 1 },
 };
