@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import express from 'express';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,6 +13,7 @@ import { DOCS_PATH, serveDocs } from './serve-docs.ts';
 const admin = useAdmin();
 const resources = new AsyncDisposableStack();
 const urls = { built: '', absent: '' };
+const folders = { site: '' };
 
 beforeAll(async () => {
   const folder = resources.adopt(await temporaryFolder(), (owned) => owned.close());
@@ -21,6 +23,7 @@ beforeAll(async () => {
   await writeFile(join(site, 'index.html'), '<h1>First</h1>');
   await writeFile(join(site, 'clouds/index.html'), '<h1>Clouds</h1>');
   await writeFile(join(site, 'style.css'), 'body {}');
+  folders.site = site;
   urls.built = await listen(site);
   urls.absent = await listen(join(folder.path, 'none'));
 });
@@ -38,15 +41,26 @@ async function listen(folder: string): Promise<string> {
 }
 
 /** A request whose path is sent as it is written. */
-const get = (path: string, { method = 'GET', url = urls.built, headers = {} } = {}) =>
-  new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
+const readBytes = (
+  path: string,
+  headers: Record<string, string>,
+  { method = 'GET', url = urls.built } = {},
+) =>
+  new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: Buffer }>(
     (resolve, reject) => {
       const outgoing = sendRequest(url, { method, path, headers, agent: false }, async (reply) =>
-        resolve({ status: reply.statusCode, headers: reply.headers, body: await text(reply) }),
+        resolve({ status: reply.statusCode, headers: reply.headers, body: await buffer(reply) }),
       );
       outgoing.on('error', reject).end();
     },
   );
+const get = async (
+  path: string,
+  { headers = {}, ...options }: { method?: string; url?: string; headers?: Record<string, string> } = {},
+) => {
+  const reply = await readBytes(path, headers, options);
+  return { ...reply, body: reply.body.toString() };
+};
 
 test.for([
   ['/docs/', '<h1>First</h1>', 'text/html'],
@@ -68,6 +82,33 @@ test.for([
   });
   expect(reply.headers['content-security-policy']).not.toContain('unsafe');
 });
+
+test.for([
+  ['br, gzip', 'br', brotliDecompressSync],
+  ['gzip', 'gzip', gunzipSync],
+] as const)(
+  'the search has its data compressed (%s), the newest, and only when they changed',
+  async ([accepted, encoding, decompress]) => {
+    const get = (headers: Record<string, string> = {}) =>
+      readBytes('/docs/search-data.js', { 'accept-encoding': accepted, ...headers });
+    for (const text of ['const searchData = [];', 'const searchData = [1];']) {
+      await writeFile(join(folders.site, 'search-data.js'), text);
+      for (const reply of [await get(), await get()]) {
+        expect(reply.headers).toMatchObject({
+          'content-encoding': encoding,
+          'content-type': 'text/javascript; charset=utf-8',
+          'cache-control': 'no-cache',
+          vary: 'accept-encoding',
+          'content-security-policy': expect.any(String),
+        });
+        expect(decompress(reply.body).toString()).toBe(text);
+        const again = await get({ 'if-none-match': `${reply.headers.etag}` });
+        expect([again.status, again.body.length]).toEqual([304, 0]);
+      }
+    }
+    expect((await readBytes('/docs/search-data.js', {})).body.toString()).toBe('const searchData = [1];');
+  },
+);
 
 test('a browser that has a file asks whether it changed, and HEAD has no body', async () => {
   const { headers } = await get('/docs/');

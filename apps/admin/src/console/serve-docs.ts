@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { RequestHandler, Response } from 'express';
 import sirv from 'sirv';
 import { SAFETY } from './serve-console.ts';
 
 export const DOCS_PATH = '/docs/';
+const SEARCH_DATA = 'search-data.js';
 
 /** The pages are files that load files of the same folder, and nothing else. */
 const POLICY = [
@@ -35,6 +39,32 @@ const NOT_BUILT = page(
 files in <code>docs/</code>.</p>`,
 );
 
+const COMPRESS = {
+  br: (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
+} as const;
+type Encoding = keyof typeof COMPRESS;
+const ENCODINGS = Object.keys(COMPRESS).filter((name): name is Encoding => name in COMPRESS);
+
+/** The search's data are a third of the site: compressed once in a build's life, and kept from the first search on. */
+function serveSearchData(file: string): RequestHandler {
+  const kept = new Map<Encoding, { readonly etag: string; readonly bytes: Promise<Buffer> }>();
+
+  return async (request, response, next) => {
+    const accepted = request.acceptsEncodings(...ENCODINGS);
+    const encoding = ENCODINGS.find((name) => name === accepted);
+    const facts = await stat(file).catch(() => null);
+    if (encoding === undefined || facts === null) return next();
+    const etag = `W/"${encoding}-${facts.size}-${facts.mtimeMs}"`;
+    const one = kept.get(encoding);
+    const bytes = one?.etag === etag ? one.bytes : readFile(file).then(COMPRESS[encoding]);
+    kept.set(encoding, { etag, bytes });
+    response.type('js').set({ etag, 'cache-control': 'no-cache', 'content-encoding': encoding });
+    response.vary('accept-encoding').send(await bytes);
+  };
+}
+
 /**
  * Serves the documentation as the files that its build has written, to anybody: nothing in it is of this installation.
  *
@@ -43,6 +73,7 @@ files in <code>docs/</code>.</p>`,
 export function serveDocs(folder: string, basePath: string): RequestHandler {
   // `dev`: files are looked for at each request, because a later build has others. A browser asks each time whether one has changed.
   const files = sirv(folder, { dev: true, etag: true, extensions: [] });
+  const searchData = serveSearchData(join(folder, SEARCH_DATA));
   const missing = page(
     'No such page',
     `<p><a href="${basePath}${DOCS_PATH}">The documentation's first page</a> has the menu and the search.</p>`,
@@ -58,11 +89,13 @@ export function serveDocs(folder: string, basePath: string): RequestHandler {
     response.setHeader('content-security-policy', POLICY);
     if (!request.originalUrl.startsWith(DOCS_PATH)) return response.redirect(basePath + DOCS_PATH);
     if (request.path.endsWith('/')) request.url = `${request.path}index.html`;
-    files(request, response, () =>
-      existsSync(join(folder, 'index.html'))
-        ? sendPage(response, 404, missing)
-        : sendPage(response, 503, NOT_BUILT),
-    );
+    const serveFile = () =>
+      files(request, response, () =>
+        existsSync(join(folder, 'index.html'))
+          ? sendPage(response, 404, missing)
+          : sendPage(response, 503, NOT_BUILT),
+      );
+    return request.path === `/${SEARCH_DATA}` ? searchData(request, response, serveFile) : serveFile();
   };
 }
 
