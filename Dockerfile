@@ -19,8 +19,10 @@ FROM ${NODE_IMAGE} AS console
 WORKDIR /gateway
 COPY --from=manifests /gateway .
 RUN npm install --global "$(node -p "require('./package.json').packageManager")"
-RUN CI=true pnpm install --frozen-lockfile --filter @gateway/console
+RUN CI=true pnpm install --frozen-lockfile --filter @gateway/console --filter @gateway/contracts
 COPY tsconfig.base.json .
+# What its pages import.
+COPY packages/contracts packages/contracts
 COPY apps/console apps/console
 RUN pnpm --filter @gateway/console build
 

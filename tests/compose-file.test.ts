@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -194,6 +194,23 @@ test('every container finds what it imports: its image has production dependenci
     });
   expect(seen.size).toBeGreaterThan(300);
   expect(missing).toEqual([]);
+});
+
+test('the image builds the console with every package that its pages import', async () => {
+  const [, stage = ''] =
+    /^FROM \S+ AS console\n([\s\S]*?)^FROM /m.exec(await readFile(join(ROOT, 'Dockerfile'), 'utf8')) ?? [];
+  const files = globSync('apps/console/src/**/*.{ts,tsx}', { cwd: ROOT }).filter(
+    (file) => !/\.test\./.test(file),
+  );
+  const imported = files.flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/from '@gateway\/([\w-]+)/g)].map(([, name]) => name),
+  );
+  expect(imported.length).toBeGreaterThan(0);
+  for (const name of new Set(imported)) {
+    expect(stage).toContain(`COPY packages/${name} packages/${name}\n`);
+    // And with what that package imports.
+    expect(stage).toContain(`--filter @gateway/${name}`);
+  }
 });
 
 test('the variables that it takes are those of .env.example', async () => {
