@@ -1,19 +1,31 @@
-import type { Configuration, Model, Route } from '@gateway/upstream/configuration/configuration';
+import type {
+  Account,
+  Channel,
+  Configuration,
+  Model,
+  Route,
+} from '@gateway/upstream/configuration/configuration';
 import { type ListedModels, listModels } from '@gateway/upstream/listing/list-models';
+import { tryModel } from '@gateway/upstream/listing/try-model';
 import { table } from '../cli/texts/table.ts';
 
-/** What became of asking one account's provider for its models. */
+/** What became of asking one account's provider for its models, or, where it lists none, for a few tokens of one. */
 export interface AccountCheck {
   readonly channel: string;
   readonly account: string;
   readonly found: ListedModels;
+  /** The model that was asked; null: the list was. */
+  readonly asked: string | null;
 }
 
 const MAX_AT_ONCE = 16;
 const MAX_NAMES_SHOWN = 20;
 
-/** Asks every account's provider for its models, at most 16 at a time. */
-export async function checkAccounts({ channels }: Pick<Configuration, 'channels'>): Promise<AccountCheck[]> {
+/** Asks every account's provider for its models, or the first model that a route names there; at most 16 at a time. */
+export async function checkAccounts({
+  channels,
+  models,
+}: Pick<Configuration, 'channels' | 'models'>): Promise<AccountCheck[]> {
   const accounts = [...channels.values()].flatMap((channel) =>
     channel.accounts.map((account) => ({ channel, account })),
   );
@@ -22,11 +34,28 @@ export async function checkAccounts({ channels }: Pick<Configuration, 'channels'
     const some = accounts.slice(from, from + MAX_AT_ONCE).map(async ({ channel, account }) => ({
       channel: channel.name,
       account: account.name,
-      found: await listModels(channel, account),
+      ...(await checkAccount(channel, account, models)),
     }));
     checks.push(...(await Promise.all(some)));
   }
   return checks;
+}
+
+async function checkAccount(
+  channel: Channel,
+  account: Account,
+  models: readonly Model[],
+): Promise<Pick<AccountCheck, 'found' | 'asked'>> {
+  const found = await listModels(channel, account);
+  const named = models.flatMap((model) =>
+    model.routes.flatMap((route) => {
+      const name = route.channel.name === channel.name ? nameAt(model, route) : null;
+      return name === null ? [] : [{ model: name, speaks: route.speaks }];
+    }),
+  );
+  const [asked] = named;
+  if (found.outcome !== 'unlisted' || asked === undefined) return { found, asked: null };
+  return { found: await tryModel(channel, account, asked), asked: asked.model };
 }
 
 export const isTrouble = ({ found }: AccountCheck): boolean =>
@@ -40,13 +69,16 @@ export const checksTable = (checks: readonly AccountCheck[]): string =>
     0,
   );
 
-function stateOf({ channel, found }: AccountCheck): string {
+function stateOf({ channel, found, asked }: AccountCheck): string {
+  if ('reason' in found) {
+    const reason = asked === null ? found.reason : `${asked}: ${found.reason}`;
+    return found.outcome === 'refused' ? `refused: ${reason}` : reason;
+  }
   if (found.outcome === 'listed')
     return `ready, ${found.names.length} ${found.names.length === 1 ? 'model' : 'models'}`;
-  if (found.outcome === 'accepted') return 'ready; its deployments are not listed';
   if (found.outcome === 'unlisted')
     return `not asked, because it lists no models. Once the gateway runs: npm run gateway -- channels test ${channel}`;
-  return found.outcome === 'refused' ? `refused: ${found.reason}` : found.reason;
+  return asked === null ? 'ready; its deployments are not listed' : `ready, ${asked} answers`;
 }
 
 /**

@@ -67,7 +67,7 @@ test('a server that is away, one that answers nonsense and one that is none of o
   expect(out).toMatch(/4 of 4 accounts cannot be used yet\.$/);
 });
 
-test('a provider without a list is not asked, and the answer says how to try it', async () => {
+test('a provider without a list, and no name of a model, is not asked, and the answer says how to try it', async () => {
   const out = await checked(
     fileOf(
       '  one: { provider: bedrock, region: us-east-1, apiKey: x }',
@@ -75,6 +75,20 @@ test('a provider without a list is not asked, and the answer says how to try it'
     ),
   );
   expect(out).toMatch(/one +default +not asked, .* channels test one\n/);
+});
+
+test('of a provider without a list the first model that a route names is asked', async () => {
+  const { asked, url } = await startProvider([], { answers: { '/model/nova/converse': { output: {} } } });
+  const file = (key: string) =>
+    fileOf(
+      `  one: { provider: bedrock, region: us-east-1, baseUrl: "${new URL(url).origin}", apiKey: ${key} }`,
+      'quick: { kind: text, routes: [{ channel: one, model: nova, speaks: [converse] }] }',
+    );
+  expect(await checked(file(VALID_KEY))).toMatch(/one +default +ready, nova answers\n/);
+  expect(asked.map(({ path }) => path)).toEqual(['/model/nova/converse']);
+  expect(await checked(file('wrong-9876543210'))).toMatch(
+    /one +default +refused: nova: 401: Incorrect API key/,
+  );
 });
 
 test("routes to what their provider does not list are named, but for Ollama's tags and patterns", async () => {

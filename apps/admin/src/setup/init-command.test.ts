@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { initialize } from './init-command.ts';
+import { machineIdentity, reference } from './offers.ts';
 import { startProvider, VALID_KEY } from './provider-for-tests.ts';
 
 const MACHINE = { OPENAI_API_KEY: VALID_KEY, GROQ_API_KEY: VALID_KEY, OPENROUTER_API_KEY: VALID_KEY };
@@ -242,4 +243,108 @@ test('a resource of Azure has its key tried, and its deployments by the names th
   expect(configuration.models.map(({ pattern }) => pattern)).toEqual(['house-gpt']);
   expect(asked[0]?.headers['api-key']).toBe(VALID_KEY);
   await expect(initialized(azure, env)).rejects.toThrow(/name each with --deployment NAME/);
+});
+
+const CLOUD = {
+  '/model/eu.amazon.nova-2-pro-v1%3A0/converse': { output: {} },
+  '/anthropic/v1/messages': { content: [] },
+};
+const NAMES = ['eu.anthropic.claude-opus-5', 'eu.amazon.nova-2-pro-v1:0'];
+
+test('models of a cloud are tried by the names that are given, with its key', async () => {
+  const { asked, url } = await startProvider([], { answers: CLOUD });
+  const { configuration, said, text } = await initialized(
+    [
+      ...['--provider', `bedrock=${new URL(url).origin}`, '--region', 'eu-central-1'],
+      ...NAMES.flatMap((name) => ['--model', name]),
+    ],
+    { AWS_BEARER_TOKEN_BEDROCK: VALID_KEY },
+  );
+  expect(asked.map(({ path }) => path).toSorted()).toEqual(Object.keys(CLOUD).toSorted());
+  expect(said).toContain('bedrock: the key is valid; 2 models.');
+  expect(text).toMatch(/region: eu-central-1/);
+  expect(text).toMatch(/apiKey: \$\{AWS_BEARER_TOKEN_BEDROCK\}/);
+  expect(configuration.models.map(({ pattern, kind }) => [pattern, kind])).toEqual(
+    NAMES.map((name) => [name, 'text']),
+  );
+});
+
+test('without a key a cloud is asked with the credentials that it gives this machine', async () => {
+  const { asked, url } = await startProvider([], { needsKey: false, answers: CLOUD });
+  const [name = ''] = NAMES;
+  // AWS' own library reads them from the environment of the process.
+  const own = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'own-secret' };
+  for (const [variable, value] of Object.entries(own)) vi.stubEnv(variable, value);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const { said, text } = await initialized(
+    ['--provider', `bedrock=${new URL(url).origin}`, '--region', 'eu-central-1', '--model', name],
+    {},
+  );
+  expect(text).toMatch(/auth:\n +type: aws\n/);
+  expect(text).not.toContain('apiKey');
+  expect(said).toContain('bedrock: the credentials of this machine are valid; 1 model.');
+  expect(asked[0]?.headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/eu-central-1\/bedrock\//,
+  );
+});
+
+test('an identity of Entra ID is written as the environment has it, without its secret', async () => {
+  const env = { AZURE_TENANT_ID: 'tenant', AZURE_CLIENT_ID: 'client', AZURE_CLIENT_SECRET: VALID_KEY };
+  expect(machineIdentity('azure-openai', env)).toEqual({
+    type: 'entra',
+    tenantId: reference('AZURE_TENANT_ID'),
+    clientId: reference('AZURE_CLIENT_ID'),
+    clientSecret: reference('AZURE_CLIENT_SECRET'),
+  });
+  const workload = { AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_FEDERATED_TOKEN_FILE: '/token' };
+  expect(machineIdentity('foundry', workload)).toMatchObject({
+    federatedTokenFile: reference('AZURE_FEDERATED_TOKEN_FILE'),
+  });
+  expect(machineIdentity('foundry', {})).toEqual({ type: 'entra', managedIdentity: true });
+  expect(machineIdentity('vertex', {})).toEqual({ type: 'google' });
+  expect(machineIdentity('openai', {})).toBeNull();
+});
+
+test('what a cloud needs to know, and what it refuses, is said', async () => {
+  const { url } = await startProvider([], { answers: CLOUD });
+  const bedrock = ['--provider', `bedrock=${new URL(url).origin}`];
+  const env = { AWS_BEARER_TOKEN_BEDROCK: VALID_KEY };
+  for (const [argv, of, message] of [
+    [bedrock, env, /bedrock needs --region: the region, such as eu-central-1\./],
+    [[...bedrock, '--region', 'Frankfurt'], env, /region: found a text of 9 characters, expected a region/],
+    [[...bedrock, '--region', 'eu-central-1'], env, /bedrock lists no models: .*--model NAME/],
+    [
+      [...bedrock, '--region', 'eu-central-1', '--model', NAMES[0] ?? ''],
+      { AWS_BEARER_TOKEN_BEDROCK: 'wrong-9876543210' },
+      /^bedrock: eu\.anthropic\.claude-opus-5: 401: Incorrect API key/,
+    ],
+    [
+      [...bedrock, '--region', 'eu-central-1', '--model', 'eu.meta.llama-9'],
+      env,
+      /^bedrock: eu\.meta\.llama-9: 404: /,
+    ],
+    [
+      ['--provider', 'vertex', '--project', 'house'],
+      {},
+      /vertex needs --location: global, us, eu or a region/,
+    ],
+  ] as const)
+    await expect(initialized(argv, of)).rejects.toThrow(message);
+});
+
+test('at a terminal a cloud is asked where it is, and for its models', async () => {
+  const { url } = await startProvider([], { answers: CLOUD });
+  const folder = await newFolder();
+  const terminal = atTerminal(folder);
+  await terminal.answer(/Which providers, .*\[none\]: /, `bedrock=${new URL(url).origin}`);
+  await terminal.answer(/Look for model servers on this machine\? \[yes\]: /, 'no');
+  await terminal.answer(/For bedrock, the region, such as eu-central-1: /, 'eu-central-1');
+  await terminal.answer(/Key of bedrock, .*\(empty: use the credentials of this machine\): /, VALID_KEY);
+  await terminal.answer(/Models of bedrock that callers may use, by their ids there: /, NAMES.join(', '));
+  await terminal.answer(/A first team, .*\[none\]: /, '');
+  await terminal.ended;
+  expect(terminal.shown()).toContain('Written to gateway.yaml: bedrock.');
+  expect(await readFile(join(folder, '.env'), 'utf8')).toBe(`\nAWS_BEARER_TOKEN_BEDROCK='${VALID_KEY}'\n`);
 });

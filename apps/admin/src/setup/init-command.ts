@@ -1,38 +1,17 @@
 import { appendFile, chmod } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@gateway/contracts/error-message';
-import type { Channel } from '@gateway/upstream/configuration/configuration';
-import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
-import { type ListedModels, listModels } from '@gateway/upstream/listing/list-models';
 import { Document, isMap, isScalar } from 'yaml';
 import { CommandError } from '../cli/admin-client.ts';
 import { UsageError } from '../cli/commands/options.ts';
-import type { CommandLine } from '../cli/run-command.ts';
 import { printable } from '../cli/texts/printable.ts';
 import { writeConfigurationFile } from '../cli/write-configuration-file.ts';
-import { describedChannel } from './described-channel.ts';
+import { type Connected, connectChannel, type InitLine, orCommandError, wordsIn } from './connect-channel.ts';
 import { beginTeam, type FirstTeam, firstTeamIn } from './first-team.ts';
 import { findLocalServers, type ModelServer, serverAt } from './model-servers.ts';
 import { isOffered, KEY_VARIABLES, OFFERED, type Offered, usualVariable } from './offers.ts';
-import type { Terminal } from './terminal.ts';
 import { writtenModels } from './written-models.ts';
-
-type InitLine = Pick<CommandLine, 'env' | 'print' | 'terminal' | 'fetch' | 'userName'>;
-
-/** An entry of the configuration file's `channels`. */
-interface WrittenChannel {
-  readonly provider: string;
-  readonly baseUrl?: string;
-  readonly apiKey?: string;
-}
-
-interface Connected {
-  readonly name: string;
-  readonly entry: WrittenChannel;
-  readonly channel: Channel;
-  readonly names: readonly string[];
-}
 
 interface Chosen {
   readonly providers: readonly { readonly provider: Offered; readonly baseUrl: string | undefined }[];
@@ -43,8 +22,6 @@ const SAFE_MODE = 0o600;
 const KEYS_FILE = '.env';
 const MAX_TRIES = 3;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** What stands between quotes in a file of variables. */
-const KEY = /^[\x21-\x26\x28-\x7e]{1,4096}$/;
 
 /**
  * `init`: connects providers and model servers, each of which is asked for its models, and writes a configuration file; a first team and
@@ -59,18 +36,19 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
   const chosen = await choose(options, line);
   const typed = new Map<string, string>();
   const connected: Connected[] = [];
-  const given = { typed, deployments: options.deployment };
+  const { region, project, location, resource, 'workspace-id': workspaceId } = options;
+  const settings = { region, project, location, resource, workspaceId };
+  const given = { typed, models: [...options.model, ...options.deployment], settings };
   for (const { provider, baseUrl } of chosen.providers) {
-    const entry = { provider, ...(baseUrl && { baseUrl }) };
-    const wanted = { name: provider, entry, variable: KEY_VARIABLES[provider], needsKey: true };
-    const found = await connect(wanted, given, line);
+    const wanted = { name: provider, provider, baseUrl, variable: KEY_VARIABLES[provider], needsKey: true };
+    const found = await connectChannel(wanted, given, line);
     if (found !== null) connected.push(found);
   }
   for (const { provider, baseUrl } of chosen.servers) {
     const name = serverName(provider, connected);
     const variable = options['server-key'] ?? usualVariable(name);
-    const wanted = { name, entry: { provider, baseUrl }, variable, needsKey: false };
-    const found = await connect(wanted, given, line);
+    const wanted = { name, provider, baseUrl, variable, needsKey: false };
+    const found = await connectChannel(wanted, given, line);
     if (found !== null) connected.push(found);
   }
   if (connected.length === 0) throw new CommandError('Nothing is connected, so nothing was written.');
@@ -101,6 +79,12 @@ function readArguments(argv: readonly string[]) {
         server: { type: 'string', multiple: true, default: [] },
         'server-key': { type: 'string' },
         deployment: { type: 'string', multiple: true, default: [] },
+        model: { type: 'string', multiple: true, default: [] },
+        region: { type: 'string' },
+        project: { type: 'string' },
+        location: { type: 'string' },
+        resource: { type: 'string' },
+        'workspace-id': { type: 'string' },
         local: { type: 'boolean', default: false },
         output: { type: 'string', default: 'gateway.yaml' },
         team: { type: 'string' },
@@ -188,113 +172,10 @@ function addressIn(text: string): URL {
   return url;
 }
 
-interface Wanted {
-  /** Of the channel. */
-  readonly name: string;
-  readonly entry: Omit<WrittenChannel, 'apiKey'>;
-  /** The variable that has the key. */
-  readonly variable: string;
-  /** Otherwise it is asked without one, and with one if it refuses that. */
-  readonly needsKey: boolean;
-}
-
-interface Given {
-  /** The keys that were typed, by their variables. */
-  readonly typed: Map<string, string>;
-  /** Names of deployments, for a provider that lists none. */
-  readonly deployments: readonly string[];
-}
-
-/** Null: the person at the terminal leaves it out. */
-async function connect(
-  { name, entry, variable, needsKey }: Wanted,
-  { typed, deployments }: Given,
-  { env, terminal, print }: InitLine,
-): Promise<Connected | null> {
-  let hasKey = needsKey;
-  let key = env[variable] ?? '';
-  for (let tries = 1; ; tries += 1) {
-    if (hasKey && key === '') key = await askKey(name, variable, terminal);
-    if (hasKey && key === '') return null;
-    const written = hasKey ? { ...entry, apiKey: `\${${variable}}` } : entry;
-    const channel = channelOf(name, written, { ...env, [variable]: key });
-    const found = await ask(channel);
-    if (found.outcome === 'listed' || found.outcome === 'accepted') {
-      if (hasKey && key !== env[variable]) typed.set(variable, key);
-      const isValid = hasKey ? 'the key is valid; ' : '';
-      const names =
-        found.outcome === 'listed' ? found.names : await deploymentNames(name, deployments, terminal);
-      if (names.length === 0)
-        throw new CommandError(
-          `${entry.baseUrl ?? name} has no model yet: load one there first. Nothing was written.`,
-        );
-      print(printable(`${name}: ${isValid}${countOf(names.length)}.`));
-      return { name, entry: written, channel, names };
-    }
-    const trouble = `${name}: ${reasonOf(found)}`;
-    const isRefused = found.outcome === 'refused';
-    if (isRefused && !hasKey) {
-      hasKey = true;
-      continue;
-    }
-    if (terminal === undefined || tries >= MAX_TRIES || !isRefused)
-      throw new CommandError(`${trouble}\nNothing was written.`);
-    print(printable(trouble));
-    key = '';
-  }
-}
-
-async function askKey(name: string, variable: string, terminal: Terminal | undefined): Promise<string> {
-  if (terminal === undefined)
-    throw new CommandError(
-      `There is no key for ${name}: set ${variable} in the environment or in .env. Nothing was written.`,
-    );
-  const key = await terminal.askSecret(`Key of ${name}, which is not shown (empty: leave ${name} out)`);
-  if (key !== '' && !KEY.test(key))
-    throw new CommandError('That is no key: it has blanks, quotes or other signs. Nothing was written.');
-  return key;
-}
-
-/** A resource of Azure does not list them. */
-async function deploymentNames(
-  name: string,
-  given: readonly string[],
-  terminal: Terminal | undefined,
-): Promise<readonly string[]> {
-  if (given.length > 0) return given;
-  const answer = await terminal?.ask(`Deployments of ${name} that callers may use, such as gpt-5.2`, '');
-  const names = wordsIn(answer ?? '');
-  if (names.length > 0) return names;
-  throw new CommandError(
-    `${name}: the key is valid, and deployments are not listed: name each with --deployment NAME. Nothing was written.`,
-  );
-}
-
-const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
-
 /** A name that no channel before has. */
 function serverName(provider: string, before: readonly Connected[]): string {
   const used = before.filter(({ entry }) => entry.provider === provider).length;
   return used === 0 ? provider : `${provider}-${used + 1}`;
-}
-
-const countOf = (count: number): string => `${count} ${count === 1 ? 'model' : 'models'}`;
-
-const reasonOf = (found: ListedModels): string => ('reason' in found ? found.reason : 'it lists no models.');
-
-const ask = (channel: Channel): Promise<ListedModels> => listModels(channel, channel.accounts[0]);
-
-/** The channel as the gateway will have it. */
-function channelOf(name: string, entry: WrittenChannel, env: InitLine['env']): Channel {
-  return orCommandError(() => describedChannel(name, entry, env));
-}
-
-function orCommandError<Result>(read: () => Result): Result {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof ConfigurationError ? new CommandError(error.message) : error;
-  }
 }
 
 /** The file, with a comment on each channel. */
