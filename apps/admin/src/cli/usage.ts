@@ -121,6 +121,9 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   init                   connect providers and model servers, and write a configuration; asks at a terminal
       --provider NAME    with its key from the environment, such as openai; --provider NAME=URL for another address; repeatable
       --deployment NAME  of azure-openai or foundry, which list none; repeatable
+      --model NAME       of bedrock or vertex, which list none: it is asked for a few tokens; repeatable; PROVIDER=NAME where there are both
+      --region, --project, --location, --resource, --workspace-id
+                         where at its cloud a provider is; without a key in the environment the machine's own credentials are used
       --server URL       a server with OpenAI's protocol, such as Ollama or vLLM; repeatable
       --server-key NAME  the variable with its key, where it takes one (default: such as VLLM_API_KEY)
       --team NAME        a first team with a key, made where the gateway runs already; else the commands for later are shown
