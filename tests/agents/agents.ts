@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stringify } from 'smol-toml';
 
 export interface Place {
   /** Where the agents' packages are installed. */
@@ -31,6 +32,14 @@ export interface Agent {
   command(place: Place, task: string): Promise<Command>;
 }
 
+/** What Codex needs besides the gateway's address, as docs/coding-agents.md has it. */
+export const CODEX_SETTINGS = {
+  model_provider: 'gateway',
+  model_providers: {
+    gateway: { name: 'Gateway', env_key: 'GATEWAY_KEY', wire_api: 'responses', supports_websockets: true },
+  },
+};
+
 const codexOver = (transport: Agent['transport']): Agent => ({
   name: transport === 'http' ? 'Codex CLI' : 'Codex CLI with a WebSocket',
   package: '@openai/codex@^0.169.0',
@@ -39,17 +48,10 @@ const codexOver = (transport: Agent['transport']): Agent => ({
   command: async ({ packages, home, url, key, model }, task) => {
     const folder = join(home, '.codex');
     await mkdir(folder);
-    const settings = [
-      `model = "${model}"`,
-      'model_provider = "gateway"',
-      '[model_providers.gateway]',
-      'name = "gateway"',
-      `base_url = "${url}/v1"`,
-      'env_key = "GATEWAY_KEY"',
-      'wire_api = "responses"',
-      `supports_websockets = ${transport === 'websocket'}`,
-    ];
-    await writeFile(join(folder, 'config.toml'), `${settings.join('\n')}\n`);
+    const { gateway } = CODEX_SETTINGS.model_providers;
+    const provider = { ...gateway, base_url: `${url}/v1`, supports_websockets: transport === 'websocket' };
+    const settings = { ...CODEX_SETTINGS, model, model_providers: { gateway: provider } };
+    await writeFile(join(folder, 'config.toml'), stringify(settings));
     const program = join(packages, 'node_modules', '@openai', 'codex', 'bin', 'codex.js');
     return {
       file: process.execPath,

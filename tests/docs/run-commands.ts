@@ -5,12 +5,15 @@ import { COMPILE_CACHE } from '@gateway/stack/compile-cache';
 import { type Stack, startStack } from '@gateway/stack/start-stack';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
+import { startTlsFront } from '../support/realtime.ts';
 import { ROOT, type Snippet } from './snippets.ts';
 
 /** A gateway as `npm start` has it for a newcomer, and a shell that runs what a page says against it. */
 export interface CommandRunner {
   /** Resolves to the exit code and what was printed. */
   run(snippet: Pick<Snippet, 'text'>): Promise<{ readonly code: number; readonly output: string }>;
+  /** The same for a program of Node, which finds the clients of this package. */
+  runProgram(text: string): Promise<{ readonly code: number; readonly output: string }>;
   readonly stack: Stack;
   close(): Promise<void>;
 }
@@ -46,15 +49,32 @@ export async function openCommandRunner(): Promise<CommandRunner> {
     join(folder.path, 'config.yaml'),
   );
   await writeFile(join(folder.path, 'seen'), await makeRequest(stack));
+  await symlink(join(ROOT, 'tests/node_modules'), join(folder.path, 'node_modules'));
+  const front = resources.adopt(await startTlsFront(stack.edgeUrl), (owned) => owned.close());
+  await writeFile(join(folder.path, 'authority.pem'), front.ca);
   const owned = resources.move();
+  const atThisGateway = (text: string): string =>
+    text
+      .replaceAll('http://127.0.0.1:8080', stack.edgeUrl)
+      .replaceAll('http://127.0.0.1:8090', stack.adminUrl ?? '')
+      .replaceAll('https://gateway.example/v1', front.baseURL);
+  const execute = (file: string, args: readonly string[], env: NodeJS.ProcessEnv) =>
+    new Promise<{ code: number; output: string }>((resolve) => {
+      execFile(file, args, { cwd: folder.path, env }, (error, out, problems) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: out + problems }),
+      );
+    });
   return {
     stack,
+    runProgram: async (text) => {
+      await writeFile(join(folder.path, 'program.ts'), atThisGateway(text));
+      const env = { KEY: stack.key, NODE_EXTRA_CA_CERTS: join(folder.path, 'authority.pem') };
+      return execute(process.execPath, ['program.ts'], env);
+    },
     run: ({ text }) => {
-      const commands = text
+      const commands = atThisGateway(text)
         .replaceAll(LEFT_OUT, '$(seen $1_)')
-        .replaceAll(/\bgwb_(?:…|\.\.\.)/g, stack.key)
-        .replaceAll('http://127.0.0.1:8080', stack.edgeUrl)
-        .replaceAll('http://127.0.0.1:8090', stack.adminUrl ?? '');
+        .replaceAll(/\bgwb_(?:…|\.\.\.)/g, stack.key);
       const env = {
         NODE: process.execPath,
         KEY: stack.key,
@@ -62,15 +82,7 @@ export async function openCommandRunner(): Promise<CommandRunner> {
         GATEWAY_DATA_DIR: dataDir,
         NODE_COMPILE_CACHE: COMPILE_CACHE,
       };
-      return new Promise((resolve) => {
-        execFile(
-          'bash',
-          ['--norc', '-c', SHELL + commands],
-          { cwd: folder.path, env },
-          (error, out, problems) =>
-            resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: out + problems }),
-        );
-      });
+      return execute('bash', ['--norc', '-c', SHELL + commands], env);
     },
     close: () => owned.disposeAsync(),
   };

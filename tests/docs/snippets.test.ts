@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { startMessage } from '@gateway/stack/starter/start-message';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
+import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { CODEX_SETTINGS } from '../agents/agents.ts';
 import { findHelm, HELM_PATIENCE_MS } from '../chart/helm.ts';
+import { SURROUNDINGS, wholeProgram } from './programs.ts';
 import { type CommandRunner, openCommandRunner } from './run-commands.ts';
 import { ROOT, readSnippets, reasonOf, type Snippet } from './snippets.ts';
 
@@ -54,6 +57,38 @@ test('these blocks of commands are not run, each for its reason', () => {
     counts[snippet.page] = { ...ofPage, [reason]: (ofPage[reason] ?? 0) + 1 };
   }
   expect(counts).toEqual(NOT_RUN);
+});
+
+test.for([...named('ts'), ...named('js')])(
+  'the program at %s works',
+  { timeout: 300_000 },
+  async ([, { text }]) => {
+    const [surroundings, ...others] = SURROUNDINGS.filter(({ has }) => text.includes(has));
+    if (surroundings === undefined || others.length > 0)
+      throw new Error('tests/docs/programs.ts: what is around it?');
+    const { code, output } = await runner.runProgram(wholeProgram(text, surroundings));
+    expect(code, output).toBe(0);
+  },
+);
+
+test('the settings of Codex are those that npm run agents gives it', () => {
+  const blocks = named('toml').map(([, { text }]) => parseToml(text));
+  expect(blocks.length).toBeGreaterThan(0);
+  for (const settings of blocks) expect(settings).toMatchObject(CODEX_SETTINGS);
+});
+
+test('every block has a language that is tried here, or none and shows what is printed', () => {
+  const tried = ['', 'sh', 'yaml', 'json', 'ts', 'js', 'toml', 'http'];
+  const others = snippets.filter(({ language }) => !tried.includes(language));
+  expect(others.map(({ page, line, language }) => `${page}:${line}: ${language}`)).toEqual([]);
+});
+
+test.for(named('http'))('the message at %s is one of HTTP, with a body of JSON', ([, { text }]) => {
+  const [head = '', body = ''] = text.split('\n\n');
+  const [first, ...headers] = head.split('\n');
+  expect(first).toMatch(/^(?:GET|POST) \/\S* HTTP\/1\.1$/);
+  for (const header of headers) expect(header).toMatch(/^[a-z-]+: \S/);
+  expect(() => JSON.parse(whole(body))).not.toThrow();
 });
 
 /** A command that is hidden in a block without a language would not be run. */
@@ -109,9 +144,11 @@ test.for(named('yaml', ''))('the configuration at %s is valid', ([place, snippet
   expect(configuration.models.length).toBe(Object.keys(whole.models).length);
 });
 
+/** What is left out of an object is an ellipsis at its end. */
+const whole = (json: string): string => json.replaceAll(',…}', '}');
+
 test.for(named('json'))('the JSON at %s is JSON', ([, { text }]) => {
-  // What is left out of an object is an ellipsis at its end.
-  const json = text.replaceAll(',…}', '}');
+  const json = whole(text);
   // A log is a value on each line.
   for (const value of json.startsWith('{"level"') ? json.trim().split('\n') : [json])
     expect(() => JSON.parse(value)).not.toThrow();
