@@ -20,6 +20,8 @@ export interface ProcessRow {
   readonly urlVariable: string | null;
   /** Secrets besides `GATEWAY_SECRET`, which all share. No other process gets them. */
   readonly secrets: readonly SecretVariable[];
+  /** The names of the processes that this one replaces. */
+  readonly parts?: readonly string[];
   /** Most requests pass through it. */
   readonly isBusy?: boolean;
   /** Started with the edge; no other process calls it. */
@@ -158,6 +160,7 @@ const ONE: readonly ProcessRow[] = [
     furtherPorts: [EDGE_METRICS_PORT, ADMIN_PORT],
     urlVariable: null,
     secrets: SECRET_VARIABLES,
+    parts: ['edge', 'text', 'image', 'audio', 'retrieval', 'admin'],
     isBusy: true,
   },
   {
@@ -167,6 +170,7 @@ const ONE: readonly ProcessRow[] = [
     port: null,
     urlVariable: null,
     secrets: ['WEBHOOK_SECRET'],
+    parts: ['text-worker', 'image-worker', 'audio-worker'],
     isInternal: true,
   },
 ];

@@ -8,6 +8,8 @@ import { type Restarts, type Running, type Supervised, supervise } from './super
 export interface StackProcess {
   /** The table's name; the second replica is `text-2`, and so on. */
   readonly name: string;
+  /** The parts that it runs, by the names that they have as separate processes. */
+  readonly parts: readonly string[];
   /** The variable by which others find it. */
   readonly urlVariable: string | null;
   /** Where the process listens that runs now, or ran last; a worker listens on another port each time. Null if it does not listen. */
@@ -58,13 +60,13 @@ export async function startProcess(
     );
   };
   const supervised = await supervise({ name, start, signal, restarts, report });
-  const known = { name, urlVariable: row.urlVariable };
+  const known = { name, parts: row.parts ?? [], urlVariable: row.urlVariable };
   return { process: processOf(known, supervised, () => supervised.current().port), supervised };
 }
 
 /** The process that runs now, or ran last. */
 export const processOf = (
-  known: Pick<StackProcess, 'name' | 'urlVariable'>,
+  known: Pick<StackProcess, 'name' | 'parts' | 'urlVariable'>,
   { current }: Pick<Supervised<Running>, 'current'>,
   portOf: () => number | null,
 ): StackProcess => ({

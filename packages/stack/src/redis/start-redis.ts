@@ -29,7 +29,7 @@ export async function startRedis(
     restarts,
     report,
   });
-  const known = { name: 'redis', urlVariable: null };
+  const known = { name: 'redis', parts: [], urlVariable: null };
   return { process: processOf(known, supervised, () => null), supervised };
 }
 
