@@ -61,28 +61,39 @@ const codexOver = (transport: Agent['transport']): Agent => ({
   },
 });
 
+/** Claude Code's settings, as docs/coding-agents.md has them: a program says the key. */
+export const claudeSettings = (url: string, apiKeyHelper: string) => ({
+  env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_DEFAULT_HAIKU_MODEL: 'claude-haiku-4-5' },
+  apiKeyHelper,
+});
+
 const claudeCode: Agent = {
   name: 'Claude Code',
   package: '@anthropic-ai/claude-code@^2.1.329',
   transport: 'http',
   shell: { tool: 'Bash', input: (command) => ({ command, description: 'Writes the proof' }) },
-  command: async ({ packages, url, key, model }, task) => ({
-    file: join(
-      packages,
-      'node_modules',
-      '@anthropic-ai',
-      `claude-code-${process.platform}-${process.arch}`,
-      'claude',
-    ),
-    args: ['-p', task, '--dangerously-skip-permissions', '--model', model],
-    env: {
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_API_KEY: key,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      // It runs as root without confirmations only in what it knows to be a sandbox.
-      IS_SANDBOX: '1',
-    },
-  }),
+  command: async ({ packages, home, url, key, model }, task) => {
+    const folder = join(home, '.claude');
+    await mkdir(folder);
+    const helper = join(home, 'gateway-key');
+    await writeFile(helper, `#!/bin/sh\necho '${key}'\n`, { mode: 0o700 });
+    await writeFile(join(folder, 'settings.json'), JSON.stringify(claudeSettings(url, helper)));
+    return {
+      file: join(
+        packages,
+        'node_modules',
+        '@anthropic-ai',
+        `claude-code-${process.platform}-${process.arch}`,
+        'claude',
+      ),
+      args: ['-p', task, '--dangerously-skip-permissions', '--model', model],
+      env: {
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        // It runs as root without confirmations only in what it knows to be a sandbox.
+        IS_SANDBOX: '1',
+      },
+    };
+  },
 };
 
 const geminiCli: Agent = {

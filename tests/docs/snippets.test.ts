@@ -7,7 +7,7 @@ import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { CODEX_SETTINGS } from '../agents/agents.ts';
+import { CODEX_SETTINGS, claudeSettings } from '../agents/agents.ts';
 import { findHelm, HELM_PATIENCE_MS } from '../chart/helm.ts';
 import { SURROUNDINGS, wholeProgram } from './programs.ts';
 import { type CommandRunner, openCommandRunner } from './run-commands.ts';
@@ -75,6 +75,13 @@ test('the settings of Codex are those that npm run agents gives it', () => {
   const blocks = named('toml').map(([, { text }]) => parseToml(text));
   expect(blocks.length).toBeGreaterThan(0);
   for (const settings of blocks) expect(settings).toMatchObject(CODEX_SETTINGS);
+});
+
+test('the settings of Claude Code are those that npm run agents gives it', () => {
+  const settings = named('json').flatMap(([, { text }]) =>
+    text.includes('apiKeyHelper') ? [JSON.parse(text) as unknown] : [],
+  );
+  expect(settings).toEqual([claudeSettings('https://ai.example.com', '/usr/local/bin/gateway-key')]);
 });
 
 test('every block has a language that is tried here, or none and shows what is printed', () => {
