@@ -5,7 +5,7 @@ import { PRESETS } from '@gateway/upstream/configuration/presets/presets';
 import { RETRIEVAL_PROVIDERS } from '@gateway/upstream/configuration/presets/retrieval-providers';
 import { PROTOCOLS } from '@gateway/upstream/protocol';
 import { z } from 'zod';
-import { usualVariable } from '../setup/offers.ts';
+import { identityType, usualVariable } from '../setup/offers.ts';
 
 const GROUPS = ['company', 'server', 'cloud', 'media', 'retrieval'] as const;
 type ProviderGroup = (typeof GROUPS)[number];
@@ -22,6 +22,10 @@ export const ShownProvider = z.strictObject({
   address: z.string().nullable(),
   /** `optional`: it can do without. */
   apiKey: z.enum(['required', 'optional']),
+  /** Whose credentials of the machine serve in place of a key; null: nobody's. */
+  identity: z.enum(['aws', 'google', 'entra']).nullable(),
+  /** Whether it lists its models; one that does not is tried with a model. */
+  listsModels: z.boolean(),
   /** The environment variable that its key is usually in. */
   variable: z.string(),
   /** Further settings without which it is not valid. */
@@ -36,7 +40,11 @@ const TABLES: readonly (readonly [ProviderGroup, object])[] = [
 ];
 
 export const shownProviders = (): z.infer<typeof ShownProvider>[] =>
-  Object.entries<Preset>(PRESETS).map(([name, { speaks, baseUrl, key, settings = {} }]) => ({
+  Object.entries<Preset>(PRESETS).map(([name, preset]) => shownProvider(name, preset));
+
+function shownProvider(name: string, preset: Preset): z.infer<typeof ShownProvider> {
+  const { speaks, baseUrl, key, settings = {} } = preset;
+  return {
     name,
     group:
       TABLES.find(([, table]) => Object.hasOwn(table, name))?.[0] ?? (key.required ? 'company' : 'server'),
@@ -44,6 +52,9 @@ export const shownProviders = (): z.infer<typeof ShownProvider>[] =>
     needsBaseUrl: baseUrl === null,
     address: baseUrl === null || baseUrl.includes('{') ? null : baseUrl,
     apiKey: key.required ? 'required' : 'optional',
+    identity: identityType(preset),
+    listsModels: preset.modelList !== undefined,
     variable: usualVariable(name),
     settings: Object.entries(settings).flatMap(([setting, need]) => (need === 'optional' ? [] : [setting])),
-  }));
+  };
+}

@@ -57,10 +57,15 @@ function entraIdentity(env: Environment): AuthEntry {
     : { type: 'entra', ...who, federatedTokenFile: reference(secret) };
 }
 
+/** Whose credentials serve at a provider in place of a key; null: it has keys only. */
+export function identityType({ auth }: Preset): 'aws' | 'google' | 'entra' | null {
+  const type = auth?.types?.[0];
+  return type === undefined || type === 'oauth' ? null : type;
+}
+
 /** The credentials that a cloud gives this machine, which serve in place of a key; null: this provider has keys only. */
 export function machineIdentity(provider: Provider, env: Environment): AuthEntry | null {
-  const { auth }: Preset = PRESETS[provider];
-  const type = auth?.types?.[0];
-  if (type === 'aws' || type === 'google') return { type };
-  return type === 'entra' ? entraIdentity(env) : null;
+  const type = identityType(PRESETS[provider]);
+  if (type === null) return null;
+  return type === 'entra' ? entraIdentity(env) : { type };
 }

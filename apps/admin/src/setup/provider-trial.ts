@@ -27,6 +27,10 @@ export const ProviderTrial = z.strictObject({
     .max(256)
     .regex(/^[A-Za-z_]\w*$/, "it is not a variable's name")
     .optional(),
+  /** In place of a key: the credentials that its cloud gives the machine, tried at the provider's own address only. */
+  identity: z.literal(true).optional(),
+  /** Of a provider that lists no models: this one is asked for a few tokens. */
+  model: z.string().min(1).max(256).optional(),
 });
 export type ProviderTrial = z.infer<typeof ProviderTrial>;
 

@@ -97,3 +97,36 @@ test('at most eight are tried at a time', async () => {
   expect(ends.map(({ status }) => status)).toEqual([...Array(8).fill('fulfilled'), 'rejected']);
   expect(ends.at(-1)).toMatchObject({ reason: { code: 'overloaded' } });
 });
+
+const NOVA = 'eu.amazon.nova-2-pro-v1:0';
+const CLOUD = { provider: 'bedrock', settings: { region: 'eu-central-1' } };
+
+test('where a provider lists none, the model that is named is asked, and is what can be chosen', async () => {
+  const { url, asked } = await startProvider([], {
+    answers: { [`/model/${encodeURIComponent(NOVA)}/converse`]: { output: {} } },
+  });
+  const trial = { name: 'one', ...CLOUD, baseUrl: new URL(url).origin };
+  const found = await tryProvider({ ...trial, key: VALID_KEY, model: NOVA });
+  expect(found).toMatchObject({
+    outcome: 'accepted',
+    advice: expect.stringMatching(/^The model answers/),
+    proposal: [{ name: NOVA, entry: { kind: 'text' } }],
+  });
+  expect(asked).toHaveLength(1);
+  const refused = await tryProvider({ ...trial, key: 'wrong-0123456789', model: NOVA });
+  expect(refused).toMatchObject({ outcome: 'refused', proposal: [] });
+  expect(await tryProvider({ ...trial, key: VALID_KEY })).toMatchObject({ outcome: 'unlisted' });
+});
+
+test("the machine's own credentials go nowhere but to their own cloud", async () => {
+  const { url, asked } = await startProvider([]);
+  const trial = { name: 'one', ...CLOUD, identity: true as const, model: NOVA };
+  expect(await tryProvider({ ...trial, baseUrl: url })).toMatchObject({
+    outcome: 'untried',
+    reason: expect.stringContaining("to the provider's own address only"),
+  });
+  expect(asked).toEqual([]);
+  await expect(tryProvider({ name: 'one', provider: 'openai', identity: true })).rejects.toThrow(
+    /has keys only/,
+  );
+});

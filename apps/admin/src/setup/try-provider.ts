@@ -3,12 +3,14 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import { ConfigurationError } from '@gateway/upstream/configuration/mistakes/configuration-error';
+import type { Preset } from '@gateway/upstream/configuration/presets/preset';
 import { PRESETS } from '@gateway/upstream/configuration/presets/presets';
 import { type ListedModels, listModels } from '@gateway/upstream/listing/list-models';
+import { tryModel } from '@gateway/upstream/listing/try-model';
 import { KNOWN_MODELS } from '@gateway/upstream/prices/known-models';
 import { MODEL_KINDS } from '@gateway/upstream/protocol';
 import { describedChannel } from './described-channel.ts';
-import { usualVariable } from './offers.ts';
+import { identityType, usualVariable } from './offers.ts';
 import type { ProviderTrial, TriedProvider } from './provider-trial.ts';
 import { kindOf, speaksKind, writtenModels } from './written-models.ts';
 
@@ -23,7 +25,7 @@ const ADVICE: Readonly<Record<Outcome, string | null>> = {
   accepted:
     'The key is valid. Requests name the deployments of your resource, which it does not list: name those that callers may use.',
   unlisted:
-    'This kind of provider lists no models, so nothing was asked. Name the models yourself; the first request shows whether the key works.',
+    'This kind of provider lists no models, so nothing was asked. Name a model that callers may use to try it, or go on without.',
   untried: 'Enter the key to try it, or continue without a trial.',
   refused: 'Check that the key is whole, still valid, and made for this provider and address.',
   failed: 'Check the address and the kind of provider.',
@@ -56,15 +58,56 @@ export function createTryProvider(env: Environment): TryProvider {
 }
 
 async function tryProvider(trial: ProviderTrial, env: Environment): Promise<TriedProvider> {
-  const { name, provider, baseUrl, settings, key, variable } = trial;
+  const { name, provider, baseUrl, settings, key, variable, model } = trial;
+  if (trial.identity) return tryIdentity(trial, env);
   const value = key ?? keyIn(trial, env);
   // A key stands in for one that is not tried, so that all else is checked.
   const apiKey = value ?? (variable === undefined ? undefined : 'not-tried');
   const texts = { ...settings, provider, ...(baseUrl && { baseUrl }), ...(apiKey && { apiKey }) };
   const channel = channelOf(name, literally(texts), env);
   if (value === null) return result(channel, { outcome: 'untried', reason: untriedReason(trial) });
-  return result(channel, await listModels(channel, channel.accounts[0]));
+  return asked(channel, model);
 }
+
+/** With the credentials of this machine, which go nowhere but to their own cloud. */
+async function tryIdentity(
+  { name, provider, baseUrl, settings, model }: ProviderTrial,
+  env: Environment,
+): Promise<TriedProvider> {
+  const preset = Object.entries<Preset>(PRESETS).find(([known]) => known === provider)?.[1];
+  const type = preset === undefined ? null : identityType(preset);
+  if (type === null)
+    throw new GatewayError('invalid_value', { message: `identity: the provider ${provider} has keys only.` });
+  const auth = type === 'entra' ? { type, managedIdentity: true } : { type };
+  const entry = { ...literally({ ...settings, provider, baseUrl }), auth };
+  const channel = channelOf(name, entry, env);
+  if (baseUrl !== undefined)
+    return result(channel, {
+      outcome: 'untried',
+      reason: "The credentials of the machine are sent to the provider's own address only.",
+    });
+  return asked(channel, model);
+}
+
+/** Its list, or where there is none the model that was named. */
+async function asked(channel: Channel, model: string | undefined): Promise<TriedProvider> {
+  const [account] = channel.accounts;
+  const found = await listModels(channel, account);
+  if (found.outcome !== 'unlisted' || model === undefined) return result(channel, found);
+  const tried = await tryModel(channel, account, { model });
+  return tried.outcome === 'accepted' ? answered(channel, model) : result(channel, tried);
+}
+
+function answered(channel: Channel, model: string): TriedProvider {
+  return {
+    ...result(channel, { outcome: 'accepted' }),
+    advice: 'The model answers. This provider lists none: name the others that callers may use.',
+    proposal: proposalOf(channel, [model]),
+  };
+}
+
+const proposalOf = (channel: Channel, names: readonly string[]): TriedProvider['proposal'] =>
+  Object.entries(writtenModels(channel, names, new Set()).models).map(([name, entry]) => ({ name, entry }));
 
 /** The variable's value; undefined: none is named. Null: it is not known here, or not sent to this address. */
 function keyIn({ provider, baseUrl, variable }: ProviderTrial, env: Environment): string | null | undefined {
@@ -112,14 +155,13 @@ function result(channel: Channel, found: Found): TriedProvider {
   const names = isListed ? currentFirst(channel, listed) : currentNames(channel);
   const models = names.map((name) => ({ name, kind: kindOf(channel, name) }));
   const usable = models.filter(({ kind }) => speaksKind(channel, kind)).slice(0, MAX_MODELS);
-  const proposal = isListed ? writtenModels(channel, listed, new Set()).models : {};
   return {
     outcome,
     reason: 'reason' in found ? found.reason : null,
     advice: isListed && listed.length === 0 ? NO_MODELS : ADVICE[outcome],
     models: usable,
     omitted: isListed ? found.names.length - usable.length : 0,
-    proposal: Object.entries(proposal).map(([name, entry]) => ({ name, entry })),
+    proposal: isListed ? proposalOf(channel, listed) : [],
   };
 }
 

@@ -79,6 +79,16 @@ export function ConnectProvider({
           autoComplete="off"
         />
         <KeyInputs connection={connection} isStored={isStored} onChange={change} />
+        {!provider.listsModels && (
+          <TextInput
+            label="Model to try"
+            description="By its id there. The provider lists none, so this one is asked for a few tokens. Leave it empty to go on untried."
+            value={connection.model}
+            onChange={(event) => change({ model: event.currentTarget.value })}
+            maxLength={256}
+            autoComplete="off"
+          />
+        )}
         <div aria-live="polite">{trial.data && <Trial of={trial.data} onContinue={onConnected} />}</div>
         {trial.error && (
           <Alert color="red" variant="light" role="alert" title="It was not tried">
@@ -108,23 +118,40 @@ interface KeyInputsProps {
   readonly onChange: (changed: Partial<Connection>) => void;
 }
 
+const CHOICES: readonly { readonly value: Connection['holds']; readonly label: string }[] = [
+  { value: 'key', label: 'API key' },
+  { value: 'variable', label: 'Environment variable' },
+  { value: 'identity', label: 'Machine' },
+];
+
+const IDENTITIES: Readonly<Record<NonNullable<Connection['provider']['identity']>, string>> = {
+  aws: "AWS' default chain: environment, profile, SSO, web identity, container or instance of each service.",
+  google: "Google's application default credentials of each service.",
+  entra: 'The managed identity of the machine, by Microsoft Entra ID.',
+};
+
 /** A file has no place for a key: there it is the name of a variable, and the key is typed for the trial alone. */
 function KeyInputs({ connection, isStored, onChange }: KeyInputsProps) {
   const { provider, holds, key, variable } = connection;
   const isRequired = provider.apiKey === 'required';
+  const choices = CHOICES.filter(
+    ({ value }) => (value !== 'key' || isStored) && (value !== 'identity' || provider.identity !== null),
+  );
   const about = isRequired ? '' : ' Leave it empty if the server takes none.';
   return (
     <>
-      {isStored && (
+      {choices.length > 1 && (
         <SegmentedControl
           aria-label="Where the key is"
-          data={[
-            { value: 'key', label: 'API key' },
-            { value: 'variable', label: 'Environment variable' },
-          ]}
+          data={choices}
           value={holds}
-          onChange={(chosen) => onChange({ holds: chosen === 'key' ? 'key' : 'variable' })}
+          onChange={(chosen) =>
+            onChange({ holds: choices.find(({ value }) => value === chosen)?.value ?? holds })
+          }
         />
+      )}
+      {holds === 'identity' && (
+        <Text size="sm">{provider.identity !== null && IDENTITIES[provider.identity]}</Text>
       )}
       {holds === 'variable' && (
         <TextInput
@@ -139,19 +166,21 @@ function KeyInputs({ connection, isStored, onChange }: KeyInputsProps) {
           autoComplete="off"
         />
       )}
-      <PasswordInput
-        label={holds === 'key' ? 'API key' : 'API key, for a trial'}
-        description={
-          holds === 'key'
-            ? `Sealed when the change is applied, and never shown again.${about}`
-            : 'Sent to the provider now, and not stored. Leave it empty if the gateway has the variable already.'
-        }
-        value={key}
-        onChange={(event) => onChange({ key: event.currentTarget.value })}
-        required={isRequired && holds === 'key'}
-        maxLength={4096}
-        autoComplete="new-password"
-      />
+      {holds !== 'identity' && (
+        <PasswordInput
+          label={holds === 'key' ? 'API key' : 'API key, for a trial'}
+          description={
+            holds === 'key'
+              ? `Sealed when the change is applied, and never shown again.${about}`
+              : 'Sent to the provider now, and not stored. Leave it empty if the gateway has the variable already.'
+          }
+          value={key}
+          onChange={(event) => onChange({ key: event.currentTarget.value })}
+          required={isRequired && holds === 'key'}
+          maxLength={4096}
+          autoComplete="new-password"
+        />
+      )}
     </>
   );
 }

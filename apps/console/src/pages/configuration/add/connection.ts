@@ -10,11 +10,13 @@ export interface Connection {
   readonly name: string;
   readonly baseUrl: string;
   readonly settings: Settings;
-  /** Where the configuration finds the key: in itself, where it is sealed, or in a variable. */
-  readonly holds: 'key' | 'variable';
+  /** Where the configuration finds the key: in itself, where it is sealed, or in a variable; or the machine's own credentials in its place. */
+  readonly holds: 'key' | 'variable' | 'identity';
   /** To be tried; with `holds: 'key'` also the one that is stored. */
   readonly key: string;
   readonly variable: string;
+  /** The model that is asked where the provider lists none. */
+  readonly model: string;
 }
 
 interface NewConnection {
@@ -36,6 +38,7 @@ export const connectionTo = (
   holds: isStored ? 'key' : 'variable',
   key: '',
   variable: provider.apiKey === 'required' ? provider.variable : '',
+  model: '',
 });
 
 function freeName(name: string, taken: readonly string[]): string {
@@ -57,24 +60,32 @@ const placeOf = ({ baseUrl, settings }: Connection) => ({
 
 /** What the provider is asked with. */
 export function trialOf(connection: Connection): ProviderTrialBody {
-  const { provider, name, key, variable, holds } = connection;
+  const { provider, name, key, variable, holds, model } = connection;
   const { filled, ...place } = placeOf(connection);
   return {
     name: name.trim(),
     provider: provider.name,
     ...place,
     ...(Object.keys(filled).length > 0 && { settings: filled }),
-    ...(key.trim() !== '' && { key: key.trim() }),
+    ...(model.trim() !== '' && { model: model.trim() }),
+    ...(holds === 'identity' && { identity: true as const }),
+    ...(holds !== 'identity' && key.trim() !== '' && { key: key.trim() }),
     ...(holds === 'variable' && variable.trim() !== '' && { variable: variable.trim() }),
   };
 }
 
 /** The entry of the configuration's `channels`. */
-export function channelEntryOf(connection: Connection): Readonly<Record<string, string>> {
+export function channelEntryOf(connection: Connection): Readonly<Record<string, unknown>> {
   const { provider, key, variable, holds } = connection;
   const { filled, ...place } = placeOf(connection);
+  if (holds === 'identity')
+    return { provider: provider.name, ...filled, ...place, auth: machineAuth(provider) };
   const reference = variable.trim() === '' ? '' : `\${${variable.trim()}}`;
   // A key that looks like a variable is none.
   const apiKey = holds === 'variable' ? reference : key.trim().replaceAll('${', '$$${');
   return { provider: provider.name, ...filled, ...place, ...(apiKey !== '' && { apiKey }) };
 }
+
+/** The credentials that a cloud gives the machine. */
+const machineAuth = ({ identity: type }: Provider) =>
+  type === 'entra' ? { type, managedIdentity: true } : { type };
