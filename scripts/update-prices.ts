@@ -193,6 +193,8 @@ function tokenKeys(kind: ModelKind) {
     ...(kind === 'realtime' && {
       audioInputPerMTok: ['input_audio_mtok'],
       cachedAudioInputPerMTok: ['cache_audio_read_mtok'],
+      imageInputPerMTok: ['input_image_mtok'],
+      cachedImageInputPerMTok: ['cache_image_read_mtok'],
       audioOutputPerMTok: ['output_audio_mtok'],
     }),
   };

@@ -139,13 +139,17 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     });
   });
 
-  test('audio, text and cached tokens cost exactly what the price list says, whoever began the response', async () => {
+  test('audio, images, text and cached tokens cost exactly what the price list says, whoever began the response', async () => {
     using caller = await callRealtime(gateway, {
       budget: { usd: 1, period: 'total' },
       limits: { requestsPerMinute: 100, tokensPerMinute: 1_000_000 },
     });
     await caller.next('session.created');
-    caller.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [] } });
+    const content = [
+      { type: 'input_text', text: 'What is this?' },
+      { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+    ];
+    caller.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
     caller.send(CREATE);
     const first = await caller.next('response.done');
     for (const audio of [SOUND, SOUND, SOUND, SILENCE]) caller.send(speak(audio));
@@ -241,7 +245,10 @@ describe.for(Object.keys(WAYS))('%s', (way) => {
     expect(await caller.next('error')).toMatchObject({ error: { code: 'invalid_value' } });
     expect(gateway.simulator.realtime.sessions[0]?.events).toEqual([]);
     // Its own model may be named. The provider's strictness reaches the caller.
-    caller.send({ type: 'session.update', session: { model: 'gpt-realtime', instructions: 'Hm.' } });
+    caller.send({
+      type: 'session.update',
+      session: { type: 'realtime', model: 'gpt-realtime', instructions: 'Hm.' },
+    });
     expect(await caller.next('session.updated')).toMatchObject({ session: { instructions: 'Hm.' } });
     caller.send({ type: 'response.fly', event_id: 'odd' });
     expect(await caller.next('error')).toMatchObject({ error: { code: 'invalid_value', event_id: 'odd' } });

@@ -17,6 +17,8 @@ export const PRICE = {
   outputPerMTok: 16,
   audioInputPerMTok: 32,
   cachedAudioInputPerMTok: 0.25,
+  imageInputPerMTok: 6,
+  cachedImageInputPerMTok: 0.75,
   audioOutputPerMTok: 64,
 };
 
@@ -143,8 +145,9 @@ const Usage = z.object({
   output_tokens: count,
   input_token_details: z.object({
     audio_tokens: count,
+    image_tokens: count,
     cached_tokens: count,
-    cached_tokens_details: z.object({ audio_tokens: count, text_tokens: count }),
+    cached_tokens_details: z.object({ audio_tokens: count, text_tokens: count, image_tokens: count }),
   }),
   output_token_details: z.object({ audio_tokens: count }),
 });
@@ -152,14 +155,17 @@ const Usage = z.object({
 /** What a `response.done` costs by the price list. */
 export function costOf({ response }: SocketEvent): number {
   const { usage } = z.object({ usage: Usage }).parse(response);
-  const { audio_tokens: audio, cached_tokens_details: cached } = usage.input_token_details;
+  const { audio_tokens: audio, image_tokens: images } = usage.input_token_details;
+  const { cached_tokens_details: cached } = usage.input_token_details;
   const { audio_tokens: spoken } = usage.output_token_details;
-  const text = usage.input_tokens - audio - cached.text_tokens;
+  const text = usage.input_tokens - audio - images - cached.text_tokens;
   return Math.round(
     text * PRICE.inputPerMTok +
       cached.text_tokens * PRICE.cachedInputPerMTok +
       (audio - cached.audio_tokens) * PRICE.audioInputPerMTok +
       cached.audio_tokens * PRICE.cachedAudioInputPerMTok +
+      (images - cached.image_tokens) * PRICE.imageInputPerMTok +
+      cached.image_tokens * PRICE.cachedImageInputPerMTok +
       (usage.output_tokens - spoken) * PRICE.outputPerMTok +
       spoken * PRICE.audioOutputPerMTok,
   );

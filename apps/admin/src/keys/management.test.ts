@@ -346,13 +346,13 @@ test('records are exported whole, as CSV that no spreadsheet runs, and as NDJSON
   const csv = await (await send('GET', '/usage/records?format=csv')).text();
   const [head, first, second, end] = csv.split('\r\n');
   expect(head).toBe(
-    'id,startedAt,keyId,keyName,team,endpoint,model,channel,outcome,errorCode,status,endUser,session,label,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,cacheWrite1hTokens,outputTokens,reasoningTokens,audioInputTokens,cachedAudioTokens,audioOutputTokens,images,characters,toolCalls,audioSeconds,estimated,costMicroUsd',
+    'id,startedAt,keyId,keyName,team,endpoint,model,channel,outcome,errorCode,status,endUser,session,label,attempts,durationMs,firstByteMs,inputTokens,cachedInputTokens,cacheWriteTokens,cacheWrite1hTokens,outputTokens,reasoningTokens,audioInputTokens,cachedAudioTokens,imageInputTokens,cachedImageTokens,audioOutputTokens,images,characters,toolCalls,audioSeconds,estimated,costMicroUsd',
   );
   expect(first).toMatch(
     /^req_1,[^,]+,key_a,,,responses,"'=cmd\(""x""\),1",one,ok,,,,,,1,12\.5,,10,.*,1\.5,false,7$/,
   );
   expect(second).toMatch(
-    /^req_2,.*,left,,,,,,1,12\.5,,10,0,4,3,0,0,0,0,0,0,0,code_interpreter=1 web_search=3,1\.5,false,$/,
+    /^req_2,.*,left,,,,,,1,12\.5,,10,0,4,3,0,0,0,0,0,0,0,0,0,code_interpreter=1 web_search=3,1\.5,false,$/,
   );
   expect(end).toBe('');
   const response = await send('GET', '/usage/records?keyId=key_b');

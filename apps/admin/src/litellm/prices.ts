@@ -14,6 +14,7 @@ const PRICES = [
   ['output_cost_per_reasoning_token', 'reasoningPerMTok', MILLION],
   ['input_cost_per_audio_token', 'audioInputPerMTok', MILLION],
   ['cache_read_input_audio_token_cost', 'cachedAudioInputPerMTok', MILLION],
+  ['input_cost_per_image_token', 'imageInputPerMTok', MILLION],
   ['output_cost_per_audio_token', 'audioOutputPerMTok', MILLION],
   ['output_cost_per_image', 'perImage', 1],
   ['input_cost_per_image', 'perImage', 1],

@@ -75,6 +75,9 @@ export const RequestReply = z.strictObject({
     audioInputTokens: count.optional(),
     cachedAudioTokens: count.optional(),
     audioOutputTokens: count.optional(),
+    /** Input that is images, and what of it was cached. Absent: none. */
+    imageInputTokens: count.optional(),
+    cachedImageTokens: count.optional(),
     images: count,
     characters: count,
     audioSeconds: z.number().min(0),

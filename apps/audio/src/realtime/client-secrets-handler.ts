@@ -34,7 +34,9 @@ export const clientSecretsHandler =
     const model = modelFor(upstream, { name: sent.model, protocols: ['realtime'], identity });
     const rules = { upstream, identity, modelName: model.name, candidate: null };
     checkSettings(sent, rules);
-    const { model: _, ...session } = sent;
+    const { model: _, ...settings } = sent;
+    // It may be absent here, but providers insist on it in the event that the settings are sent with.
+    const session = { type: 'realtime', ...settings };
     const expiresAtSeconds = Math.floor(now() / 1000) + (after?.seconds ?? CLIENT_SECRET_SECONDS.usual);
     const secret = clientSecrets.seal({
       ...{ secretHash, model: model.name, session },
@@ -55,7 +57,7 @@ export const clientSecretsHandler =
         value: secret,
         expires_at: expiresAtSeconds,
         session: {
-          ...{ type: 'realtime', object: 'realtime.session' },
+          object: 'realtime.session',
           ...session,
           ...{ id: requestIdOf(undefined).replace(/^req_/, 'sess_'), model: model.name },
         },

@@ -1,4 +1,5 @@
 import { endOfString } from '@gateway/contracts/json/json-depth';
+import { isObject } from '@gateway/contracts/json/json-object';
 
 /** What is known of an event without parsing it. */
 export interface EventOutline {
@@ -59,6 +60,15 @@ export function readEvent(json: Buffer): EventOutline | null {
   }
   if (json[at] !== CLOSE_OBJECT || skipSpaces(json, at + 1, steps) !== json.length) return null;
   return type === null ? null : { type, longestBytes };
+}
+
+/** Of the sound in items of a conversation, in base64. */
+export function soundIn(items: readonly unknown[]): number {
+  let bytes = 0;
+  for (const item of items)
+    for (const part of isObject(item) && Array.isArray(item.content) ? item.content : [])
+      if (isObject(part) && typeof part.audio === 'string') bytes += part.audio.length;
+  return bytes;
 }
 
 function skipSpaces(json: Buffer, from: number, steps: Steps): number {

@@ -35,7 +35,7 @@ const ACCOUNT: ResponseAccount = {
   settle: () => undefined,
   release: () => undefined,
 };
-const ACCOUNTS: Omit<ResponseAccounts, 'transcript'> = {
+const ACCOUNTS: Omit<ResponseAccounts, 'transcript' | 'sound'> = {
   reserve: async () => ACCOUNT,
   unreserved: () => ACCOUNT,
   checkKey: async () => IDENTITY,
@@ -45,7 +45,7 @@ const ACCOUNTS: Omit<ResponseAccounts, 'transcript'> = {
 const MAX_HELD_BYTES = 300_000;
 
 /** A session between a caller over a real connection and a provider that does what the test has it do. */
-async function startSession() {
+async function startSession({ takesAll = false } = {}) {
   const upstream = createUpstream({ configuration: parseConfiguration(FILE, 'gateway.yaml', {}) });
   onTestFinished(() => upstream.close());
   const model = upstream.resolveModel('voice');
@@ -61,12 +61,16 @@ async function startSession() {
       charged.push(`${transcriber?.model.name}: ${used}, ${closes.length} closed`);
       return null;
     },
+    sound: async (heardMs) => {
+      charged.push(`${heardMs} ms of sound`);
+      return heardMs > 80_000 ? new GatewayError('rate_limited', 'Too much sound.') : null;
+    },
   };
   let sink: SocketSink | undefined;
   const socket: UpstreamSocket = {
     ...{ candidate, attempts: [] },
     get bufferedBytes() {
-      return sent.join('').length;
+      return takesAll ? 0 : sent.join('').length;
     },
     start: (started) => {
       sink = started;
@@ -168,6 +172,37 @@ test('what a provider says of the account of the gateway does not reach a caller
     { type: 'conversation.item.input_audio_transcription.failed', item_id: 'item_1', error: told },
     { type: 'error', error: silent },
   ]);
+});
+
+const BASE64_OF_A_SECOND = 64_000;
+const append = (seconds: number) => ({
+  type: 'input_audio_buffer.append',
+  audio: 'A'.repeat(seconds * BASE64_OF_A_SECOND),
+});
+const spoken = (seconds: number) => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_audio', audio: 'A'.repeat(seconds * BASE64_OF_A_SECOND) }],
+});
+
+test('sound that no response follows is counted, by the minute and at the end, wherever it is in an event', async () => {
+  const { client, charged, over, sent, provider } = await startSession({ takesAll: true });
+  client.send(append(40));
+  client.send({ type: 'conversation.item.create', item: spoken(30) });
+  client.send(append(2));
+  // What a response follows is counted with that.
+  client.send({ type: 'response.create', response: { input: [spoken(3)] } });
+  await waitFor(() => sent.length === 4);
+  provider({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } });
+  provider({ type: 'response.done', response: { id: 'resp_1', status: 'completed', usage: null } });
+  client.send(append(90));
+  const refused = await waitFor(() => client.events.find(({ type }) => type === 'error'));
+  expect(refused).toMatchObject({ error: { message: 'Too much sound.' } });
+  client.send(append(1));
+  await waitFor(() => sent.length === 6);
+  client.webSocket.close();
+  await over;
+  expect(charged).toEqual(['70000 ms of sound', '90000 ms of sound', '1000 ms of sound']);
 });
 
 test('transcripts that are under way when their caller leaves are charged, reported or not', async () => {

@@ -1,16 +1,13 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
-import { lookUp } from '@gateway/contracts/look-up';
+import type { JsonObject } from '@gateway/contracts/json/json-object';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
-import { toGatewayError } from '@gateway/service-kit/error-response';
-import { parseJson } from '@gateway/service-kit/request/json-body';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
+import { createCallerEvents } from './caller-events.ts';
 import { type CallerSocket, MAX_BUFFERED_BYTES } from './caller-socket.ts';
 import { errorEvent } from './error-event.ts';
 import { InOrder } from './in-order.ts';
 import { createProviderEvents } from './provider-events.ts';
-import { type EventOutline, readEvent } from './read-event.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
 import {
@@ -23,7 +20,6 @@ import {
 } from './session-end.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { SessionResponses } from './session-responses.ts';
-import { checkSettings } from './session-settings.ts';
 import { SessionTranscripts } from './session-transcripts.ts';
 
 interface SessionOptions {
@@ -63,7 +59,7 @@ export class RealtimeSession {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { accounts, facts, socket, caller } = options;
+    const { accounts, facts, socket, caller, upstream, modelName, maxJsonDepth } = options;
     const onIdle = () => this.#onIdle();
     this.#transcripts = new SessionTranscripts(accounts, onIdle);
     this.#responses = new SessionResponses({
@@ -72,10 +68,11 @@ export class RealtimeSession {
         socket.send(cancelEvent(id));
         this.#refuse(error, null);
       },
+      onSoundRefused: (error) => this.#refuse(error, null),
       onIdle,
     });
     this.#fromProvider = createProviderEvents({
-      ...{ candidate: socket.candidate, modelName: options.modelName, facts },
+      ...{ candidate: socket.candidate, modelName, facts },
       ...{ responses: this.#responses, transcripts: this.#transcripts },
       pass: (event) => this.#toCaller(event),
       onBegun: (isOne) => {
@@ -88,7 +85,15 @@ export class RealtimeSession {
       onRefused: (error) => this.keyChanged(error),
     });
     this.#incoming = new InOrder({
-      take: (data) => this.#take(data),
+      take: createCallerEvents({
+        ...{ accounts, facts, upstream, modelName, candidate: socket.candidate, maxJsonDepth },
+        ...{ responses: this.#responses, transcripts: this.#transcripts },
+        isOver: () => this.#ending !== null,
+        isStopping: () => this.#isStopping,
+        pass: (data) => this.#toProvider(data),
+        refuse: (error, eventId) => this.#refuse(error, eventId),
+        hold: (work) => this.#incoming.hold(work),
+      }),
       onBusy: (isBusy) => {
         if (isBusy) caller.pause();
         else if (socket.bufferedBytes < MAX_BUFFERED_BYTES) caller.resume();
@@ -142,71 +147,6 @@ export class RealtimeSession {
         null,
       );
     else this.#incoming.push(data);
-  }
-
-  #take(data: Buffer): void {
-    if (this.#ending !== null) return;
-    const outline = readEvent(data);
-    if (outline === null) {
-      this.#refuse(new GatewayError('invalid_json', "An event must be a JSON object with one 'type'."), null);
-      return;
-    }
-    const act = lookUp(this.#callerEvents, outline.type);
-    if (act === undefined) this.#toProvider(data);
-    else act(data, outline);
-  }
-
-  readonly #callerEvents: Readonly<Record<string, (data: Buffer, outline: EventOutline) => void>> = {
-    'input_audio_buffer.append': (data, { longestBytes }) => {
-      this.#options.facts.heard(longestBytes);
-      this.#toProvider(data);
-    },
-    'conversation.item.create': (data) => {
-      this.#options.facts.added(data.length);
-      this.#toProvider(data);
-    },
-    'response.create': (data) => this.#hold(data, (event) => this.#request(event, data)),
-    'session.update': (data) => this.#hold(data, (event) => this.#update(event, data)),
-    'transcription_session.update': (data) =>
-      this.#hold(data, async () => {
-        throw new GatewayError('unsupported_value', {
-          path: ['type'],
-          message: "Transcription sessions are not offered. Use 'session.update'.",
-        });
-      }),
-  };
-
-  /** Handles an event whose successors wait until it is handled. */
-  #hold(data: Buffer, handle: (event: JsonObject) => Promise<void>): void {
-    let eventId: string | null = null;
-    const handled = async () => {
-      const event = parseJson(data, this.#options.maxJsonDepth);
-      if (!isObject(event)) throw new GatewayError('invalid_type', 'An event must be a JSON object.');
-      eventId = typeof event.event_id === 'string' ? event.event_id : null;
-      await handle(event);
-    };
-    this.#incoming.hold(handled().catch((error: unknown) => this.#refuse(toGatewayError(error), eventId)));
-  }
-
-  async #request(event: JsonObject, data: Buffer): Promise<void> {
-    if (this.#isStopping) throw shuttingDown();
-    const response = isObject(event.response) ? event.response : {};
-    this.#options.facts.added(data.length);
-    const eventId = typeof event.event_id === 'string' ? event.event_id : null;
-    await this.#responses.request(eventId, response.max_output_tokens ?? response.max_response_output_tokens);
-    // The caller may have left meanwhile.
-    if (this.#ending === null) this.#toProvider(data);
-  }
-
-  async #update(event: JsonObject, data: Buffer): Promise<void> {
-    const { accounts, socket, upstream, modelName } = this.#options;
-    if (!isObject(event.session)) return this.#toProvider(data);
-    const identity = await accounts.checkKey();
-    const { candidate } = socket;
-    const checked = checkSettings(event.session, { upstream, identity, modelName, candidate });
-    if (checked.transcriber) this.#transcripts.allow(checked.transcriber);
-    // Written again as it was read: of a member that comes twice the provider gets the one that was checked.
-    this.#toProvider(Buffer.from(JSON.stringify({ ...event, session: checked.session })));
   }
 
   #toProvider(data: Buffer): void {

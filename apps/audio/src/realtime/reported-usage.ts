@@ -21,16 +21,24 @@ export function reportedResponse(usage: unknown): Consumption | null {
   if (inputTokens === 0 && outputTokens === 0) return null;
   const cachedInputTokens = partOf(inputTokens, input.cached_tokens);
   const audioInputTokens = partOf(inputTokens, input.audio_tokens);
+  const imageInputTokens = partOf(inputTokens - audioInputTokens, input.image_tokens);
   const cachedAudioTokens = partOf(Math.min(cachedInputTokens, audioInputTokens), cached.audio_tokens);
+  const cachedImageTokens = partOf(
+    Math.min(cachedInputTokens - cachedAudioTokens, imageInputTokens),
+    cached.image_tokens,
+  );
+  const textTokens = inputTokens - audioInputTokens - imageInputTokens;
   const audioOutputTokens = partOf(outputTokens, output.audio_tokens);
   return {
     ...NOTHING_CONSUMED,
     inputTokens,
-    // What is neither sound nor cached cannot be less than nothing.
-    cachedInputTokens: Math.min(cachedInputTokens, inputTokens - audioInputTokens + cachedAudioTokens),
+    // No more text is cached than there is.
+    cachedInputTokens: Math.min(cachedInputTokens, textTokens + cachedAudioTokens + cachedImageTokens),
     outputTokens,
     ...(audioInputTokens > 0 && { audioInputTokens }),
     ...(cachedAudioTokens > 0 && { cachedAudioTokens }),
+    ...(imageInputTokens > 0 && { imageInputTokens }),
+    ...(cachedImageTokens > 0 && { cachedImageTokens }),
     ...(audioOutputTokens > 0 && { audioOutputTokens }),
   };
 }

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
-import type { Price } from '@gateway/contracts/models/price';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import {
   type Consumption,
@@ -13,7 +12,6 @@ import {
 } from '@gateway/contracts/usage/usage-record';
 import { estimateOf } from '@gateway/metering/meter/estimate';
 import type { Meter } from '@gateway/metering/meter/meter';
-import { costMicroUsd } from '@gateway/metering/price/cost';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { callerNamesIn } from '@gateway/model-service/caller-names';
 import type { Counting } from '@gateway/model-service/counted-request';
@@ -29,7 +27,7 @@ import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { mayUse } from '@gateway/upstream/model-for';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
-import type { Transcriber } from './session-settings.ts';
+import { costOf, createCharges, type SessionCharges, withoutSlots } from './session-charges.ts';
 
 /** What sessions are accounted with. */
 export interface AccountingServices {
@@ -83,17 +81,11 @@ interface ResponseRequest {
   readonly largest: Consumption;
 }
 
-export interface ResponseAccounts {
+export interface ResponseAccounts extends SessionCharges {
   /** Counts and reserves a response. @throws {GatewayError} where it may not be, after it was logged */
   reserve(request: ResponseRequest): Promise<ResponseAccount>;
   /** For one that its provider began though it may not be: what it has used is charged all the same. */
   unreserved(largest: Consumption): ResponseAccount;
-  /** Charges a transcript of what the caller said. Resolves to why there may be no further ones; null: there may. */
-  transcript(
-    used: Consumption,
-    transcriber: Transcriber | null,
-    isGuessed: boolean,
-  ): Promise<GatewayError | null>;
   /** The key now. @throws {GatewayError} `invalid_key`, `endpoint_not_allowed`; `service_unavailable` */
   checkKey(): Promise<Identity>;
 }
@@ -142,7 +134,8 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     const counted = reported ?? (isFree ? NOTHING_CONSUMED : guessed);
     const consumption = { ...counted, audioMs: isFree ? 0 : heardMs };
     const estimated = reported === null && !isFree;
-    const cost = estimated ? estimateOf(price, consumption).costMicroUsd : costOf(price, consumption, isFree);
+    const usual = isFree && price !== null ? 0 : costOf(price, consumption);
+    const cost = estimated ? estimateOf(price, consumption).costMicroUsd : usual;
     return {
       ...{ outcome, consumption, estimated, costMicroUsd: cost, firstByteMs },
       channel: candidate.channel.name,
@@ -237,33 +230,7 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
       const settle = async (result: UsageResult) => void (await meter.settleOnce(subject, result));
       return accountOf(open(opener), { eventId: null, largest }, { settle, release: async () => undefined });
     },
-    transcript: async (used, transcriber, isGuessed) => {
-      const name = transcriber?.model.name ?? model.name;
-      const ofTranscript = transcriber === null ? price : transcriber.price;
-      const estimate = estimateOf(ofTranscript, used);
-      const result: UsageResult = {
-        ...estimate,
-        estimated: isGuessed,
-        channel: candidate.channel.name,
-        attempts: 1,
-        costMicroUsd: costOf(ofTranscript, used, false),
-        detail: usageDetail({
-          attempts: [],
-          isStreamed: true,
-          unitPrices: ofTranscript && unitPricesOf(ofTranscript, used),
-        }),
-      };
-      const subject = subjectOf(name);
-      const demand = { subject, accounts: withoutSlots(opener).accounts, estimate: result };
-      try {
-        void (await meter.begin(demand)).settle(result);
-        return null;
-      } catch (error) {
-        // It was made already.
-        void meter.settleOnce(subject, result);
-        return toGatewayError(error);
-      }
-    },
+    ...createCharges({ ...options, price, subjectOf }),
   };
 }
 
@@ -272,17 +239,3 @@ const modelLost = (name: string): GatewayError =>
     'endpoint_not_allowed',
     `This key may no longer use the model '${name}'. Ask the person who gave you the key.`,
   );
-
-const costOf = (price: Price | null, consumption: Consumption, isFree: boolean): number | null => {
-  if (price === null) return null;
-  return isFree ? 0 : costMicroUsd(price, consumption);
-};
-
-/** A key for what counts on all of its limits but that on requests at once. */
-export const withoutSlots = (identity: Identity): Identity => ({
-  ...identity,
-  accounts: identity.accounts.map(({ limits: { concurrentRequests: _, ...limits }, ...account }) => ({
-    ...account,
-    limits,
-  })),
-});

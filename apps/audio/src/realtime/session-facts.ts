@@ -19,7 +19,7 @@ const BYTES_PER_MEDIA_TOKEN = 500;
 
 const BASE64_SHARE = 3 / 4;
 /** A limit on sound is a second or more: where it is used up, no response fits. What was heard counts when a response is settled. */
-const RESERVED_AUDIO_MS = 1000;
+export const RESERVED_AUDIO_MS = 1000;
 
 /** What a session has come to, for the most that its next response can use. */
 export interface SessionFacts {
@@ -27,7 +27,7 @@ export interface SessionFacts {
   sessionIs(session: JsonObject, sizeBytes: number): void;
   /** Sound of the caller's, in base64. */
   heard(base64Bytes: number): void;
-  /** An item that the caller added. */
+  /** An item that the caller added, or another event that adds to the input. */
   added(sizeBytes: number): void;
   /** A response that its provider has reported the usage of: the next one has it as its input. */
   responded(used: Consumption): void;
@@ -35,7 +35,9 @@ export interface SessionFacts {
   largest(maxOutput: unknown): Consumption;
   /** Tokens of the model's sound, in base64. */
   spokenTokens(base64Bytes: number): number;
-  /** The caller's sound since this was last called, in milliseconds. */
+  /** The caller's sound since it was last taken, in milliseconds. */
+  readonly heardMs: number;
+  /** Takes it: it is counted with what the caller of this counts. */
   takeHeardMs(): number;
 }
 
@@ -85,6 +87,9 @@ export function createSessionFacts(window: number | null): SessionFacts {
     },
     spokenTokens: (base64Bytes) =>
       Math.ceil(((base64Bytes * BASE64_SHARE) / bytesOut) * OUTPUT_TOKENS_PER_SECOND),
+    get heardMs() {
+      return heardMs;
+    },
     takeHeardMs: () => {
       const ms = Math.round(heardMs);
       heardMs -= ms;

@@ -8,6 +8,8 @@ import type { SessionFacts } from './session-facts.ts';
 
 /** Responses that may be requested and not begun; a provider makes one after the other. */
 const MAX_REQUESTED = 8;
+/** So much sound that no response has followed is counted by itself, and what is left when the session is over. */
+const MAX_UNANSWERED_MS = 60_000;
 /** Responses under way: a provider that begins more has lost count. */
 const MAX_ACTIVE = 16;
 /** Ids of responses that have ended, which a provider may report once more. */
@@ -35,6 +37,8 @@ interface ResponsesOptions {
   readonly facts: SessionFacts;
   /** Called for a response that the provider began and that may not be: it is to be cancelled. */
   readonly onRefused: (error: GatewayError, responseId: string) => void;
+  /** Called for sound that no response followed and that was more than there may be. */
+  readonly onSoundRefused: (error: GatewayError) => void;
   /** Called where none is under way any more. */
   readonly onIdle: () => void;
 }
@@ -108,6 +112,14 @@ export class SessionResponses {
     }
   }
 
+  /** The caller's sound has come: where much has and no response follows, it is counted without one. */
+  async heard(): Promise<void> {
+    const { accounts, facts } = this.#options;
+    if (facts.heardMs < MAX_UNANSWERED_MS || !this.isIdle) return;
+    const refusal = await accounts.sound(facts.takeHeardMs());
+    if (refusal !== null) this.#options.onSoundRefused(refusal);
+  }
+
   /** A piece of output has come. @param soundBytes of sound in it, in base64 */
   output(soundBytes: number): void {
     const newest = [...this.#active.values()].at(-1);
@@ -175,6 +187,8 @@ export class SessionResponses {
         ...{ outcome, reported: null, spokenTokens, firstByteMs },
         heardMs: this.#options.facts.takeHeardMs(),
       });
+    const unansweredMs = this.#options.facts.takeHeardMs();
+    if (unansweredMs > 0) await this.#options.accounts.sound(unansweredMs);
     await Promise.allSettled(this.#settling);
   }
 }

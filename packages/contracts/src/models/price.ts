@@ -31,6 +31,10 @@ const tokenPrices = {
   audioInputPerMTok: usd.optional(),
   /** Sound read from the provider's prompt cache. Absent: as `audioInputPerMTok`, else as `cachedInputPerMTok`. */
   cachedAudioInputPerMTok: usd.optional(),
+  /** Input that is images. Absent: as `inputPerMTok`. */
+  imageInputPerMTok: usd.optional(),
+  /** Images read from the provider's prompt cache. Absent: as `imageInputPerMTok`, else as `cachedInputPerMTok`. */
+  cachedImageInputPerMTok: usd.optional(),
   /** Output that is sound. Absent: as `outputPerMTok`. */
   audioOutputPerMTok: usd.optional(),
 };

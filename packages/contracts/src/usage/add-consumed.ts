@@ -28,6 +28,8 @@ const RARE_COUNTS = [
   'cacheWrite1hTokens',
   'audioInputTokens',
   'cachedAudioTokens',
+  'imageInputTokens',
+  'cachedImageTokens',
   'audioOutputTokens',
 ] as const;
 

@@ -45,6 +45,8 @@ function hasSoundNumbers({
     isCount(consumption.reasoningTokens) &&
     isCount(consumption.audioInputTokens ?? 0) &&
     isCount(consumption.cachedAudioTokens ?? 0) &&
+    isCount(consumption.imageInputTokens ?? 0) &&
+    isCount(consumption.cachedImageTokens ?? 0) &&
     isCount(consumption.audioOutputTokens ?? 0) &&
     isCount(consumption.images) &&
     isCount(consumption.characters) &&

@@ -15,6 +15,8 @@ export const UnitPrices = z.object({
   reasoning: usd.optional(),
   audioInput: usd.optional(),
   cachedAudioInput: usd.optional(),
+  imageInput: usd.optional(),
+  cachedImageInput: usd.optional(),
   audioOutput: usd.optional(),
   image: usd.optional(),
   characters: usd.optional(),

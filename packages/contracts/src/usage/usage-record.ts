@@ -23,6 +23,10 @@ export const Consumption = z.object({
   audioInputTokens: count.optional(),
   /** Those of them, and of the cached input, that were read from the cache. Absent: none. */
   cachedAudioTokens: count.optional(),
+  /** Input that is images, cached images included. Absent: none, or not reported apart. */
+  imageInputTokens: count.optional(),
+  /** Those of them, and of the cached input, that were read from the cache. Absent: none. */
+  cachedImageTokens: count.optional(),
   /** Output that is sound. Absent: none. */
   audioOutputTokens: count.optional(),
   images: count,

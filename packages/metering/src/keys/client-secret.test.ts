@@ -1,3 +1,5 @@
+import { createCipheriv, hkdfSync } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createClientSecrets } from './client-secret.ts';
 
@@ -38,4 +40,24 @@ test('a secret that would take long to open is not sealed, however well it packs
     secrets.seal({ ...SECRET, session: { instructions: 'a'.repeat(characters) }, expiresAtMs: 1 });
   expect(secrets.open(sealed(64_000) ?? '')?.session.instructions).toHaveLength(64_000);
   expect(sealed(66_000)).toBeUndefined();
+});
+
+test('a secret that another version sealed in a form of its own is none', () => {
+  const secrets = createClientSecrets({ gatewaySecret, now: () => 0 });
+  const sealed = (content: Buffer) => {
+    const key = Buffer.from(hkdfSync('sha256', gatewaySecret, '', 'realtime client secret v1', 32));
+    const nonce = Buffer.alloc(12, 1);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce);
+    const text = Buffer.concat([cipher.update(content), cipher.final()]);
+    return `ek_${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`;
+  };
+  const packed = (value: unknown) => deflateRawSync(Buffer.from(JSON.stringify(value)));
+  const now = { ...SECRET, expiresAtMs: 1 };
+  expect(secrets.open(sealed(packed(now)))).toEqual(now);
+  expect(secrets.open(sealed(packed({ ...now, scopes: ['all'] })))).toBeUndefined();
+  expect(secrets.open(sealed(packed([now])))).toBeUndefined();
+  expect(
+    secrets.open(sealed(deflateRawSync(Buffer.from('no JSON, whatever else it may be')))),
+  ).toBeUndefined();
+  expect(secrets.open(sealed(Buffer.alloc(60, 0xff)))).toBeUndefined();
 });

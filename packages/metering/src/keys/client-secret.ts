@@ -53,16 +53,24 @@ export function createClientSecrets({ gatewaySecret, now }: ClientSecretsOptions
     open: (text) => {
       if (!FORM.test(text)) return undefined;
       const packed = decrypt(key, Buffer.from(text.slice(PREFIX.length), 'base64url'));
-      if (packed === undefined) return undefined;
-      const opened = inflateRawSync(packed, { maxOutputLength: MAX_OPENED_BYTES });
-      const secret = ClientSecret.parse(JSON.parse(opened.toString()));
-      return now() < secret.expiresAtMs ? secret : undefined;
+      const secret = packed && unpack(packed);
+      return secret !== undefined && now() < secret.expiresAtMs ? secret : undefined;
     },
   };
 }
 
 /** Whether a bearer may be a client secret. */
 export const isClientSecret = (bearer: string): boolean => bearer.startsWith(PREFIX);
+
+/** Undefined: another version of the gateway sealed it, in a form of its own. */
+function unpack(packed: Buffer): ClientSecret | undefined {
+  try {
+    const opened = inflateRawSync(packed, { maxOutputLength: MAX_OPENED_BYTES });
+    return ClientSecret.safeParse(JSON.parse(opened.toString())).data;
+  } catch {
+    return undefined;
+  }
+}
 
 function decrypt(key: Buffer, sealed: Buffer): Buffer | undefined {
   if (sealed.length <= NONCE_BYTES + TAG_BYTES) return undefined;

@@ -62,6 +62,25 @@ const CASES: readonly [name: string, Price, Partial<Consumption>, number, Tariff
     { inputTokens: 100, cachedInputTokens: 60, audioInputTokens: 80, cachedAudioTokens: 40 },
     20 * 0.1 + 40 * 10 + 40 * 10,
   ],
+  [
+    'images, text and sound apart, cached or not',
+    {
+      ...{ inputPerMTok: 4, cachedInputPerMTok: 0.5, audioInputPerMTok: 32, cachedAudioInputPerMTok: 0.25 },
+      ...{ imageInputPerMTok: 5, cachedImageInputPerMTok: 0.75 },
+    },
+    {
+      ...{ inputTokens: 1000, cachedInputTokens: 600, audioInputTokens: 300, cachedAudioTokens: 200 },
+      ...{ imageInputTokens: 500, cachedImageTokens: 300 },
+    },
+    // 200 of text, 100 of it cached; 100 of sound and 200 cached; 200 of images and 300 cached.
+    100 * 4 + 100 * 0.5 + 100 * 32 + 200 * 0.25 + 200 * 5 + 300 * 0.75,
+  ],
+  [
+    'images without a price of their own as text',
+    { inputPerMTok: 4, cachedInputPerMTok: 0.5 },
+    { inputTokens: 100, cachedInputTokens: 60, imageInputTokens: 80, cachedImageTokens: 40 },
+    40 * 4 + 60 * 0.5,
+  ],
   ['a fraction of a micro-dollar rounded half up', { inputPerMTok: 0.5 }, { inputTokens: 1 }, 1],
   ['less than half a micro-dollar rounded down', { inputPerMTok: 0.05 }, { inputTokens: 9 }, 0],
   [

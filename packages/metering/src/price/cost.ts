@@ -100,16 +100,20 @@ export function tokensByKind(consumption: Consumption): Readonly<Record<keyof To
   const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens = 0 } = consumption;
   const { outputTokens, reasoningTokens, audioOutputTokens = 0 } = consumption;
   const { audioInputTokens = 0, cachedAudioTokens = 0 } = consumption;
+  const { imageInputTokens = 0, cachedImageTokens = 0 } = consumption;
   const audioInput = Math.max(0, audioInputTokens - cachedAudioTokens);
+  const imageInput = Math.max(0, imageInputTokens - cachedImageTokens);
   return {
-    input: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens - audioInput),
-    cachedInput: Math.max(0, cachedInputTokens - cachedAudioTokens),
+    input: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens - audioInput - imageInput),
+    cachedInput: Math.max(0, cachedInputTokens - cachedAudioTokens - cachedImageTokens),
     cacheWrite: Math.max(0, cacheWriteTokens - cacheWrite1hTokens),
     cacheWrite1h: cacheWrite1hTokens,
     output: Math.max(0, outputTokens - reasoningTokens - audioOutputTokens),
     reasoning: reasoningTokens,
     audioInput,
     cachedAudioInput: cachedAudioTokens,
+    imageInput,
+    cachedImageInput: cachedImageTokens,
     audioOutput: audioOutputTokens,
   };
 }

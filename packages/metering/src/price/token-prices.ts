@@ -5,7 +5,7 @@ import type { Price, TokenPrices } from '@gateway/contracts/models/price';
 export type TokenRates = Readonly<Record<TokenKind, number | null>>;
 export const TOKEN_KINDS = [
   ...(['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const),
-  ...(['audioInput', 'cachedAudioInput', 'audioOutput'] as const),
+  ...(['audioInput', 'cachedAudioInput', 'imageInput', 'cachedImageInput', 'audioOutput'] as const),
 ] as const;
 type TokenKind = (typeof TOKEN_KINDS)[number];
 
@@ -35,7 +35,7 @@ export function ratesOf(price: Price, { serviceTier, isLong }: RateCase): TokenR
 
 function withDefaults(prices: TokenPrices): TokenRates {
   const { inputPerMTok: input = null, outputPerMTok: output = null } = prices;
-  const { cacheWritePerMTok: write, audioInputPerMTok: audio } = prices;
+  const { cacheWritePerMTok: write, audioInputPerMTok: audio, imageInputPerMTok: image } = prices;
   const cached = prices.cachedInputPerMTok ?? input;
   return {
     input,
@@ -47,6 +47,8 @@ function withDefaults(prices: TokenPrices): TokenRates {
     reasoning: prices.reasoningPerMTok ?? output,
     audioInput: audio ?? input,
     cachedAudioInput: prices.cachedAudioInputPerMTok ?? audio ?? cached,
+    imageInput: image ?? input,
+    cachedImageInput: prices.cachedImageInputPerMTok ?? image ?? cached,
     audioOutput: prices.audioOutputPerMTok ?? output,
   };
 }
@@ -73,6 +75,8 @@ function risen(
     reasoning: rise('reasoning'),
     audioInput: rise('audioInput'),
     cachedAudioInput: rise('cachedAudioInput'),
+    imageInput: rise('imageInput'),
+    cachedImageInput: rise('cachedImageInput'),
     audioOutput: rise('audioOutput'),
   };
   if (own === undefined) return rates;
@@ -88,6 +92,8 @@ function risen(
     reasoning: own.reasoningPerMTok ?? rates.reasoning,
     audioInput: own.audioInputPerMTok ?? rates.audioInput,
     cachedAudioInput: own.cachedAudioInputPerMTok ?? rates.cachedAudioInput,
+    imageInput: own.imageInputPerMTok ?? rates.imageInput,
+    cachedImageInput: own.cachedImageInputPerMTok ?? rates.cachedImageInput,
     audioOutput: own.audioOutputPerMTok ?? rates.audioOutput,
   };
 }

@@ -16,6 +16,8 @@ interface Wire {
 interface Active {
   readonly id: string;
   readonly script: ResponseScript;
+  /** As sound with its transcript; else as text. */
+  readonly isSpoken: boolean;
   soundBytes: number;
   transcript: string;
 }
@@ -87,7 +89,13 @@ export class SimulatedConversation {
   readonly #events: Readonly<Record<string, (event: Json) => void>> = {
     'session.update': (event) => {
       const update = asObject(event.session);
-      if (update.type !== 'realtime' && update.type !== undefined)
+      if (update.type === undefined)
+        throw new RefusedEvent(
+          'missing_required_parameter',
+          "Missing required parameter: 'session.type'.",
+          'session.type',
+        );
+      if (update.type !== 'realtime')
         throw new RefusedEvent('invalid_value', 'The type of a session cannot change.', 'session.type');
       if (update.model !== undefined && update.model !== this.#wire.model)
         throw new RefusedEvent('cannot_update_model', 'The model cannot change.', 'session.model');
@@ -124,18 +132,18 @@ export class SimulatedConversation {
       const { type, role, content } = asObject(item);
       if (type === undefined)
         throw new RefusedEvent('missing_required_parameter', 'Missing type.', 'item.type');
-      this.#tokens.addText(JSON.stringify(content ?? ''));
+      this.#tokens.addContent(content);
       const added = { id: this.#wire.ids.next('item_'), object: 'realtime.item', type, role, content };
       this.#emit('conversation.item.added', { previous_item_id: null, item: added });
       this.#emit('conversation.item.done', { previous_item_id: null, item: added });
     },
-    'response.create': () => {
+    'response.create': ({ response }) => {
       if (this.#active !== null)
         throw new RefusedEvent(
           'conversation_already_has_active_response',
           'Conversation already has an active response in progress.',
         );
-      this.respond();
+      this.respond(asObject(response).output_modalities);
     },
     'response.cancel': ({ response_id: id }) => {
       const active = this.#active;
@@ -168,11 +176,12 @@ export class SimulatedConversation {
     });
   }
 
-  /** Begins a response. */
-  respond(): void {
+  /** Begins a response. @param modalities absent: the session's */
+  respond(modalities: unknown = this.#session.output_modalities): void {
     const script = this.#wire.nextScript() ?? {};
     const id = this.#wire.ids.next('resp_');
-    const active: Active = { id, script, soundBytes: 0, transcript: '' };
+    const isSpoken = !(Array.isArray(modalities) && modalities.includes('text'));
+    const active: Active = { id, script, isSpoken, soundBytes: 0, transcript: '' };
     this.#active = active;
     this.#emit('response.created', { response: this.#response(active, 'in_progress', null) });
     const { pieces = WORDS.length, pieceBytes = PIECE_BYTES, cutAfter, gate, status = 'completed' } = script;
@@ -183,10 +192,13 @@ export class SimulatedConversation {
         this.#wire.cut();
         return;
       }
-      active.soundBytes += pieceBytes;
-      active.transcript += WORDS[at % WORDS.length];
-      this.#emit('response.output_audio.delta', { ...place, delta });
-      this.#emit('response.output_audio_transcript.delta', { ...place, delta: WORDS[at % WORDS.length] });
+      const word = WORDS[at % WORDS.length];
+      active.transcript += word;
+      if (isSpoken) {
+        active.soundBytes += pieceBytes;
+        this.#emit('response.output_audio.delta', { ...place, delta });
+        this.#emit('response.output_audio_transcript.delta', { ...place, delta: word });
+      } else this.#emit('response.output_text.delta', { ...place, delta: word });
     }
     if (gate === undefined) this.#end(active, status);
     else void gate.then(() => this.#end(active, status));
@@ -203,12 +215,14 @@ export class SimulatedConversation {
     this.#emit('rate_limits.updated', { rate_limits: [{ name: 'tokens', limit: 1, remaining: 1 }] });
   }
 
-  #response({ id, transcript }: Active, status: string, usage: unknown) {
-    const output =
-      status === 'in_progress'
-        ? []
-        : [{ type: 'message', role: 'assistant', content: [{ type: 'output_audio', transcript }] }];
-    return { object: 'realtime.response', id, status, status_details: null, output, usage };
+  #response({ id, isSpoken, transcript }: Active, status: string, usage: unknown) {
+    const said = isSpoken ? { type: 'output_audio', transcript } : { type: 'output_text', text: transcript };
+    const output = status === 'in_progress' ? [] : [{ type: 'message', role: 'assistant', content: [said] }];
+    const output_modalities = [isSpoken ? 'audio' : 'text'];
+    return {
+      object: 'realtime.response',
+      ...{ id, status, status_details: null, output, output_modalities, usage },
+    };
   }
 
   #emit(type: string, members: object): void {

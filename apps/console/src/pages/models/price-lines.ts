@@ -12,6 +12,8 @@ const MEMBERS = [
   ['reasoningPerMTok', 'Reasoning', 'per million tokens'],
   ['audioInputPerMTok', 'Audio input', 'per million tokens'],
   ['cachedAudioInputPerMTok', 'Cached audio input', 'per million tokens'],
+  ['imageInputPerMTok', 'Image input', 'per million tokens'],
+  ['cachedImageInputPerMTok', 'Cached image input', 'per million tokens'],
   ['audioOutputPerMTok', 'Audio output', 'per million tokens'],
   ['perMinute', 'Audio', 'per minute'],
   ['perMillionChars', 'Text to speak', 'per million characters'],

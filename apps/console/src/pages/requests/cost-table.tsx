@@ -17,6 +17,8 @@ const LABELS: Readonly<Record<string, string>> = {
   reasoning: 'Reasoning',
   audioInput: 'Audio input',
   cachedAudioInput: 'Cached audio input',
+  imageInput: 'Image input',
+  cachedImageInput: 'Cached image input',
   audioOutput: 'Audio output',
   image: 'Images',
   characters: 'Text to speak',
@@ -81,6 +83,7 @@ const Row = ({ name, of, microUsd }: { name: string; of: string; microUsd: numbe
 export function usedOf({ consumption }: ShownRequest): (readonly [string, string])[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = consumption;
   const { cacheWrite1hTokens = 0, audioInputTokens = 0, audioOutputTokens = 0 } = consumption;
+  const { imageInputTokens = 0 } = consumption;
   const { images, characters, audioSeconds } = consumption;
   const counts: (readonly [string, number])[] = [
     ['Input tokens', inputTokens],
@@ -88,6 +91,7 @@ export function usedOf({ consumption }: ShownRequest): (readonly [string, string
     ['of which written to the cache', cacheWriteTokens],
     ['of which for one hour', cacheWrite1hTokens],
     ['of which audio input', audioInputTokens],
+    ['of which image input', imageInputTokens],
     ['Output tokens', outputTokens],
     ['of which audio output', audioOutputTokens],
     ['of which reasoning', reasoningTokens],
