@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { alertsOf } from '../scripts/dashboards/alerts.ts';
 import { BOARDS } from '../scripts/dashboards/boards.ts';
 import { dashboardOf, type Target } from '../scripts/dashboards/dashboard.ts';
+import { callRealtime, SILENCE, SOUND, speak } from './support/realtime.ts';
 import { startGateway } from './support/start-gateway.ts';
 
 /** What `deploy/grafana` and `deploy/prometheus` show and watch, asked of a real Prometheus that reads a running gateway. */
@@ -87,6 +88,7 @@ channels:
   provider: { provider: simulator, baseUrl: "${origin}", apiKey: k }
 models:
   gpt-5.2: { kind: text, routes: [{ channel: provider }], price: { inputPerMTok: 1000, cachedInputPerMTok: 100, outputPerMTok: 10000 } }
+  gpt-realtime: { kind: realtime, routes: [{ channel: provider }], price: { inputPerMTok: 4 } }
   dall-e-3: { kind: image, family: dall-e-3, routes: [{ channel: provider }], price: { perImage: 0.04 } }
 `;
 
@@ -132,10 +134,13 @@ test('a Prometheus that reads a running gateway has an answer to every panel and
     if (!reply.ok) return 0;
     return Answer.parse(await reply.json()).data.result.length;
   };
+  using session = await callRealtime(gateway);
   /** Rates are of what is counted between two readings: requests come again and again until every panel has its answer. */
   const ask = async (): Promise<void> => {
     await gateway.fetch('/v1/responses', { json: { model: 'gpt-5.2', input: 'Hello there', stream: true } });
     await gateway.fetch('/v1/images/generations', { json: { model: 'dall-e-3', prompt: 'A pier' } });
+    for (const audio of [SOUND, SILENCE]) session.send(speak(audio));
+    await session.next('response.done');
   };
   const unanswered = new Set(TARGETS.filter(({ isRare }) => isRare !== true));
   await waitFor(

@@ -112,6 +112,36 @@ const OVERVIEW: Board = {
       targets: [{ expr: 'sum(gateway_websockets_open)', legend: 'open' }],
     },
     {
+      title: 'Realtime sessions',
+      description: 'Realtime sessions that are open now.',
+      unit: 'short',
+      targets: [{ expr: 'sum(gateway_realtime_sessions_open)', legend: 'open' }],
+    },
+    {
+      title: 'Realtime sessions that ended',
+      description: 'By who or what ended them.',
+      unit: 'cps',
+      targets: [
+        {
+          expr: rate('gateway_realtime_sessions_closed_total', '', 'reason'),
+          legend: '{{reason}}',
+          isRare: true,
+        },
+      ],
+    },
+    {
+      title: 'Realtime tokens',
+      description: 'Tokens of responses in realtime sessions, a second; sound is part of input or output.',
+      unit: 'cps',
+      targets: [{ expr: rate('gateway_realtime_tokens_total', '', 'kind'), legend: '{{kind}}' }],
+    },
+    {
+      title: 'Realtime sound, a minute',
+      description: 'Minutes of sound that callers send in a minute: how many of them are speaking.',
+      unit: 'short',
+      targets: [{ expr: rate('gateway_realtime_heard_seconds_total', '', 'channel'), legend: '{{channel}}' }],
+    },
+    {
       title: 'Left-out members',
       description: 'Members of requests that a translation had to leave out, by the two protocols.',
       unit: 'cps',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
+import { ONE_PROVIDER } from '../support/configuration.ts';
 import { startGateway } from '../support/start-gateway.ts';
 import { ACCOUNTS, startClouds } from './clouds.ts';
 
@@ -17,6 +18,9 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const CLIENTS = join(HERE, 'node_modules', '.clients');
 const PYTHON = join(CLIENTS, 'bin', 'python');
 const IS_NEW_ENOUGH = 'import sys; sys.exit(sys.version_info < (3, 11))';
+
+const WITH_VOICE = (origin: string): string =>
+  `${ONE_PROVIDER(origin)}  gpt-realtime: { kind: realtime, routes: [{ channel: provider }] }\n`;
 
 process.exitCode = isInstalled() ? await runChecks() : 1;
 
@@ -46,7 +50,9 @@ async function runChecks(): Promise<number> {
   await ensureRedisServer((line) => console.log(line));
   await using resources = new AsyncDisposableStack();
   const clouds = await startClouds(resources);
-  const gateway = resources.adopt(await startGateway(), (owned) => owned.close());
+  const gateway = resources.adopt(await startGateway({ configuration: WITH_VOICE }), (owned) =>
+    owned.close(),
+  );
   const home = resources.adopt(await temporaryFolder(), (owned) => owned.close());
   const child = spawn(PYTHON, [join(HERE, 'checks', 'main.py')], {
     // Nothing of ours but the path: no keys, no profiles, no proxy.

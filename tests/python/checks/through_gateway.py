@@ -13,7 +13,7 @@ from google.genai import errors, types
 from pydantic import BaseModel
 from running import equal, refused, true
 
-GPT, CLAUDE = "gpt-5.2", "claude-sonnet-5-5"
+GPT, CLAUDE, VOICE = "gpt-5.2", "claude-sonnet-5-5", "gpt-realtime"
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
 
 
@@ -121,6 +121,58 @@ def run(running, given):
         ).read()
         english = client.audio.translations.create(model="whisper-1", file=("a.wav", speech, "audio/wav"))
         true(english.text != "", "no text")
+
+    def converse(client):
+        with client.realtime.connect(model=VOICE) as connection:
+            connection.session.update(session={"type": "realtime", "output_modalities": ["text"]})
+            item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}
+            connection.conversation.item.create(item=item)
+            connection.response.create()
+            words = []
+            for event in connection:
+                true(event.type != "error", str(event))
+                if event.type == "response.output_text.delta":
+                    words.append(event.delta)
+                if event.type == "response.done":
+                    true(event.response.usage.output_tokens > 0, "no usage")
+                    break
+            equal("".join(words), "It is a simulated voice.")
+
+    def by_voice(key):
+        return openai.OpenAI(
+            base_url=f"{url}/v1", websocket_base_url=f"{url.replace('http', 'ws', 1)}/v1", api_key=key, max_retries=0
+        )
+
+    @running.check("OpenAI through the gateway: a realtime session, by a key and by a client secret")
+    def _():
+        converse(by_voice(key))
+        made = client.realtime.client_secrets.create(
+            expires_after={"anchor": "created_at", "seconds": 60}, session={"type": "realtime", "model": VOICE}
+        )
+        true(made.value.startswith("ek_"), "no client secret")
+        converse(by_voice(made.value))
+
+    @running.check("OpenAI through the gateway: realtime sessions, asynchronously, by sound, and one with a wrong key")
+    def _():
+        async def ask():
+            one = openai.AsyncOpenAI(
+                base_url=f"{url}/v1", websocket_base_url=f"{url.replace('http', 'ws', 1)}/v1", api_key=key
+            )
+            async with one.realtime.connect(model=VOICE) as connection:
+                for sound in (b"\x07" * 4800, bytes(4800)):
+                    await connection.input_audio_buffer.append(audio=base64.b64encode(sound).decode())
+                async for event in connection:
+                    if event.type == "response.done":
+                        true(event.response.usage.input_token_details.audio_tokens > 0, "no sound")
+                        break
+
+        asyncio.run(ask())
+        try:
+            converse(by_voice("gw-of-nobody"))
+        except Exception as error:
+            true("401" in str(error), str(error))
+        else:
+            raise AssertionError("a session with a wrong key")
 
     @running.check("OpenAI and Anthropic through the gateway: the models")
     def _():

@@ -27,6 +27,7 @@ import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { mayUse } from '@gateway/upstream/model-for';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
+import type { RealtimeMetrics } from './realtime-metrics.ts';
 import { costOf, createCharges, type SessionCharges, withoutSlots } from './session-charges.ts';
 
 /** What sessions are accounted with. */
@@ -37,6 +38,7 @@ export interface AccountingServices {
   readonly access: CallerAccess;
   readonly requestLog: RequestLog;
   readonly load: LoadGuard;
+  readonly metrics: Pick<RealtimeMetrics, 'used'>;
   readonly deadline: AbortSignal;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -93,7 +95,7 @@ export interface ResponseAccounts extends SessionCharges {
 const NO_NOTES = () => undefined;
 
 export function createResponseAccounts(options: AccountsOptions): ResponseAccounts {
-  const { counting, access, requestLog, load: guard, deadline, meter, now } = options;
+  const { counting, access, requestLog, load: guard, deadline, meter, metrics, now } = options;
   const { headers, connectionId, secretHash, opener, model, socket } = options;
   const { candidate, attempts } = socket;
   const price = model.priceAt(candidate.route);
@@ -167,6 +169,7 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
         isOver = true;
         const result = resultOf(estimate, openedAtMs, end);
         const { inputTokens, outputTokens } = result.consumption;
+        metrics.used(candidate.channel.name, result.consumption);
         const { outcome: responseOutcome, estimated, costMicroUsd: cost } = result;
         Object.assign(context.line, { responseOutcome, inputTokens, outputTokens, costMicroUsd: cost });
         if (estimated) context.line.estimated = true;

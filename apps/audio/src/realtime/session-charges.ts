@@ -15,6 +15,7 @@ import { usageDetail } from '@gateway/model-service/usage-detail';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
+import type { RealtimeMetrics } from './realtime-metrics.ts';
 import { RESERVED_AUDIO_MS } from './session-facts.ts';
 import type { Transcriber } from './session-settings.ts';
 
@@ -32,6 +33,7 @@ export interface SessionCharges {
 
 interface ChargesOptions {
   readonly meter: Meter;
+  readonly metrics: Pick<RealtimeMetrics, 'used'>;
   /** As the key was when the session was opened. */
   readonly opener: Identity;
   readonly model: Pick<ResolvedModel, 'name'>;
@@ -52,7 +54,7 @@ interface Charged {
 }
 
 export function createCharges(options: ChargesOptions): SessionCharges {
-  const { meter, opener, model, price, socket, subjectOf } = options;
+  const { meter, metrics, opener, model, price, socket, subjectOf } = options;
 
   const charge = async (name: string, charged: Charged): Promise<GatewayError | null> => {
     const { by, used, needed = used, isGuessed = false, key } = charged;
@@ -87,9 +89,10 @@ export function createCharges(options: ChargesOptions): SessionCharges {
     },
     sound: (heardMs) => {
       const { perRequest: _, ...ofSound } = price ?? {};
+      const used = { ...NOTHING_CONSUMED, audioMs: heardMs };
+      metrics.used(socket.candidate.channel.name, used);
       return charge(model.name, {
-        by: price && ofSound,
-        used: { ...NOTHING_CONSUMED, audioMs: heardMs },
+        ...{ by: price && ofSound, used },
         needed: { ...NOTHING_CONSUMED, audioMs: Math.min(heardMs, RESERVED_AUDIO_MS) },
         key: forSoundAlone(opener),
       });
