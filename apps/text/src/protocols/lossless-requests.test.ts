@@ -6,6 +6,11 @@ import {
   MessagesWebSearchTool,
 } from '@gateway/contracts/anthropic/messages-wire';
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import {
+  GeminiFunctions,
+  GeminiRequestPart,
+  GeminiRequestWire,
+} from '@gateway/contracts/google/gemini-request';
 import { ChatRequest } from '@gateway/contracts/openai/chat-wire';
 import {
   ResponsesItem,
@@ -18,21 +23,26 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { translateRequest } from '../conversion/translate-request.ts';
 import { testTarget, testTokens } from '../testing/test-context.ts';
+import { CALLERS } from '../testing/test-streams.ts';
 import { TEXT_PROTOCOLS, type TextProtocolName as TextProtocol } from '../testing/text-pairs.ts';
 import { formatPath, type Path } from '../wire/path.ts';
 import { isJsonObject, parseBody } from '../wire/raw-json.ts';
+import type { TextProtocol as Caller } from '../wire/text-protocol.ts';
 
 const FOLDER = new URL('./fixtures/requests/', import.meta.url);
 
 interface Fixture {
   readonly name: string;
-  readonly caller: TextProtocol;
+  readonly caller: Caller;
   readonly body: unknown;
 }
 
+/** Its losses are named as most clients spell them. */
+const OTHER_SPELLING = 'gemini-other-spelling.json';
+
 const FIXTURES: readonly Fixture[] = readdirSync(FOLDER).flatMap((file) => {
-  const caller = TEXT_PROTOCOLS.find((protocol) => file.startsWith(`${protocol}-`));
-  if (caller === undefined) return [];
+  const caller = CALLERS.find((protocol) => file.startsWith(`${protocol}-`));
+  if (caller === undefined || file === OTHER_SPELLING) return [];
   const body = parseBody(readFileSync(new URL(file, FOLDER), 'utf8'));
   return [{ name: file.replace('.json', ''), caller, body }];
 });
@@ -51,7 +61,7 @@ interface Outcome {
 }
 
 /** Null where the request is refused. */
-function translated(caller: TextProtocol, target: TextProtocol, body: unknown): Outcome | null {
+function translated(caller: Caller, target: TextProtocol, body: unknown): Outcome | null {
   try {
     const {
       body: written,
@@ -120,9 +130,9 @@ test.for(crossings)(
   '$name for $target: an unknown member is carried or reported, at any position',
   ({ name, caller, target, body }) => {
     const silent = objectsIn(body).flatMap(({ at }) => {
-      const path = formatPath([...at, 'x_unknown']);
+      const path = formatPath([...at, 'unheard']);
       if (HIDDEN_TOOLS[name]?.test(path)) return [];
-      const extended = changed(body, at, (object) => ({ ...object, x_unknown: SENTINEL }));
+      const extended = changed(body, at, (object) => ({ ...object, unheard: SENTINEL }));
       const outcome = translated(caller, target, extended);
       const isCarried = outcome === null || outcome.carried.includes(SENTINEL);
       return isCarried || isReported(path, outcome) ? [] : [path];
@@ -147,8 +157,8 @@ test.for(crossings)(
 
 const full = crossings.filter(({ name }) => name.endsWith('-full'));
 
-test('the requests with every member are translated in all six directions', () => {
-  expect(full).toHaveLength(6);
+test('the requests with every member are translated in all nine directions', () => {
+  expect(full).toHaveLength(9);
 });
 
 /** Members that mean nothing to a model of the target, or nothing new: `path for target`. */
@@ -171,6 +181,12 @@ const MEANINGLESS: readonly RegExp[] = [
   /\.caller(\.type)? for /,
   // The name of the tool that the call has named already.
   /^messages\[4\]\.name for /,
+  // Whose a content is where it is the usual one, and what a result's call and an address have said already.
+  /^(systemInstruction|contents\[[02]\])\.role for /,
+  /\.functionResponse\.(id|name) for /,
+  /\.fileData\.mimeType for /,
+  // A schema says that JSON is meant.
+  /^generationConfig\.responseMimeType for /,
   // OpenAI's protocols demand a name for a schema; no model needs it.
   /\.(format|json_schema)\.name for messages/,
 ];
@@ -207,7 +223,7 @@ function objectSchemasIn(schema: unknown): z.ZodObject[] {
 
 const { server_tool_use: _call, web_search_tool_result: _result, ...requestBlocks } = MessagesBlock;
 
-const SCHEMAS: Readonly<Record<TextProtocol, readonly unknown[]>> = {
+const SCHEMAS: Readonly<Record<Caller, readonly unknown[]>> = {
   responses: [
     ResponsesRequestWire,
     ...Object.values(ResponsesItem),
@@ -216,12 +232,13 @@ const SCHEMAS: Readonly<Record<TextProtocol, readonly unknown[]>> = {
   ],
   messages: [MessagesRequestWire, MessagesTool, MessagesWebSearchTool, ...Object.values(requestBlocks)],
   chat: [ChatRequest],
+  gemini: [GeminiRequestWire, GeminiRequestPart, GeminiFunctions],
 };
 
 /** Members with which no request gets as far as being read: they need a provider that keeps responses. */
 const STATEFUL = /^(background|previous_response_id|conversation|prompt)$/;
 
-test.for(TEXT_PROTOCOLS)('every member that %s names is in a recorded request', (caller) => {
+test.for(CALLERS)('every member that %s names is in a recorded request', (caller) => {
   const objects = FIXTURES.filter((fixture) => fixture.caller === caller)
     .flatMap(({ body }) => objectsIn(body))
     .map(({ object }) => object);

@@ -109,6 +109,7 @@ export function encodeSampling(encoder: Encoder, thinks: boolean) {
   if (thinks && !isHome) {
     refused(temperature !== undefined && temperature !== 1, paths.temperature, 'fixed while thinking');
     refused(topP !== undefined, paths.topP, 'fixed while thinking');
+    refused(topK !== undefined, paths.topK, 'fixed while thinking');
     return {};
   }
   const both = !isHome && temperature !== undefined && topP !== undefined;
