@@ -20,8 +20,7 @@ const SUBPROTOCOL = /(?:^|,)[\t ]*openai-insecure-api-key\.([^\t ,]+)/;
 
 /** The paths where Anthropic's clients send their key in `x-api-key`. */
 const takesApiKeyHeader = (path: string): boolean =>
-  path === '/v1/messages' ||
-  path.startsWith('/v1/messages/') ||
+  dialectOf(path) === 'anthropic' ||
   path === '/v1/models' ||
   path.startsWith('/v1/models/');
 

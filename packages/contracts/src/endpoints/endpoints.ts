@@ -203,9 +203,14 @@ export const GOOGLE_PREFIX = '/v1beta/';
 const GOOGLE_CALL =
   /^\/v1\/models\/[^?]*:(?:(?:stream|batch)?[gG]enerateContent|countTokens|(?:async)?(?:[bB]atch)?[eE]mbedContents?|predict(?:LongRunning)?)(?:\?|$)/;
 
-/** The body shape of a path: Anthropic's below `/v1/messages`, Google's where its clients call, OpenAI's everywhere else. */
+/** What only Anthropic's clients call, and the gateway does not have. */
+const ANTHROPIC_CALL =
+  /^\/v1\/(?:complete|agents|environments|sessions|memory_stores|vaults|user_profiles|organizations)(?:[/?]|$)/;
+
+/** The body shape of a path: Anthropic's where its clients call, Google's where its clients call, OpenAI's everywhere else. */
 export function dialectOf(path: string): Dialect {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?'))
     return 'anthropic';
+  if (ANTHROPIC_CALL.test(path)) return 'anthropic';
   return path.startsWith(GOOGLE_PREFIX) || GOOGLE_CALL.test(path) ? 'google' : 'openai';
 }

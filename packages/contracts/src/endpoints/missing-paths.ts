@@ -61,11 +61,34 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
   },
   { paths: ['/v1/videos'], says: 'Videos are not offered.' },
   {
+    paths: ['/v1/audio/voices', '/v1/audio/voice_consents'],
+    says: "Voices are not made or listed here. POST /v1/audio/speech takes those of the model's provider by their names.",
+  },
+  {
+    paths: ['/v1/ocr', '/v1/search', '/v1/rag', '/v1/decisions', '/v1/content_provenance_checks'],
+    says: 'This is not offered. Models read documents and search the web in POST /v1/responses and POST /v1/messages.',
+  },
+  {
+    paths: ['/mcp', '/v1/mcp'],
+    says: 'There is no MCP server here. Name one among the tools of POST /v1/responses or POST /v1/messages, and its provider calls it.',
+  },
+  {
+    paths: ['/v1/edits', '/v1/engines'],
+    says: 'OpenAI has retired this. Use POST /v1/chat/completions, or POST /v1/completions for bare prompts.',
+  },
+  {
+    paths: ['/v1/score', '/v1/pooling', '/v1/classify', '/tokenize', '/detokenize'],
+    says: "This is a server's own. Use POST /v1/rerank for scores, and POST /v1/responses/input_tokens to count tokens.",
+  },
+  {
     paths: ['/v1/fine_tuning', '/v1/fine-tunes', '/v1/evals', '/v1beta/tunedModels'],
     says: 'Models are neither trained nor evaluated here. Do it at the provider; the gateway serves the model once it is configured.',
   },
   {
-    paths: ['/v1/containers', '/v1/skills', '/v1/agents', '/v1/environments', '/v1/sessions'],
+    paths: [
+      ...['/v1/containers', '/v1/skills', '/v1/agents', '/v1/environments', '/v1/sessions'],
+      ...['/v1/memory_stores', '/v1/vaults', '/v1/user_profiles', '/v1/chatkit'],
+    ],
     says: 'Containers, skills and agents of a provider are not offered. Run tools on your side, with POST /v1/responses or /v1/messages.',
   },
   {
@@ -87,6 +110,10 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
   {
     paths: callsOf('batchGenerateContent'),
     says: 'Batches in the Gemini form are not offered. Use POST /v1beta/models/{model}:generateContent.',
+  },
+  {
+    paths: ['/v1beta/corpora', '/v1beta/operations', '/v1alpha', '/ws'],
+    says: 'Of the Gemini API only models are offered, below /v1beta. Use POST /v1beta/models/{model}:generateContent; for voice, a WebSocket at /v1/realtime?model=MODEL.',
   },
   {
     paths: ['/v1beta/cachedContents'],
@@ -114,7 +141,10 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
   },
   { paths: ['/v2/chat'], says: "Cohere's own chat is not offered. Use POST /v1/chat/completions." },
   {
-    paths: ['/chat', '/responses', '/messages', '/models', '/embeddings', '/rerank', '/images', '/audio'],
+    paths: [
+      ...['/chat', '/responses', '/messages', '/models', '/embeddings', '/rerank', '/images', '/audio'],
+      ...['/completions', '/moderations', '/files', '/batches', '/realtime', '/conversations'],
+    ],
     says: 'The paths of this API begin with /v1. Let the base URL of your client end with /v1.',
   },
   {
