@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { connectSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createPasses } from '../packages/metering/src/keys/pass.ts';
 import { createKey, type MadeKey, revokeKey } from './support/admin-keys.ts';
 import { readUsage } from './support/admin-usage.ts';
+import { ONE_PROVIDER } from './support/configuration.ts';
 import { logLine } from './support/log-lines.ts';
 import { wavFile } from './support/media-files.ts';
 import { type Gateway, type GatewayRequest, startGateway } from './support/start-gateway.ts';
@@ -17,7 +19,12 @@ const GATEWAY_SECRET = 'a secret of this story, longer than thirty-two character
 let gateway: Gateway;
 let key: MadeKey;
 beforeAll(async () => {
-  gateway = await startGateway({ mode: 'each', env: { GATEWAY_SECRET } });
+  gateway = await startGateway({
+    mode: 'each',
+    env: { GATEWAY_SECRET },
+    configuration: (origin) =>
+      `${ONE_PROVIDER(origin)}  gpt-realtime: { kind: realtime, routes: [{ channel: provider }] }\n`,
+  });
 });
 afterAll(() => gateway?.close());
 beforeEach(async () => {
@@ -49,6 +56,30 @@ function relayed(path: string, { under = key.id, json, headers, ...init }: Relay
     },
   });
 }
+
+/** Opens a realtime session as the page does. */
+const relayedSession = (query: string, headers: Record<string, string>) =>
+  connectSocket(`${gateway.stack.adminUrl}/admin/v1/playground/v1/realtime?${query}`, headers);
+
+test('a realtime session is opened with the key, and only by who may use it', async () => {
+  const authorization = `Bearer ${gateway.stack.adminToken}`;
+  const socket = await relayedSession(`model=gpt-realtime&key=${key.id}`, { authorization });
+  await waitFor(() => socket.events.find(({ type }) => type === 'session.created'));
+  socket.send({ type: 'response.create' });
+  await waitFor(() => socket.events.find(({ type }) => type === 'response.done'));
+  await waitFor(async () => (await readUsage(gateway.stack, key.id)).length > 0);
+  expect(await readUsage(gateway.stack, key.id)).toMatchObject([{ model: 'gpt-realtime', requests: 1 }]);
+  socket.webSocket.close();
+  await gateway.simulator.realtime.sessions[0]?.closed;
+  const REFUSED: readonly [string, Record<string, string>, number][] = [
+    [`model=gpt-realtime&key=${key.id}`, {}, 401],
+    [`model=gpt-realtime&key=${key.id}`, { authorization: 'Bearer wrong' }, 401],
+    ['model=gpt-realtime&key=key_none', { authorization }, 404],
+    [`key=${key.id}`, { authorization }, 400],
+  ];
+  for (const [query, headers, status] of REFUSED)
+    await expect(relayedSession(query, headers), query).rejects.toMatchObject({ status });
+});
 
 const codeOf = async (reply: Response): Promise<unknown> => JSON.parse(await reply.text()).error.code;
 

@@ -19,6 +19,7 @@ import { withoutBasePath } from './console/console-address.ts';
 import { CONSOLE_PATH } from './console/serve-console.ts';
 import { DOCS_PATH } from './console/serve-docs.ts';
 import { PLAYGROUND_PATH, type Relay } from './playground/relay.ts';
+import { type SocketRelay, wantsSocket } from './playground/relay-socket.ts';
 import type { Authenticate, Principal } from './sessions/authenticate.ts';
 import { type Access, accessOf } from './sessions/roles.ts';
 
@@ -27,6 +28,8 @@ interface AdminAppOptions extends BodyBounds {
   readonly authenticate: Authenticate;
   /** What is below the path of the playground. */
   readonly relay: Relay;
+  /** The same for a WebSocket. */
+  readonly relaySocket: SocketRelay;
   /** The console's pages. */
   readonly console: RequestHandler;
   /** The documentation's pages. */
@@ -68,7 +71,8 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
     const context = openRequest(options, request, response, PLAYGROUND_PATH);
     const principal = await options.authenticate(request);
     checkRole(principal, accessOf({ method: 'POST', path: PLAYGROUND_PATH }));
-    await options.relay(request, response, { principal, context });
+    if (wantsSocket(request)) await options.relaySocket(request, response, { principal, context });
+    else await options.relay(request, response, { principal, context });
   });
   // `/group-rules/preview` before `/group-rules/{group}`, which fits it, too.
   const byPath = [...Map.groupBy(options.routes, (route) => route.path)].toSorted(

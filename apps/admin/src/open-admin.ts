@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createJobList } from '@gateway/jobs/records/job-list';
 import { reportOnce } from '@gateway/metering/broken-records';
+import { createClientSecrets } from '@gateway/metering/keys/client-secret';
 import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyStore } from '@gateway/metering/keys/key-store';
 import { createPasses } from '@gateway/metering/keys/pass';
@@ -25,6 +26,7 @@ import { createConversationMetrics } from './operations/conversation-metrics.ts'
 import { createQueueMetrics } from './operations/queue-metrics.ts';
 import { createStorageMetrics } from './operations/storage-metrics.ts';
 import { createRelay } from './playground/relay.ts';
+import { createSocketRelay, serveSockets } from './playground/relay-socket.ts';
 import { createAuthenticate } from './sessions/authenticate.ts';
 import { createAddressOf } from './sessions/client-address.ts';
 import { oidcSettings } from './sessions/oidc/oidc-settings.ts';
@@ -143,6 +145,13 @@ export async function openAdmin({
       keys,
       passes,
     }),
+    relaySocket: createSocketRelay({
+      edgeUrl: edgeUrlOf(config),
+      keys,
+      clientSecrets: createClientSecrets({ gatewaySecret: config.GATEWAY_SECRET, now: Date.now }),
+      now: Date.now,
+      stopping: life.stopping,
+    }),
     console: serveConsole(CONSOLE_FOLDER, basePath),
     docs: serveDocs(DOCS_FOLDER, basePath),
     basePath,
@@ -163,12 +172,14 @@ export async function openAdmin({
     maxJsonDepth: config.MAX_JSON_DEPTH,
     instanceKey: config.ADMIN_INSTANCE_KEY,
   });
+  const sockets = serveSockets(app);
   return () =>
     life.listen(app, {
       port: config.ADMIN_PORT,
       host: config.HOST,
       portSetting: 'ADMIN_PORT',
-      options: { requestTimeout: REQUEST_TIMEOUT_MS },
+      options: { requestTimeout: REQUEST_TIMEOUT_MS, ...sockets.options },
+      configure: sockets.configure,
     });
 }
 

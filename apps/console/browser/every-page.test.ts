@@ -28,6 +28,7 @@ const PAGES = [
   '/console/playground?family=images',
   '/console/playground?family=speech',
   '/console/playground?family=transcription',
+  '/console/playground?family=voice',
   '/console/keys?sort=spend',
   '/console/teams',
   '/console/teams/platform',

@@ -559,3 +559,56 @@ test('axe finds nothing serious in a conversation, light or dark, which fits a p
   await analyze();
   expect(found).toEqual([]);
 });
+
+test('a person converses with a realtime model in writing, and hangs up', async () => {
+  const { page } = person;
+  await open({ family: 'voice', models: ['gpt-realtime'] });
+  await page.getByText('Written', { exact: true }).click();
+  await page.getByLabel('Instructions').fill('Be brief.');
+  await page.getByRole('button', { name: 'Start session' }).click();
+  await say(page, 'Good morning.');
+  const conversed = page.getByRole('log', { name: 'Conversation' });
+  await conversed.getByText('It is a simulated voice.').waitFor();
+  await conversed.getByText('Good morning.').waitFor();
+  await conversed.getByText(/^[1-9]\d* input tokens, 6 output tokens/).waitFor();
+  const [session] = running.simulator.realtime.sessions;
+  expect(session?.events[0]).toMatchObject({ session: { type: 'realtime' } });
+  expect(session?.events).toContainEqual({
+    type: 'session.update',
+    session: { type: 'realtime', output_modalities: ['text'], instructions: 'Be brief.' },
+  });
+  await page.getByRole('button', { name: 'End session' }).click();
+  await page.getByRole('button', { name: 'Start session' }).waitFor();
+  await session?.closed;
+});
+
+test('a realtime model hears the microphone, and is heard', async () => {
+  const { page } = person;
+  await page.context().grantPermissions(['microphone']);
+  await open({ family: 'voice', models: ['gpt-realtime'] });
+  await page.getByRole('button', { name: 'Start session' }).click();
+  await page.getByRole('button', { name: 'Turn on microphone' }).click();
+  await page.getByRole('button', { name: 'Turn off microphone' }).waitFor();
+  const heard = await waitFor(() =>
+    running.simulator.realtime.sessions[0]?.events.find(({ type }) => type === 'input_audio_buffer.append'),
+  );
+  // A tenth of a second, of 16 bits at 24 kHz.
+  expect(Buffer.from(String(heard.audio), 'base64')).toHaveLength(4800);
+  await page.getByRole('button', { name: 'Turn off microphone' }).click();
+  await say(page, 'Are you there?');
+  await page.getByRole('log').getByText('It is a simulated voice.').waitFor();
+  // Who goes to another page hangs up.
+  await page.getByRole('tab', { name: 'Text' }).click();
+  await running.simulator.realtime.sessions[0]?.closed;
+});
+
+test('why there is no session is said', async () => {
+  const { page } = person;
+  await open({ family: 'voice', models: ['unknown-voice'] });
+  await page.getByRole('button', { name: 'Start session' }).click();
+  await page
+    .getByRole('log')
+    .getByText(/unknown-voice/)
+    .waitFor();
+  await page.getByRole('button', { name: 'Start session' }).waitFor();
+});

@@ -10,7 +10,7 @@ import { findChromium } from './find-chromium.ts';
 /** Two channels of the simulator, and one that nobody answers on. */
 const configurationOf = (origin: string): string => `
 channels:
-  openai: { provider: openai-compatible, baseUrl: ${origin}/v1, speaks: [responses, chat, images, speech, transcriptions], apiKeys: { main: { apiKey: one, maxConcurrent: 50 }, spare: two } }
+  openai: { provider: openai-compatible, baseUrl: ${origin}/v1, speaks: [responses, chat, images, speech, transcriptions, realtime], apiKeys: { main: { apiKey: one, maxConcurrent: 50 }, spare: two } }
   claude: { provider: anthropic, baseUrl: ${origin}, apiKey: three }
   local: { provider: vllm, baseUrl: "http://127.0.0.1:9/v1" }
 models:
@@ -26,6 +26,7 @@ models:
   gpt-image-1.5: { kind: image, routes: [{ channel: openai }] }
   gpt-4o-mini-tts: { kind: speech, routes: [{ channel: openai }], price: { perMillionChars: 15 } }
   whisper-1: { kind: transcription, routes: [{ channel: openai }], price: { perMinute: 0.006 } }
+  gpt-realtime: { kind: realtime, routes: [{ channel: openai }] }
 contentLog: { rules: [{ models: ["claude-*"], mayOptOut: true }] }
 hooks:
   away: { kind: generic, baseUrl: "http://127.0.0.1:9", output: window, onFailure: pass, rules: [{ models: [claude-checked] }] }

@@ -119,12 +119,12 @@ function passedOn(sent: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-const unknownKey = (): GatewayError =>
+export const unknownKey = (): GatewayError =>
   new GatewayError('object_not_found', {
-    message: `Send the id of a key that you may use in the header ${PLAYGROUND_KEY_HEADER}.`,
+    message: `Send the id of a key that you may use in the header ${PLAYGROUND_KEY_HEADER}, or with '?key=' for a WebSocket.`,
   });
 
-const edgeAway = (cause: unknown): GatewayError =>
+export const edgeAway = (cause: unknown): GatewayError =>
   new GatewayError('service_unavailable', {
     message:
       'The admin service cannot reach the edge. Check EDGE_URL in its settings, and whether the edge is running.',

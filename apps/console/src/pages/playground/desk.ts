@@ -6,6 +6,7 @@ import { createRuns, type Runs } from './exchange/runs.ts';
 import { forgetImages, type ImagesAnswer } from './images/make-images.ts';
 import type { PlaygroundSearch } from './playground-search.ts';
 import { type Conversations, createConversations } from './text/conversation.ts';
+import { createVoiceSession, type VoiceSession } from './voice/voice-session.ts';
 
 export type DraftName =
   | 'system'
@@ -14,7 +15,9 @@ export type DraftName =
   | 'message'
   | 'image-prompt'
   | 'speech'
-  | 'instructions';
+  | 'instructions'
+  | 'voice-instructions'
+  | 'voice-message';
 
 /** What a person has written and what was answered: it stays while other pages are open, until the person signs out. */
 export interface Desk {
@@ -25,6 +28,7 @@ export interface Desk {
   readonly images: Runs<ImagesAnswer>;
   readonly speech: Runs<SpeechAnswer>;
   readonly transcriptions: Runs<TranscriptionAnswer>;
+  readonly voice: VoiceSession;
 }
 
 const createDesk = (): Desk => ({
@@ -34,6 +38,7 @@ const createDesk = (): Desk => ({
   images: createRuns({ forget: forgetImages }),
   speech: createRuns({ forget: forgetSpeech }),
   transcriptions: createRuns({}),
+  voice: createVoiceSession(),
 });
 
 /** It is in the cache of queries because that is emptied at the sign-out. */

@@ -12,6 +12,7 @@ import { FilledIn, useFilledIn } from './fill-in.tsx';
 import { ImagesPanel } from './images/images-panel.tsx';
 import { FAMILIES, type Family, type PanelProps, PlaygroundSearch } from './playground-search.ts';
 import { TextPanel } from './text/text-panel.tsx';
+import { VoicePanel } from './voice/voice-panel.tsx';
 
 interface Shown {
   readonly label: string;
@@ -23,6 +24,7 @@ const PANELS: Readonly<Record<Family, Shown>> = {
   images: { label: 'Images', Panel: ImagesPanel },
   speech: { label: 'Speech', Panel: SpeechPanel },
   transcription: { label: 'Transcription', Panel: TranscriptionPanel },
+  voice: { label: 'Voice', Panel: VoicePanel },
 };
 
 /** Real requests with a key of the gateway, and everything that came of them. */

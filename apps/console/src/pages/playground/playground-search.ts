@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from './text/conversation.ts';
 
-export const FAMILIES = ['text', 'images', 'speech', 'transcription'] as const;
+export const FAMILIES = ['text', 'images', 'speech', 'transcription', 'voice'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 const text = z.catch(z.optional(z.string()), undefined);

@@ -9,6 +9,7 @@ const FORMS: Readonly<Record<string, Pick<PlaygroundSearch, 'family' | 'protocol
   images: { family: 'images' },
   speech: { family: 'speech' },
   transcriptions: { family: 'transcription' },
+  realtime: { family: 'voice' },
 };
 
 /** The view of the playground that sends such a request again; undefined where it has none. */

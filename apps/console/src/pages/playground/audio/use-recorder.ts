@@ -17,6 +17,13 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   NotReadableError: 'Another program is using the microphone. Close it, or choose a file.',
 };
 
+/** Why the microphone could not be opened, and what to do. */
+export function microphoneProblem(error: unknown): string {
+  if (navigator.mediaDevices === undefined) return NO_MICROPHONE;
+  const name = error instanceof Error ? error.name : '';
+  return PROBLEMS[name] ?? `The microphone could not be opened: ${String(error)}`;
+}
+
 /** Records from the microphone; the browser asks the person when it is started. */
 export function useRecorder(onRecorded: (file: File) => void): Recorder {
   const [seconds, setSeconds] = useState<number>();
@@ -54,8 +61,7 @@ export function useRecorder(onRecorded: (file: File) => void): Recorder {
       made.start();
       setSeconds(0);
     } catch (error) {
-      const name = error instanceof Error ? error.name : '';
-      setProblem(PROBLEMS[name] ?? `The microphone could not be opened: ${String(error)}`);
+      setProblem(microphoneProblem(error));
     }
   };
   return { seconds, problem, start, stop };
