@@ -34,7 +34,7 @@ const ADMIN_TOKEN = 'benchmark-admin-token-of-this-run';
 
 /** Two families of text models, one of which is translated to, priced so that money is counted too. */
 const configurationOf = (upstreamUrl: string, tokenUrl: string): string => `channels:
-  openai: { provider: simulator, speaks: [responses, chat, transcriptions, embeddings] }
+  openai: { provider: simulator, speaks: [responses, chat, transcriptions, embeddings, realtime] }
   anthropic: { provider: simulator, speaks: [messages] }
   keyed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, apiKey: simulator }
   signed: { provider: openai-compatible, speaks: [responses], baseUrl: "${upstreamUrl}/v1", headers: { x-api-key: simulator }, auth: { type: aws, region: eu-central-1, service: bedrock, accessKeyId: AKIDEXAMPLE, secretAccessKey: of-nobody } }
@@ -43,6 +43,7 @@ models:
   keyed: { kind: text, routes: [{ channel: keyed, model: gpt-5.2 }] }
   signed: { kind: text, routes: [{ channel: signed, model: gpt-5.2 }] }
   by-token: { kind: text, routes: [{ channel: by-token, model: gpt-5.2 }] }
+  gpt-realtime: { kind: realtime, routes: [{ channel: openai }], price: { inputPerMTok: 4, outputPerMTok: 16, audioInputPerMTok: 32, audioOutputPerMTok: 64 } }
   "gpt-*": { kind: text, routes: [{ channel: openai }], price: { inputPerMTok: 1.25, outputPerMTok: 10 } }
   "claude-*": { kind: text, routes: [{ channel: anthropic }], price: { inputPerMTok: 3, outputPerMTok: 15 } }
   text-embedding-3-small: { kind: embedding, routes: [{ channel: openai }], price: { inputPerMTok: 0.02 } }

@@ -29,7 +29,7 @@ export interface LoadOptions {
 
 /** A public load generator, run as a process of its own. */
 export interface LoadGenerator {
-  readonly name: 'wrk' | 'autocannon' | 'ws' | 'batch';
+  readonly name: 'wrk' | 'autocannon' | 'ws' | 'batch' | 'realtime';
   run(workload: Workload, options: LoadOptions): Promise<LoadResult>;
 }
 

@@ -3,7 +3,7 @@ import { compare, type Load, type Measured } from './compared.ts';
 import type { Contender } from './contender.ts';
 import { REQUESTS, type Request } from './requests.ts';
 import type { Bench, Figure, Row } from './row.ts';
-import { socketLoad } from './sockets.ts';
+import { realtimeLoad, socketLoad } from './sockets.ts';
 import { eventsOf } from './streams.ts';
 
 interface LoadRow {
@@ -107,6 +107,18 @@ export const socketRow: Row = {
       ({ name }) => (name.endsWith(OVER_HTTP) ? overHttp : overSocket),
       rounds,
     );
+    return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
+  },
+};
+
+/** Processor time of one message of a realtime session, in either direction; ten in eleven of those that are sent have sound. */
+export const realtimeRow: Row = {
+  id: 'realtime',
+  what: 'one message of a realtime session, processor time',
+  unit: 'µs',
+  measure: async ({ gateways, rounds }) => {
+    const load: Load = { generator: realtimeLoad, request: REQUESTS.realtime };
+    const measured = await compare(gateways, () => load, rounds);
     return new Map([...measured].map(([name, found]) => [name, processorFigure(found, 1)]));
   },
 };

@@ -9,6 +9,8 @@ const MODEL = 'gpt-5.2';
 /** Its channel speaks Messages alone, so that a request in another protocol is translated. */
 const TRANSLATED_MODEL = 'claude-sonnet-5';
 const EVENTS_PER_STREAM = 500;
+/** A tenth of a second of PCM at 24 kHz. */
+const [SOUND, SILENCE] = [7, 0].map((byte) => Buffer.alloc(4800, byte).toString('base64'));
 
 const small = { model: MODEL, input: 'Say hello.', store: false };
 const fast = { ...small, input: `Count. [[simulate tokens=${EVENTS_PER_STREAM}]]`, stream: true };
@@ -96,6 +98,18 @@ export const REQUESTS = {
   batchLine: {
     path: '/v1/batches',
     body: chat({ model: MODEL, messages: [{ role: 'user', content: small.input }] }).body,
+  },
+  /** The same question in Google's protocol. */
+  gemini: {
+    path: `/v1beta/models/${MODEL}:generateContent`,
+    body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: small.input }] }] }),
+  },
+  /** One turn of a realtime session: a second of sound, a silence that ends it, and a spoken answer. */
+  realtime: {
+    path: '/v1/realtime?model=gpt-realtime',
+    body: [...Array.from({ length: 10 }, () => SOUND), SILENCE]
+      .map((audio) => JSON.stringify({ type: 'input_audio_buffer.append', audio }))
+      .join('\n'),
   },
   signed: responses({ ...small, model: 'signed' }),
   token: responses({ ...small, model: 'by-token' }),

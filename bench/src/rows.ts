@@ -12,6 +12,7 @@ import {
   besideRow,
   loadRow,
   NOT_STORED,
+  realtimeRow,
   socketRow,
 } from './processor-time-rows.ts';
 import { REQUESTS } from './requests.ts';
@@ -82,6 +83,12 @@ export const ROWS: readonly Row[] = [
     id: 'translated',
     what: 'small JSON, translated',
     request: REQUESTS.translated,
+    contenders: gatewaysOnly,
+  }),
+  loadRow({
+    id: 'gemini',
+    what: 'small JSON of a Gemini caller, translated',
+    request: REQUESTS.gemini,
     contenders: gatewaysOnly,
   }),
   loadRow({ id: 'agent', what: '115 KB agent request', request: REQUESTS.agent, contenders: everybody }),
@@ -159,6 +166,7 @@ export const ROWS: readonly Row[] = [
     },
   },
   socketRow,
+  realtimeRow,
   ...JOB_ROWS,
   {
     id: 'memory-loaded',

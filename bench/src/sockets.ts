@@ -58,6 +58,64 @@ function isCompleted(socket: WebSocket): Promise<boolean> {
   });
 }
 
+/** Of a realtime session: sends the events of one turn, and reads up to the end of the response. Each message in either direction counts as one. */
+export const realtimeLoad: LoadGenerator = {
+  name: 'realtime',
+  run: async (
+    { url, headers, body }: Workload,
+    { connections, seconds }: LoadOptions,
+  ): Promise<LoadResult> => {
+    const sockets = await Promise.all(Array.from({ length: connections }, () => open(url, headers)));
+    const turn = body.split('\n');
+    const times: number[] = [];
+    let messages = 0;
+    let errors = 0;
+    const endsAt = performance.now() + seconds * MS_PER_SECOND;
+    const drive = async (socket: WebSocket): Promise<void> => {
+      while (performance.now() < endsAt) {
+        const startedAt = performance.now();
+        for (const event of turn) socket.send(event);
+        const received = await receivedOf(socket);
+        if (received === null) {
+          errors += 1;
+          break;
+        }
+        messages += turn.length + received;
+        times.push(performance.now() - startedAt);
+      }
+      socket.close();
+    };
+    await Promise.all(sockets.map(drive));
+    return {
+      requests: messages,
+      requestsPerSecond: messages / seconds,
+      p50Ms: percentile(times, 0.5),
+      p99Ms: percentile(times, 0.99),
+      errors,
+    };
+  },
+};
+
+/** The messages up to the end of a response; null: there was an error instead. */
+function receivedOf(socket: WebSocket): Promise<number | null> {
+  return new Promise((resolve) => {
+    let received = 0;
+    const end = (result: number | null) => {
+      socket.off('message', onMessage);
+      socket.off('close', onClose);
+      resolve(result);
+    };
+    const onClose = () => end(null);
+    const onMessage = (data: Buffer) => {
+      received += 1;
+      if (data.includes('"type":"response.done"')) end(received);
+      else if (data.includes('"type":"error"')) end(null);
+    };
+    socket.on('message', onMessage);
+    socket.once('close', onClose);
+  });
+}
+
 const OPENED_AT_ONCE = 50;
 
 /** A process returns memory once for each time that it has grown. */

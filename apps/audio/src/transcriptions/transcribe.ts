@@ -86,7 +86,8 @@ async function makeTranscript(
       ? await transcribeWhole(options, { input, model, plans: { ...plans, candidates } }, counted)
       : await transcribeParts(options, { input, model, plans, wanted, streams }, counted);
   const { received: made, requested, channel, attempts, attemptList } = done;
-  const whole = answerOf(made, { model, requested, wanted });
+  const translates = input.translates === true;
+  const whole = answerOf(made, { model, requested, wanted, translates });
   const durationSeconds = input.durationSeconds ?? done.durationSeconds ?? whole.durationSeconds;
   const { price } = model;
   const usage = discarded.with(
@@ -102,7 +103,7 @@ async function makeTranscript(
   );
   context.consumed(usage);
   const received = checks === null ? made : await checkedTranscript(checks, made, wanted);
-  const answer = received === made ? whole : answerOf(received, { model, requested, wanted });
+  const answer = received === made ? whole : answerOf(received, { model, requested, wanted, translates });
   if (streams && (isHeld || !done.isEmitted))
     await emitWhole(
       received.transcript,
@@ -171,9 +172,13 @@ interface AnswerOptions {
   readonly model: ResolvedModel;
   readonly requested: TranscriptFormat;
   readonly wanted: TranscriptFormat;
+  readonly translates: boolean;
 }
 
-function answerOf(received: WholeTranscript, { model, requested, wanted }: AnswerOptions): Answer {
+function answerOf(
+  received: WholeTranscript,
+  { model, requested, wanted, translates }: AnswerOptions,
+): Answer {
   const { usage, duration } = received.transcript;
   const isStream = received.formats.length === 0 && received.body === '';
   return {
@@ -183,7 +188,7 @@ function answerOf(received: WholeTranscript, { model, requested, wanted }: Answe
       requested,
       // The deltas have been emitted; what is kept is the text that they make.
       to: isStream && wanted === 'diarized_json' ? 'json' : wanted,
-      incompatible: () => incompatibleFormat(model, wanted),
+      incompatible: () => incompatibleFormat(model, wanted, translates),
     }),
     contentType: TRANSCRIPT_CONTENT_TYPES[wanted],
     usage: usage ?? null,

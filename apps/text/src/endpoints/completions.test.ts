@@ -105,6 +105,25 @@ test('a server that refuses to be asked for usage is asked again without, and it
   expect(await recorded()).toMatchObject({ estimated: true, consumption: { outputTokens: 5 } });
 });
 
+test('where a server tells no usage, tokens count as such, and what it repeats of a prompt as no output', async () => {
+  const text = 'def add(a, b):';
+  const answer = {
+    id: 'cmpl-1',
+    object: 'text_completion',
+    choices: [{ index: 0, text: `${text} return 7` }],
+  };
+  stack.first.script({ json: answer });
+  await post({ model: 'code', prompt: text, echo: true });
+  expect(await recorded()).toMatchObject({ estimated: true, consumption: { outputTokens: 3 } });
+  keyId = `key_of_tokens_${keys}`;
+  stack.first.script({ json: { ...answer, choices: [{ index: 0, text: ' return 7' }] } });
+  await post({ model: 'code', prompt: [[100_001, 100_002, 100_003], [100_004]] });
+  expect(await recorded()).toMatchObject({
+    estimated: true,
+    consumption: { inputTokens: 4, outputTokens: 3 },
+  });
+});
+
 test('several prompts, tokens, a suffix and members of other makers go out and come back as they are', async () => {
   const text =
     '{ "prompt": [[1, 2], [3]],  "model":"both", "suffix": "x", "n": 2, "min_p": 0.1, "max_tokens": 9 }';

@@ -33,3 +33,19 @@ export type CompletionsRequest = z.infer<typeof CompletionsRequest>;
 /** How many prompts a body of that kind has, whose answers are counted for each. */
 export const promptsIn = ({ prompt }: { readonly prompt?: unknown }): number =>
   Array.isArray(prompt) && typeof prompt[0] !== 'number' ? Math.max(1, prompt.length) : 1;
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** How long prompts of tokens are, about, as text; null: they are texts. */
+export function tokenPromptLength({ prompt }: { readonly prompt?: unknown }): number | null {
+  if (!Array.isArray(prompt) || typeof prompt[0] === 'string') return null;
+  return prompt.flat().length * CHARACTERS_PER_TOKEN;
+}
+
+/** How much of the answers to a body of that kind is its prompts, which were not generated. */
+export function echoedLength(body: { readonly [member: string]: unknown }): number {
+  if (body.echo !== true) return 0;
+  const texts = [body.prompt].flat().filter((one) => typeof one === 'string');
+  const length = tokenPromptLength(body) ?? texts.reduce((sum, text) => sum + text.length, 0);
+  return length * (typeof body.n === 'number' ? body.n : 1);
+}

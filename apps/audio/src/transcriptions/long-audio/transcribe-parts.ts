@@ -251,7 +251,8 @@ class PartsRun {
     const isWhole = this.#done.every(({ received }) => received.formats.includes(wanted));
     const needsTimes = wanted === 'verbose_json' || wanted === 'diarized_json';
     const hasTimes = isWhole && (transcript.segments || Array.isArray(this.#joined.transcript.words));
-    if (needsTimes && !hasTimes) throw incompatibleFormat(model, wanted);
+    if (needsTimes && !hasTimes)
+      throw incompatibleFormat(model, wanted, this.#recording.input.translates === true);
     const [candidate] = plans.candidates;
     if (candidate === undefined) throw new Error('no candidate');
     const dropped = [...new Set(this.#done.flatMap((part) => part.dropped))];

@@ -103,7 +103,7 @@ export const protocolOf = ({ translates }: { readonly translates?: boolean | und
 
 function refusalOf(model: ResolvedModel, { format, translates }: WantedTranscript): GatewayError {
   const mayTranslate = model.routes.some((route) => abilitiesOf(route, model).translates);
-  if (!translates || mayTranslate) return incompatibleFormat(model, format);
+  if (!translates || mayTranslate) return incompatibleFormat(model, format, translates);
   return new GatewayError('unsupported_model', {
     path: ['model'],
     message: `The model '${model.name}' does not translate. Use one of the kind of whisper-1, or POST /v1/audio/transcriptions.`,
@@ -119,13 +119,15 @@ export const fits = (
   (maxAudioSeconds === null || durationSeconds === null || durationSeconds <= maxAudioSeconds);
 
 /** The protocol's error for a format that a model does not have. It names those that can be had. */
-export function incompatibleFormat(model: ResolvedModel, wanted: TranscriptFormat): GatewayError {
+export function incompatibleFormat(
+  model: ResolvedModel,
+  wanted: TranscriptFormat,
+  translates: boolean,
+): GatewayError {
   const possible = TRANSCRIPT_FORMATS.filter(
     (format) =>
       format !== wanted &&
-      model.routes.some(
-        (route) => planFor(route, model, { format, stream: false, translates: false }) !== null,
-      ),
+      model.routes.some((route) => planFor(route, model, { format, stream: false, translates }) !== null),
   );
   const names = listed(
     possible.map((format) => `'${format}'`),

@@ -280,7 +280,7 @@ const inputOf = (call: TextCall): Usage => ({
 /** What is estimated for a call whose upstream reports nothing, or what cannot be true. */
 export const estimatesFor = (call: TextCall, outputLength: () => number): Estimates => ({
   inputTokens: estimatedTokens(inputLengthOf(call)),
-  outputLength,
+  outputLength: () => Math.max(0, outputLength() - (call.request.output.echoedLength ?? 0)),
 });
 
 /** The bytes of a request with those of what it names. */

@@ -64,6 +64,8 @@ export interface OutputBound {
   /** Of one answer; null where the request leaves it to the model. */
   readonly tokens: number | null;
   readonly answers: number;
+  /** Characters of the prompt that its answers repeat. Absent: none. */
+  readonly echoedLength?: number;
 }
 
 export function outputBound(protocol: TextProtocol, body: JsonObject): OutputBound {

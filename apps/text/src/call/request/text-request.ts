@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { readSchema } from '@gateway/contracts/json/read-schema';
-import { promptsIn } from '@gateway/contracts/openai/completions';
+import { echoedLength, promptsIn, tokenPromptLength } from '@gateway/contracts/openai/completions';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { Dropped } from '../../neutral/losses.ts';
 import { type NamedId, namedIds } from '../../stored/origins/named-ids.ts';
@@ -85,7 +85,7 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
   const members = isObject(value) ? value : {};
   return {
     bytes,
-    inputLength: bytes.length,
+    inputLength: (operation === 'completions' ? tokenPromptLength(members) : null) ?? bytes.length,
     content: new BodyContent(bytes, value),
     large: null,
     rewritten: null,
@@ -114,7 +114,12 @@ export function describeRequest(endpoint: TextEndpoint, bytes: Buffer, value: un
 /** A completion has answers to each of its prompts. */
 function boundOf({ operation, protocol }: TextEndpoint, members: JsonObject): OutputBound {
   const bound = outputBound(protocol, members);
-  return operation === 'completions' ? { ...bound, answers: bound.answers * promptsIn(members) } : bound;
+  if (operation !== 'completions') return bound;
+  return {
+    ...bound,
+    answers: bound.answers * promptsIn(members),
+    ...(members.echo === true && { echoedLength: echoedLength(members) }),
+  };
 }
 
 const hasFormat = ({ output_config: config, output_format: format }: JsonObject): boolean =>
