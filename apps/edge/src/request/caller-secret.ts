@@ -20,9 +20,7 @@ const SUBPROTOCOL = /(?:^|,)[\t ]*openai-insecure-api-key\.([^\t ,]+)/;
 
 /** The paths where Anthropic's clients send their key in `x-api-key`. */
 const takesApiKeyHeader = (path: string): boolean =>
-  dialectOf(path) === 'anthropic' ||
-  path === '/v1/models' ||
-  path.startsWith('/v1/models/');
+  dialectOf(path) === 'anthropic' || path === '/v1/models' || path.startsWith('/v1/models/');
 
 /**
  * The key of a request: from `Authorization: Bearer`, or on Anthropic's paths from `x-api-key`, which there counts before
