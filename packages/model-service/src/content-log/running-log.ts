@@ -3,8 +3,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import type { ContentLogOptions, EndedContent, LoggedContent } from './content-log.ts';
 import type { ContentMetrics, LossReason } from './content-metrics.ts';
-import { CONTENT_SPOOL, type ContentSpool, createContentSpool, type PendingLine } from './content-spool.ts';
 import type { ContentSide } from './content-side.ts';
+import { CONTENT_SPOOL, type ContentSpool, createContentSpool, type PendingLine } from './content-spool.ts';
 import type { LineTask } from './line-task.ts';
 
 const MEBIBYTE = 1024 ** 2;
