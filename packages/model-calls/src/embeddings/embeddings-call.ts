@@ -16,8 +16,10 @@ import { FORMS } from './forms/forms.ts';
 import { countOf, cutInputs, type Inputs, inputsOf, tokensOf } from './inputs.ts';
 import { readAnyReply } from './read-any-reply.ts';
 
-/** A vector of 3072 numbers. */
-const MAX_VECTOR_BYTES: Readonly<Record<EncodingFormat, number>> = { float: 48 * 1024, base64: 17 * 1024 };
+/** Of a vector of which the request does not say how long it is. */
+const MAX_DIMENSIONS = 3072;
+/** Of a number in it. */
+const MAX_NUMBER_BYTES: Readonly<Record<EncodingFormat, number>> = { float: 16, base64: 6 };
 
 /** What one request to a provider came to: its whole reply, or its entries of `data`. */
 type Embedded = { readonly whole: Buffer } | { readonly entries: Uint8Array };
@@ -97,7 +99,7 @@ export function embeddingsCall(
       usage: usageOf(consumption.inputTokens),
     }),
     inputs: count,
-    answerBytes: count * MAX_VECTOR_BYTES[wanted],
+    answerBytes: count * (order.dimensions ?? MAX_DIMENSIONS) * MAX_NUMBER_BYTES[wanted],
   };
 }
 
