@@ -7,8 +7,11 @@ import { waitFor } from './wait-for.ts';
 
 export type { ReceivedSpan } from './otlp-messages.ts';
 
-/** What a collector does with a batch: takes it, refuses it with this status, or says nothing at all. */
-export type Reception = 'take' | 'hang' | number;
+/** What a collector does with a batch: takes it, says that it has not taken 300 of its spans, refuses it with this status, or says nothing at all. */
+export type Reception = 'take' | 'take-partly' | 'hang' | number;
+
+/** `partial_success { rejected_spans: 300, error_message: "no" }` */
+const PARTLY = Buffer.from([0x0a, 7, 0x08, 0xac, 0x02, 0x12, 2, 0x6e, 0x6f]);
 
 export interface OtlpReceiver {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
@@ -35,7 +38,9 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     if (typeof reception === 'number') return void response.writeHead(reception).end('refused');
     spans.push(...readSpans(headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body));
     // An empty message says that all of it was taken.
-    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    response
+      .writeHead(200, { 'content-type': 'application/x-protobuf' })
+      .end(reception === 'take-partly' ? PARTLY : undefined);
   };
   const server = createServer((request, response) => {
     requests.push({ path: request.url ?? '', headers: request.headers });

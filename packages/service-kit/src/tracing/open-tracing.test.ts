@@ -93,6 +93,14 @@ test('a collector that refuses is named once, with no word of the headers, and w
   await waitFor(() => receiver.spans.some(({ name }) => name === 'taken'));
 });
 
+test('what a collector has not taken of a batch is counted, and said', async () => {
+  receiver.receive('take-partly');
+  const { write, dropped, lines } = open();
+  write();
+  await waitFor(async () => (await dropped('export_failed')) === 300);
+  expect(lines[0]).toContain('has not taken 300');
+});
+
 test('a collector that hangs does not hold up the end of the process', async () => {
   receiver.receive('hang');
   const { write } = open({ OTEL_EXPORTER_OTLP_TIMEOUT: '600000', OTEL_BSP_EXPORT_TIMEOUT: '600000' });

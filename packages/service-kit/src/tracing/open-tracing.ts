@@ -49,7 +49,10 @@ export function openTracing(options: OpenTracingOptions): Tracing {
   const warn = createWarning(life.logger);
   const spans = life.own(
     createSpanExport({
-      collector: openCollector(options.collector),
+      collector: openCollector(options.collector, (count) => {
+        dropped.inc({ reason: 'export_failed' }, count);
+        warn(`the collector has not taken ${count} of those that it got`);
+      }),
       resource: resourceOf(service),
       maxQueueSize: settings.OTEL_BSP_MAX_QUEUE_SIZE,
       maxExportBatchSize: settings.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
