@@ -23,6 +23,15 @@ export interface Check {
   readonly texts: readonly string[];
   /** One for each text. */
   readonly roles: readonly Role[];
+  /** For hooks that are sent it; null: there is none. */
+  readonly surroundings?: Surroundings | null;
+}
+
+/** What a request has beside its texts: images as URLs, also such with their data; tools and their calls as Chat Completions has them. */
+export interface Surroundings {
+  readonly images: readonly string[];
+  readonly tools: readonly unknown[];
+  readonly toolCalls: readonly unknown[];
 }
 
 /** What a hook says of texts. Replacements are by position: one for each text. */

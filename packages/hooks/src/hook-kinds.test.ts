@@ -158,3 +158,27 @@ test('credentials that do not come in time are no verdict', async () => {
   );
   vi.unstubAllEnvs();
 });
+
+test('a generic hook gets what it is to get beside the texts, and cannot change images', async () => {
+  const surroundings = {
+    images: ['data:image/png;base64,AAAA'],
+    tools: [{ type: 'function' }],
+    toolCalls: [],
+  };
+  const ask = async (include: string) => {
+    const section = `  one: { kind: generic, baseUrl: "${server.url}"${include} }`;
+    return (await hooksOf(section)).before([], [], surroundings);
+  };
+  await ask('');
+  expect(server.requests).toHaveLength(0);
+  await ask(', include: [images]');
+  expect(server.requests[0]?.body).toMatchObject({ texts: [], images: surroundings.images });
+  expect(server.requests[0]?.body).not.toHaveProperty('tools');
+  const answers = (images: readonly string[]) =>
+    server.answer(() => ({ json: { action: 'GUARDRAIL_INTERVENED', texts: [], images } }));
+  answers(surroundings.images);
+  expect(await ask(', include: [images, tools]')).toEqual({ isBlocked: false, texts: null });
+  expect(server.requests.at(-1)?.body).toMatchObject({ tools: surroundings.tools, tool_calls: [] });
+  answers(['data:image/png;base64,BBBB']);
+  expect(await ask(', include: [images, tools]')).toMatchObject({ isBlocked: true });
+});

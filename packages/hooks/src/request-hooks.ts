@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { HookResult } from '@gateway/contracts/usage/hook-notes';
 import type { HookSettings } from '@gateway/upstream/configuration/hooks';
 import type { Network } from '@gateway/upstream/connecting/network';
-import { type Check, type CheckedRequest, HookFailure, type Side } from './check.ts';
+import { type Check, type CheckedRequest, HookFailure, type Side, type Surroundings } from './check.ts';
 import type { HookClient } from './hook-client.ts';
 import type { HookMetrics } from './hook-metrics.ts';
 import { HookNotes } from './hook-notes.ts';
@@ -66,6 +66,11 @@ export class RequestHooks {
     return this.#options.hooks.some(({ input }) => input === 'beside');
   }
 
+  /** Whether one of them is sent what a request has beside its texts. */
+  get wantsSurroundings(): boolean {
+    return this.#options.hooks.some(({ input, include }) => input !== 'off' && include.length > 0);
+  }
+
   get reports(): boolean {
     return this.#reporting.length > 0;
   }
@@ -83,17 +88,25 @@ export class RequestHooks {
   }
 
   /** Checks what a caller sends, before a provider gets it. Each hook gets what the one before it has made of it. */
-  before(texts: readonly string[], roles: Check['roles']): Promise<Checked> {
+  before(
+    texts: readonly string[],
+    roles: Check['roles'],
+    surroundings: Surroundings | null = null,
+  ): Promise<Checked> {
     return this.#inTurn(
       this.#options.hooks.filter(({ input }) => input === 'before'),
-      { side: 'input', texts, roles },
+      { side: 'input', texts, roles, surroundings },
     );
   }
 
   /** Checks it while a provider has it already: what would be replaced is blocked. */
-  async beside(texts: readonly string[], roles: Check['roles']): Promise<Checked> {
+  async beside(
+    texts: readonly string[],
+    roles: Check['roles'],
+    surroundings: Surroundings | null = null,
+  ): Promise<Checked> {
     const hooks = this.#options.hooks.filter(({ input }) => input === 'beside');
-    const check: Check = { side: 'input', texts, roles };
+    const check: Check = { side: 'input', texts, roles, surroundings };
     const all = await Promise.all(hooks.map((hook) => this.#inTurn([hook], check)));
     for (const [index, one] of all.entries()) {
       if (one.isBlocked) return one;
@@ -133,7 +146,8 @@ export class RequestHooks {
   async #inTurn(hooks: readonly HookSettings[], check: Check): Promise<Checked> {
     let { texts } = check;
     for (const hook of hooks) {
-      if (texts.length === 0) break;
+      const isAlone = !hook.include.some((what) => (check.surroundings?.[what].length ?? 0) > 0);
+      if (texts.length === 0 && isAlone) continue;
       const verdict = await this.#ask(hook, { ...check, texts });
       if (verdict instanceof HookFailure) {
         if (hook.onFailure === 'pass') continue;
@@ -161,6 +175,12 @@ export class RequestHooks {
       const length = check.texts.reduce((sum, text) => sum + text.length, 0);
       if (length > hook.maxChars)
         throw new HookFailure(`there are ${length} characters to check, and it takes ${hook.maxChars}`);
+      const images = hook.include.includes('images') ? (check.surroundings?.images ?? []) : [];
+      const imageLength = images.reduce((sum, image) => sum + image.length, 0);
+      if (imageLength > MAX_IMAGE_CHARS)
+        throw new HookFailure(
+          `there are ${imageLength} characters of images, and hooks get ${MAX_IMAGE_CHARS}`,
+        );
       const verdict = await client.ask(hook, network, check, request);
       note(isReport && verdict.kind !== 'passed' ? 'reported' : verdict.kind);
       return verdict;
@@ -180,6 +200,8 @@ export class RequestHooks {
 }
 
 const MAX_REASON_CHARS = 500;
+/** Of images that are sent with their data, in base64. */
+const MAX_IMAGE_CHARS = 32 * 1024 ** 2;
 
 function blocked(hook: string, side: Side, reason: string | null): GatewayError {
   const what = side === 'input' ? 'The request' : 'The answer';
@@ -192,7 +214,7 @@ function blocked(hook: string, side: Side, reason: string | null): GatewayError 
 function unavailable(hook: string, cause: HookFailure): GatewayError {
   const isTooLong = cause.message.startsWith('there are ');
   const message = isTooLong
-    ? `The request cannot be checked by '${hook}': ${cause.message}. Send less text.`
+    ? `The request cannot be checked by '${hook}': ${cause.message}. Send less.`
     : `The check '${hook}', which this request needs, is not available. Try again later.`;
   return isTooLong
     ? new GatewayError('guardrail_blocked', { message, cause })

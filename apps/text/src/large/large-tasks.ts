@@ -1,3 +1,4 @@
+import type { Surroundings } from '@gateway/hooks/check';
 import { serveTasks } from '@gateway/service-kit/threads/serve-tasks';
 import type { FoundText } from '../call/hooks/text-slots.ts';
 import { idsIn } from '../passthrough/sent-ids.ts';
@@ -25,7 +26,13 @@ import { type OwnTask, ownTask, type RewrittenBody } from './own-task.ts';
 import { type AmendTask, amendTask, type ReplyResult, type ReplyTask, replyTask } from './reply-task.ts';
 import { bufferOf } from './shared-bytes.ts';
 import { itemTask, type ListTask, listTask, type StoredTask, storedTask } from './show-tasks.ts';
-import { type TextsTask, textsTask, type WithTextsTask, withTextsTask } from './text-tasks.ts';
+import {
+  surroundingsTask,
+  type TextsTask,
+  textsTask,
+  type WithTextsTask,
+  withTextsTask,
+} from './text-tasks.ts';
 import {
   type ContinueTask,
   continueTask,
@@ -76,6 +83,7 @@ export interface LargeTasks {
   end: { task: EndTask; result: ReadEnd | null };
   amendEvent: { task: AmendEventTask; result: Uint8Array };
   texts: { task: TextsTask; result: readonly FoundText[] };
+  surroundings: { task: Pick<TextsTask, 'bytes'>; result: Surroundings };
   withTexts: { task: WithTextsTask; result: Uint8Array };
 }
 type Name = keyof LargeTasks;
@@ -118,6 +126,7 @@ const TASKS: { readonly [One in Name]: Work<One> } = {
   end: endTask,
   amendEvent: amendEventTask,
   texts: textsTask,
+  surroundings: surroundingsTask,
   withTexts: withTextsTask,
 };
 

@@ -1,3 +1,5 @@
+import type { Surroundings } from '@gateway/hooks/check';
+import { surroundingsIn } from '../call/hooks/surroundings.ts';
 import { type FoundText, textsIn, withTextsIn } from '../call/hooks/text-slots.ts';
 import { parseBody } from '../wire/raw-json.ts';
 import { bufferOf, sharedText } from './shared-bytes.ts';
@@ -11,6 +13,10 @@ export interface TextsTask {
 /** The texts that hooks check. */
 export const textsTask = ({ bytes, of }: TextsTask): readonly FoundText[] =>
   textsIn(parseBody(bufferOf(bytes).toString()), of);
+
+/** What a request has beside them. */
+export const surroundingsTask = ({ bytes }: Pick<TextsTask, 'bytes'>): Surroundings =>
+  surroundingsIn(parseBody(bufferOf(bytes).toString()));
 
 export interface WithTextsTask extends TextsTask {
   readonly texts: readonly string[];

@@ -16,10 +16,13 @@ const Answer = z.object({
  * @see https://docs.litellm.ai/docs/adding_provider/generic_guardrail_api
  */
 export const generic: HookAdapter = {
-  request: ({ side, texts, roles }, request, { params }) => ({
+  request: ({ side, texts, roles, surroundings }, request, { params, include }) => ({
     input_type: side === 'input' ? 'request' : 'response',
     texts,
     structured_messages: texts.map((content, index) => ({ role: roles[index] ?? 'user', content })),
+    ...(surroundings && include.includes('images') && { images: surroundings.images }),
+    ...(surroundings &&
+      include.includes('tools') && { tools: surroundings.tools, tool_calls: surroundings.toolCalls }),
     model: request.model,
     litellm_call_id: request.requestId,
     litellm_trace_id: request.requestId,
@@ -33,11 +36,12 @@ export const generic: HookAdapter = {
     },
     additional_provider_specific_params: params,
   }),
-  verdict: (answer, { texts }) => {
+  verdict: (answer, { texts, surroundings }) => {
     const { action, blocked_reason: reason, texts: replaced, images } = readAnswer(Answer, answer);
     if (action === 'BLOCKED') return { kind: 'blocked', reason: reason ?? null };
     if (action === 'NONE') return PASSED;
-    if (images != null && images.length > 0) throw new HookFailure('it replaces images, and was sent none');
+    if (images != null && !isSame(images, surroundings?.images ?? []))
+      throw new HookFailure('it replaces images, which cannot be done');
     if (replaced == null) throw new HookFailure('it intervenes without texts');
     if (replaced.length !== texts.length)
       throw new HookFailure(`it returns ${replaced.length} texts for ${texts.length}`);
@@ -46,3 +50,7 @@ export const generic: HookAdapter = {
       : { kind: 'replaced', texts: replaced };
   },
 };
+
+/** A server may send back what it was sent. */
+const isSame = (images: readonly unknown[], sent: readonly string[]): boolean =>
+  images.length === 0 || (images.length === sent.length && images.every((image, at) => image === sent[at]));

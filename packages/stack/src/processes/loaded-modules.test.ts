@@ -25,11 +25,20 @@ const output = (entry: string): Promise<string> =>
 const OF_CONFIGURATION =
   /^(yaml|pg|openid-client|google-auth-library|@azure\/|@aws-sdk\/|@smithy\/|@opentelemetry\/(?!api$))/;
 
+/** What asks hooks, and what writes the content log: loaded with the first request that one applies to. */
+const OF_CHECKS_AND_CONTENT =
+  /\/(?:hooks\/src\/(?:request-hooks|hook-client|hook-metrics|kinds\/)|call\/hooks\/(?:checked-call|hooked-reply|held-stream)|content-log\/(?:running-log|line-task|sweep-content|clean\/))/;
+
 test.concurrent.each(entries)(
-  '%s loads neither what only Node’s own fetch needs nor a package of what is not configured',
+  '%s loads neither what only Node’s own fetch needs nor anything of what is not configured',
   async (entry) => {
     const loaded = /\nloaded: (.*)\n$/.exec(await output(entry))?.[1]?.split(' ') ?? [];
     expect(loaded).toContain('zod');
-    expect(loaded.filter((name) => name === 'fetch' || OF_CONFIGURATION.test(name))).toEqual([]);
+    expect(loaded).toContainEqual(expect.stringMatching(/^(?:packages|apps)\/.*\.ts$/));
+    expect(
+      loaded.filter(
+        (name) => name === 'fetch' || OF_CONFIGURATION.test(name) || OF_CHECKS_AND_CONTENT.test(name),
+      ),
+    ).toEqual([]);
   },
 );

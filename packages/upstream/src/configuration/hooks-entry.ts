@@ -8,6 +8,9 @@ import { ApiKey, HeaderName, HeaderValue } from './file-schema.ts';
 export const HOOK_KINDS = ['generic', 'moderation', 'bedrock'] as const;
 export type HookKind = (typeof HOOK_KINDS)[number];
 
+/** What a hook may be sent beside the texts of a request. */
+export const HOOK_INCLUDES = ['images', 'tools'] as const;
+
 /** When what a caller sends is checked: before a provider gets it, or beside that, until the first output. */
 export const INPUT_CHECKS = ['before', 'beside', 'off'] as const;
 /** How what a model answers is checked: a stream in windows, or whole; or only reported after the end. */
@@ -40,6 +43,8 @@ export const HookEntry = z.strictObject({
   maxChars: z.int().min(100).max(MAX_CHARS).optional(),
   /** Absent: it checks every request. */
   rules: z.array(RuleEntry).min(1).max(100).optional(),
+  /** `generic`: what its server gets beside the texts of a request. */
+  include: z.array(z.enum(HOOK_INCLUDES)).max(HOOK_INCLUDES.length).optional(),
   /** `generic`: what its server gets as `additional_provider_specific_params`. */
   params: z.record(z.string(), z.json()).optional(),
   /** `moderation`. */

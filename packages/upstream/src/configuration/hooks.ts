@@ -32,6 +32,7 @@ export interface HookSettings {
   readonly maxChars: number;
   /** One of them must fit; null: it checks every request. */
   readonly rules: readonly HookRule[] | null;
+  readonly include: NonNullable<HookEntry['include']>;
   readonly params: NonNullable<HookEntry['params']>;
   readonly model: string;
 }

@@ -23,12 +23,15 @@ export async function checkedCall<Call extends OpenedCall>(call: Call, hooks: Re
     const body = checksInput ? await textsOf(call) : NO_TEXTS;
     const texts = body.found.map(({ text }) => text);
     const roles = body.found.map(({ role }) => role);
-    const checked = hooks.checksBefore ? await hooks.before(texts, roles) : UNCHANGED;
+    const surroundings = hooks.wantsSurroundings ? await body.surroundings() : null;
+    const checked = hooks.checksBefore ? await hooks.before(texts, roles, surroundings) : UNCHANGED;
     if (checked.isBlocked) throw refused(call, checked.error);
     const ready = checked.texts === null ? call : await withBody(call, await body.written(checked.texts));
     // Its provider has the request meanwhile.
     const beside =
-      hooks.checksBeside && texts.length > 0 ? hooks.beside(checked.texts ?? texts, roles) : null;
+      hooks.checksBeside && (texts.length > 0 || surroundings !== null)
+        ? hooks.beside(checked.texts ?? texts, roles, surroundings)
+        : null;
     return { ...ready, hooks: callHooks(ready, hooks, beside) };
   } catch (error) {
     throw endedRequest(call.context) ?? toGatewayError(error);
@@ -67,7 +70,11 @@ const inTokens = (): GatewayError =>
     message: 'A prompt in tokens cannot be checked, and this request has to be. Send it as text.',
   });
 
-const NO_TEXTS: BodyTexts = { found: [], written: () => Promise.reject(new Error('a body without texts')) };
+const NO_TEXTS: BodyTexts = {
+  found: [],
+  surroundings: () => Promise.resolve({ images: [], tools: [], toolCalls: [] }),
+  written: () => Promise.reject(new Error('a body without texts')),
+};
 const UNCHANGED: Checked = { isBlocked: false, texts: null };
 
 const textsOf = (call: OpenedCall): Promise<BodyTexts> => {

@@ -78,7 +78,7 @@ const ofResponses: Finder = (event) => {
   return isDone ? { repeats: WHOLE_TEXT.flatMap((name) => pieceAt(event, name, key)), over: [key] } : {};
 };
 
-const ofMessages: Finder = ({ type, index, content_block: block, delta }) => {
+const ofMessages: Finder = ({ type, index, content_block: block, delta }, ordinal) => {
   const key = `${index}/`;
   if (type === 'content_block_start')
     return {
@@ -88,7 +88,14 @@ const ofMessages: Finder = ({ type, index, content_block: block, delta }) => {
           : pieceAt(block, 'text', key),
     };
   if (type === 'content_block_delta')
-    return { pieces: [...pieceAt(delta, 'text', key), ...pieceAt(delta, 'partial_json', key)] };
+    return {
+      pieces: [
+        ...pieceAt(delta, 'text', key),
+        ...pieceAt(delta, 'partial_json', key),
+        // A quotation comes whole.
+        ...pieceAt(isObject(delta) ? delta.citation : null, 'cited_text', `${key}cited/${ordinal}/`),
+      ],
+    };
   return { over: type === 'content_block_stop' ? [key] : type === 'message_stop' ? EVERY_TEXT : [] };
 };
 

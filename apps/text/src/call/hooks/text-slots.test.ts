@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { surroundingsIn } from './surroundings.ts';
 import { textsIn } from './text-slots.ts';
 
 const found = (body: object) => textsIn(body, 'request').map(({ text }) => text);
@@ -24,6 +25,14 @@ test.for([
   ['what a command said', { input: [{ type: 'shell_call_output', output: [{ stdout: 'x', stderr: '' }] }] }],
   ['what a command was', { input: [{ type: 'local_shell_call', action: { command: ['x'] } }] }],
   ["a document's title", { messages: [{ role: 'user', content: [{ type: 'document', title: 'x' }] }] }],
+  [
+    'what a citation quotes',
+    {
+      messages: [
+        { role: 'assistant', content: [{ type: 'text', text: 'y', citations: [{ cited_text: 'x' }] }] },
+      ],
+    },
+  ],
   ['instructions of a summary', { messages: [], compaction: { type: 'summarize', instructions: 'x' } }],
 ])('%s is checked', ([, body]) => {
   expect(found(Object(body))).toContain('x');
@@ -37,4 +46,67 @@ test('sealed reasoning is not checked', () => {
       contents: [{ role: 'model', parts: [{ text: 'x', thought: true }] }],
     }),
   ).toEqual([]);
+});
+
+const TOOL = {
+  type: 'function',
+  function: { name: 'find', description: 'Finds.', parameters: { type: 'object' } },
+};
+const CALL = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"q":"x"}' } };
+const [PICTURE, WEB] = ['data:image/png;base64,AAAA', 'https://example.com/a.png'];
+
+test.for([
+  [
+    'Chat Completions',
+    {
+      tools: [TOOL],
+      messages: [
+        { role: 'user', content: [PICTURE, WEB].map((url) => ({ type: 'image_url', image_url: { url } })) },
+        { role: 'assistant', content: null, tool_calls: [CALL] },
+      ],
+    },
+  ],
+  [
+    'Responses',
+    {
+      tools: [{ type: 'function', ...TOOL.function }],
+      input: [
+        { role: 'user', content: [PICTURE, WEB].map((url) => ({ type: 'input_image', image_url: url })) },
+        { type: 'function_call', call_id: 'c1', name: 'find', arguments: '{"q":"x"}' },
+      ],
+    },
+  ],
+  [
+    'Messages',
+    {
+      tools: [{ name: 'find', description: 'Finds.', input_schema: { type: 'object' } }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+            { type: 'image', source: { type: 'url', url: WEB } },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'find', input: { q: 'x' } }] },
+      ],
+    },
+  ],
+  [
+    'Gemini',
+    {
+      tools: [{ functionDeclarations: [TOOL.function] }],
+      contents: [
+        {
+          parts: [
+            { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
+            { fileData: { mimeType: 'image/png', fileUri: WEB } },
+          ],
+        },
+        { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'find', args: { q: 'x' } } }] },
+      ],
+    },
+  ],
+])('images, tools and calls of %s are as Chat Completions has them', ([, body]) => {
+  expect(surroundingsIn(body)).toEqual({ images: [PICTURE, WEB], tools: [TOOL], toolCalls: [CALL] });
 });

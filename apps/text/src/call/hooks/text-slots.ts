@@ -22,7 +22,7 @@ const REPLY_ROOTS = ['output', 'choices', 'content', 'candidates'];
 /** Members that hold a text, wherever they are below those. */
 const TEXTS: ReadonlySet<string> = new Set([
   ...['text', 'content', 'output', 'input', 'arguments', 'refusal', 'transcript', 'code'],
-  ...['system', 'instructions', 'prompt', 'suffix'],
+  ...['system', 'instructions', 'prompt', 'suffix', 'cited_text'],
   // Of commands and patches, and what came of them.
   ...['command', 'commands', 'diff', 'stdout', 'stderr', 'logs'],
 ]);

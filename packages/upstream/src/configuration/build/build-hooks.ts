@@ -65,6 +65,7 @@ export function buildHook(name: string, entry: HookEntry): HookSettings {
         teams: teams ?? null,
         models: models ?? null,
       })) ?? null,
+    include: entry.include ?? [],
     params: entry.params ?? {},
     model: entry.model ?? 'omni-moderation-latest',
   };

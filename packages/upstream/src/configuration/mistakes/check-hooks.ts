@@ -8,6 +8,7 @@ import { listed } from './suggest.ts';
 /** Members that only one kind has. */
 const OWN_MEMBERS = {
   params: 'generic',
+  include: 'generic',
   model: 'moderation',
   region: 'bedrock',
   guardrail: 'bedrock',
