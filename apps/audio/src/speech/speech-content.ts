@@ -2,7 +2,7 @@ import type { SpeechInput, SpeechOutput } from '@gateway/contracts/jobs';
 import type { JobContent } from '@gateway/model-service/content-log/job-content';
 
 /** What was heard, for the content log: its sound is not in it. */
-export const heardAudio = ({ contentType, sizeBytes }: Pick<SpeechOutput, 'contentType' | 'sizeBytes'>) => ({
+const heardAudio = ({ contentType, sizeBytes }: Pick<SpeechOutput, 'contentType' | 'sizeBytes'>) => ({
   content_type: contentType,
   bytes: sizeBytes,
 });

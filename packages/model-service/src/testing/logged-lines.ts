@@ -5,7 +5,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { CONTENT_SPOOL } from '../content-log/content-spool.ts';
 
 /** Every line that a content log has written and not brought away. */
-export async function spooledLines(dataDir: string): Promise<readonly ContentRecord[]> {
+async function spooledLines(dataDir: string): Promise<readonly ContentRecord[]> {
   const folder = join(dataDir, CONTENT_SPOOL);
   const names = await readdir(folder).catch(() => []);
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')));

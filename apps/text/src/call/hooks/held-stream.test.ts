@@ -53,6 +53,17 @@ test.for([
   expect(textsOf('chat', await shownOf('chat', events))['0/text/']).toBe('It is [S], they say.');
 });
 
+test('a secret is found in what a citation quotes', async () => {
+  const citation = { type: 'char_location', cited_text: `They wrote ${SECRET}.`, document_index: 0 };
+  const shown = await shownOf('messages', [
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation } },
+    { type: 'content_block_stop', index: 0 },
+  ]);
+  expect(shown).toContain('They wrote [S].');
+  expect(shown).not.toContain(SECRET);
+});
+
 test('a secret is found beside a citation in a block of text', async () => {
   const delta = (one: object) => ({ type: 'content_block_delta', index: 0, delta: one });
   const shown = await shownOf('messages', [
