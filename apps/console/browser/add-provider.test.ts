@@ -173,6 +173,32 @@ describe('where the database has the configuration', () => {
     await page.getByText('Changes', { exact: true }).click();
     await page.getByText('No changes yet.').waitFor();
   });
+
+  test('a cloud is connected by a model that it is tried with, or by the credentials of the machine', {
+    timeout: TOUR_MS,
+  }, async () => {
+    const { page } = person;
+    await page.goto('/console/configuration?view=edit&add=true');
+    const connect = await choose(page, 'bedrock');
+    await connect.getByLabel('region').fill('eu-central-1');
+    await connect.getByText('Machine', { exact: true }).click();
+    await connect.getByText(/^AWS' default chain/).waitFor();
+    expect(await connect.locator('input[type=password]').count()).toBe(0);
+    await lookAt(page);
+    await connect.getByLabel('Base URL').fill(running.simulator.url);
+    const tryIt = connect.getByRole('button', { name: /^(?:Connect|Try again)$/ });
+    await tryIt.click();
+    await connect.getByText(/sent to the provider's own address only/).waitFor();
+    await connect.getByText('API key', { exact: true }).first().click();
+    await connect.locator('input[type=password]').fill(KEY);
+    await connect.getByLabel('Model to try').fill('eu.amazon.nova-2-pro-v1:0');
+    await lookAt(page);
+    await tryIt.click();
+    const models = stepOf(page, 'Choose models');
+    await models.getByText(/^The model answers/).waitFor();
+    await models.getByLabel('eu.amazon.nova-2-pro-v1:0', { exact: true }).waitFor();
+    await lookAt(page);
+  });
 });
 
 describe('where there is no file yet, and the simulator answers', () => {
