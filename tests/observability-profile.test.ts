@@ -168,7 +168,7 @@ test('Grafana loads every board, from sources that are there', async () => {
       }),
     ]),
   });
-  const { providers } = Boards.parse(await read(`${provisioned}/dashboards/gateway.yaml`));
+  const { providers } = Boards.parse(await read(`${provisioned}/dashboards/boards.yaml`));
   expect(providers[0].options.path).toBe(mountedAt('grafana', 'deploy/grafana/dashboards'));
   expect(mountedAt('grafana', provisioned)).toBe('/etc/grafana/provisioning');
 
