@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -84,7 +84,9 @@ test.for([
 });
 
 test.for([
-  ['br, gzip', 'br', brotliDecompressSync],
+  // As browsers send it.
+  ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+  ['br;q=0, gzip', 'gzip', gunzipSync],
   ['gzip', 'gzip', gunzipSync],
 ] as const)(
   'the search has its data compressed (%s), the newest, and only when they changed',
@@ -106,9 +108,25 @@ test.for([
         expect([again.status, again.body.length]).toEqual([304, 0]);
       }
     }
-    expect((await readBytes('/docs/search-data.js', {})).body.toString()).toBe('const searchData = [1];');
+    const plain = await readBytes('/docs/search-data.js', {});
+    expect(plain.headers).toMatchObject({ vary: 'accept-encoding' });
+    expect(plain.body.toString()).toBe('const searchData = [1];');
   },
 );
+
+test('data that could not be read once are read the next time', async () => {
+  const file = join(folders.site, 'search-data.js');
+  const read = () => readBytes('/docs/search-data.js', { 'accept-encoding': 'br' });
+  await rm(file, { force: true });
+  // It is there, and cannot be read.
+  await mkdir(file);
+  expect((await read()).status).toBe(500);
+  const { size, mtime } = await stat(file);
+  await rm(file, { recursive: true });
+  await writeFile(file, 'x'.repeat(size));
+  await utimes(file, mtime, mtime);
+  expect(await read()).toMatchObject({ status: 200, headers: { 'content-encoding': 'br' } });
+});
 
 test('a browser that has a file asks whether it changed, and HEAD has no body', async () => {
   const { headers } = await get('/docs/');

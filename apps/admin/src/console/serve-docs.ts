@@ -52,16 +52,19 @@ function serveSearchData(file: string): RequestHandler {
   const kept = new Map<Encoding, { readonly etag: string; readonly bytes: Promise<Buffer> }>();
 
   return async (request, response, next) => {
-    const accepted = request.acceptsEncodings(...ENCODINGS);
-    const encoding = ENCODINGS.find((name) => name === accepted);
+    response.vary('accept-encoding');
+    // The first of these that is accepted at all: browsers name gzip first, whatever else they take.
+    const encoding = ENCODINGS.find((name) => request.acceptsEncodings(name));
     const facts = await stat(file).catch(() => null);
     if (encoding === undefined || facts === null) return next();
     const etag = `W/"${encoding}-${facts.size}-${facts.mtimeMs}"`;
     const one = kept.get(encoding);
     const bytes = one?.etag === etag ? one.bytes : readFile(file).then(COMPRESS[encoding]);
     kept.set(encoding, { etag, bytes });
+    // What could not be read now may be read later.
+    bytes.catch(() => kept.delete(encoding));
     response.type('js').set({ etag, 'cache-control': 'no-cache', 'content-encoding': encoding });
-    response.vary('accept-encoding').send(await bytes);
+    response.send(await bytes);
   };
 }
 
