@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '../../../..');
 /** Short where it lies in the gateway's folder, in which the person is. */
 function shown(path: string): string {
   const fromRoot = relative(root, resolve(root, path));
-  return fromRoot.startsWith('..') || isAbsolute(fromRoot) ? path : fromRoot;
+  return fromRoot.startsWith('..') || isAbsolute(fromRoot) ? path : fromRoot || '.';
 }
 
 /** Runs the gateway until a signal ends it. `starter` is the process itself: its environment, its output, its signals. */
@@ -85,7 +85,8 @@ export async function runStarter(starter: NodeJS.Process): Promise<void> {
       startMessage({
         stack,
         redisAddress: shownPlace(parseRedisUrl(stack.redisUrl)),
-        configurationPath: shown(env.GATEWAY_CONFIG || 'gateway.yaml'),
+        configurationPath:
+          env.CONFIGURATION_SOURCE === 'database' ? null : shown(env.GATEWAY_CONFIG || 'gateway.yaml'),
         dataDir: shown(dataDir),
         sources: stdout.isTTY
           ? null

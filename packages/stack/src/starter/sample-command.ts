@@ -12,14 +12,14 @@ interface SampleOptions {
 const USUAL_MODELS = ['gpt-5.6-sol', 'claude-sonnet-5-5'];
 
 /**
- * A `curl` that works with this configuration, on several lines, to be pasted into a shell: it asks a text model, or, where there is none,
- * for the list of models.
+ * A `curl` that works with this configuration, on several lines, to be pasted into a shell: it asks a text model, or, where there is none
+ * that is known here, for the list of models.
  */
 export function sampleCommand(
-  configuration: Configuration,
+  configuration: Configuration | null,
   { edgeUrl, authorization }: SampleOptions,
 ): string {
-  const model = textModel(configuration);
+  const model = configuration === null ? undefined : textModel(configuration);
   const parts =
     model === undefined
       ? [`curl ${edgeUrl}/v1/models`, `-H ${authorization}`]

@@ -51,6 +51,13 @@ test.for([
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
+test('where the database has the configuration, nothing is said of the file', () => {
+  const shown = startMessage({ ...facts, configurationPath: null, sources: null });
+  expect(shown).toContain('Answers   as the database says, on the Configuration page of the console\n');
+  expect(shown).not.toMatch(/simulator|init/);
+  expect(shown).toContain('curl http://127.0.0.1:8080/v1/models');
+});
+
 test('a terminal shows the key and the admin token, and where everything else is', () => {
   const shown = startMessage({ ...facts, sources: null });
   expect(shown).toContain(`Key       ${KEY}\n`);

@@ -7,8 +7,8 @@ interface StartMessageOptions {
   readonly stack: Stack;
   /** `host:port` of Redis, without its password. */
   readonly redisAddress: string;
-  /** The file that a person would edit. */
-  readonly configurationPath: string;
+  /** The file that a person would edit; null: the configuration is in the database, and the stack's own is not in use. */
+  readonly configurationPath: string | null;
   readonly dataDir: string;
   /** Null on a terminal, where a person reads the key and the token; else what says where they are. */
   readonly sources: { readonly key: SecretSource; readonly adminToken: SecretSource } | null;
@@ -22,8 +22,8 @@ const COMMANDS_PAGE = 'try-each-endpoint';
  * and the documentation have the rest.
  */
 export function startMessage(options: StartMessageOptions): string {
-  const { stack, dataDir, redisAddress, sources } = options;
-  const { configuration, edgeUrl, key, adminUrl, adminToken } = stack;
+  const { stack, configurationPath, dataDir, redisAddress, sources } = options;
+  const { edgeUrl, key, adminUrl, adminToken } = stack;
   const authorization = authorizationOf(sources?.key ?? null, key);
   const token = sources === null ? adminToken : `the admin token, ${placeOf(sources.adminToken)}`;
   const commandsPage = adminUrl ? `${adminUrl}/docs/${COMMANDS_PAGE}.html` : `docs/${COMMANDS_PAGE}.md`;
@@ -41,7 +41,7 @@ export function startMessage(options: StartMessageOptions): string {
     '',
     'Try it in a second terminal:',
     '',
-    sampleCommand(configuration, { edgeUrl, authorization }),
+    sampleCommand(configurationPath === null ? null : stack.configuration, { edgeUrl, authorization }),
     '',
     `Every other endpoint: ${commandsPage}`,
     '',
@@ -50,6 +50,8 @@ export function startMessage(options: StartMessageOptions): string {
 
 /** What answers, and how to have one's own providers do it. */
 function answersLines({ stack, configurationPath }: StartMessageOptions): string[] {
+  if (configurationPath === null)
+    return ['Answers   as the database says, on the Configuration page of the console'];
   const { channels, models, source } = stack.configuration;
   const count = `${counted(models.length, 'model')}, ${counted(channels.size, 'channel')}`;
   const lines: Record<Configuration['source'], readonly string[]> = {
