@@ -21,7 +21,7 @@ export interface AccountCheck {
 const MAX_AT_ONCE = 16;
 const MAX_NAMES_SHOWN = 20;
 
-/** Asks every account's provider for its models, or the first model that a route names there; at most 16 at a time. */
+/** Asks every account's provider for its models, or the first text model that a route names there; at most 16 at a time. */
 export async function checkAccounts({
   channels,
   models,
@@ -48,7 +48,7 @@ async function checkAccount(
 ): Promise<Pick<AccountCheck, 'found' | 'asked'>> {
   const found = await listModels(channel, account);
   const named = models.flatMap((model) =>
-    model.routes.flatMap((route) => {
+    (model.kind === 'text' ? model.routes : []).flatMap((route) => {
       const name = route.channel.name === channel.name ? nameAt(model, route) : null;
       return name === null ? [] : [{ model: name, speaks: route.speaks }];
     }),

@@ -77,12 +77,13 @@ test('a provider without a list, and no name of a model, is not asked, and the a
   expect(out).toMatch(/one +default +not asked, .* channels test one\n/);
 });
 
-test('of a provider without a list the first model that a route names is asked', async () => {
+test('of a provider without a list the first text model that a route names is asked', async () => {
   const { asked, url } = await startProvider([], { answers: { '/model/nova/converse': { output: {} } } });
   const file = (key: string) =>
     fileOf(
       `  one: { provider: bedrock, region: us-east-1, baseUrl: "${new URL(url).origin}", apiKey: ${key} }`,
-      'quick: { kind: text, routes: [{ channel: one, model: nova, speaks: [converse] }] }',
+      `pictures: { kind: image, routes: [{ channel: one, model: "amazon.nova-canvas-v1:0" }] }
+  quick: { kind: text, routes: [{ channel: one, model: nova, speaks: [converse] }] }`,
     );
   expect(await checked(file(VALID_KEY))).toMatch(/one +default +ready, nova answers\n/);
   expect(asked.map(({ path }) => path)).toEqual(['/model/nova/converse']);
