@@ -11,6 +11,7 @@ import { printable } from '../cli/texts/printable.ts';
 import { describedChannel } from './described-channel.ts';
 import { machineIdentity, placeSettings, reference } from './offers.ts';
 import type { Terminal } from './terminal.ts';
+import { canBeWritten } from './written-models.ts';
 
 export type InitLine = Pick<CommandLine, 'env' | 'print' | 'terminal' | 'fetch' | 'userName'>;
 
@@ -112,6 +113,11 @@ async function ask(
   if (found.outcome === 'listed') return { found, names: found.names };
   if ('reason' in found) return { found, names: [] };
   const names = await namedModels(channel, found.outcome === 'accepted', given, terminal);
+  const unwritten = names.find((name) => !canBeWritten(channel, name));
+  if (unwritten !== undefined)
+    throw new CommandError(
+      `${channel.name}: ${unwritten} is not of text, embeddings or rerank by its id, or the id does not say what it speaks: write its entry yourself, as docs/clouds shows. ${NOTHING_WRITTEN}`,
+    );
   if (found.outcome === 'accepted') return { found, names };
   const tried: TriedModel[] = [];
   for (const name of names) {
@@ -167,7 +173,7 @@ async function namedModels(
 ): Promise<readonly string[]> {
   const own = given.flatMap((text) => {
     const [, provider, model] = /^([a-z-]+)=(.+)$/.exec(text) ?? [undefined, name, text];
-    return provider === name && model !== undefined ? [model] : [];
+    return provider === name && model ? [model] : [];
   });
   if (own.length > 0) return own;
   const question = areDeployments
@@ -196,6 +202,8 @@ export function orCommandError<Result>(read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    throw error instanceof ConfigurationError ? new CommandError(error.message) : error;
+    throw error instanceof ConfigurationError
+      ? new CommandError(`${error.message}\n${NOTHING_WRITTEN}`)
+      : error;
   }
 }

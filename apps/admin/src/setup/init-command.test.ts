@@ -325,6 +325,15 @@ test('what a cloud needs to know, and what it refuses, is said', async () => {
       env,
       /^bedrock: eu\.meta\.llama-9: 404: /,
     ],
+    [[...bedrock, '--region', 'eu-central-1', '--model', ''], env, /bedrock lists no models/],
+    ...['amazon.nova-canvas-v1:0', 'arn:aws:bedrock:eu-central-1:1:application-inference-profile/x'].map(
+      (name) =>
+        [
+          [...bedrock, '--region', 'eu-central-1', '--model', name],
+          env,
+          /: write its entry yourself, as docs\/clouds shows\. Nothing was written\.$/,
+        ] as const,
+    ),
     [
       ['--provider', 'vertex', '--project', 'house'],
       {},

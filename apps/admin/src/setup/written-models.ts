@@ -1,3 +1,4 @@
+import { routeSpeaks } from '@gateway/upstream/configuration/build/route-speaks';
 import type { Channel } from '@gateway/upstream/configuration/configuration';
 import { USUAL_MODELS } from '@gateway/upstream/configuration/environment-configuration';
 import type { ModelEntry } from '@gateway/upstream/configuration/file-schema';
@@ -44,7 +45,7 @@ export function writtenModels(
       note: `${listed}; the patterns also take in those that come later.`,
     };
   const kinds = names.map((name) => [name, kindOf(channel, name)] as const);
-  const usable = kinds.filter(([, kind]) => KINDS.includes(kind) && speaksKind(channel, kind));
+  const usable = kinds.filter(([, kind]) => isUsable(channel, kind));
   const left = kinds.length - usable.length;
   const besides =
     left === 0 ? '' : ` ${left} of other kinds left out: docs/configuration.md says what those need.`;
@@ -59,6 +60,16 @@ export function writtenModels(
       : [name, { kind, routes }],
   );
   return { models: Object.fromEntries(entries), note: `${listed}.${besides}` };
+}
+
+const isUsable = (channel: Pick<Channel, 'speaks'>, kind: ModelKind): boolean =>
+  KINDS.includes(kind) && speaksKind(channel, kind);
+
+/** Whether a name alone says all that a model's entry has to. */
+export function canBeWritten(channel: Channel, name: string): boolean {
+  const kind = kindOf(channel, name);
+  const speaks = routeSpeaks(channel, {}, name);
+  return speaks !== null && isUsable({ speaks }, kind);
 }
 
 /** Whether a channel can serve models of this kind. */
