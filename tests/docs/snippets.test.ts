@@ -11,7 +11,7 @@ import { CODEX_SETTINGS, claudeSettings } from '../agents/agents.ts';
 import { findHelm, HELM_PATIENCE_MS } from '../chart/helm.ts';
 import { SURROUNDINGS, wholeProgram } from './programs.ts';
 import { type CommandRunner, openCommandRunner } from './run-commands.ts';
-import { ROOT, readSnippets, reasonOf, type Snippet } from './snippets.ts';
+import { pagesWithOtherBlocks, ROOT, readSnippets, reasonOf, type Snippet } from './snippets.ts';
 
 const snippets = await readSnippets();
 const named = (language: string, mark?: string): [string, Snippet][] =>
@@ -96,6 +96,10 @@ test.for(named('http'))('the message at %s is one of HTTP, with a body of JSON',
   expect(first).toMatch(/^(?:GET|POST) \/\S* HTTP\/1\.1$/);
   for (const header of headers) expect(header).toMatch(/^[a-z-]+: \S/);
   expect(() => JSON.parse(whole(body))).not.toThrow();
+});
+
+test('every block is found, however its page has it', async () => {
+  expect(await pagesWithOtherBlocks()).toEqual([]);
 });
 
 /** A command that is hidden in a block without a language would not be run. */

@@ -27,6 +27,19 @@ export async function readSnippets(): Promise<readonly Snippet[]> {
   return snippets.flat();
 }
 
+/** Whatever readers see as the begin or the end of a block. */
+const FENCE_LINE = /^[\s>]*(?:[-*+] |\d+[.)] )?(?:`{3,}|~{3,})/gm;
+
+/** Pages with blocks that are written in another way than `readSnippets` finds them: their commands would not be run. */
+export async function pagesWithOtherBlocks(): Promise<readonly string[]> {
+  const found = await readSnippets();
+  const pages = globSync(PAGES, { cwd: ROOT }).toSorted();
+  const fences = await Promise.all(
+    pages.map(async (page) => (await readFile(join(ROOT, page), 'utf8')).match(FENCE_LINE)?.length ?? 0),
+  );
+  return pages.filter((page, at) => fences[at] !== 2 * found.filter((one) => one.page === page).length);
+}
+
 function snippetsIn(page: string, markdown: string): Snippet[] {
   return [...markdown.matchAll(FENCE)].map((match) => {
     const [, indentation = '', language = '', mark = '', text = ''] = match;
