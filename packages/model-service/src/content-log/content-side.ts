@@ -4,6 +4,10 @@ export type ContentSide =
   | { readonly value: unknown }
   | null;
 
+/** What it holds of memory; a value that is none of JSON is small. */
+export const bytesOf = (side: ContentSide): number =>
+  side !== null && 'json' in side ? side.json.byteLength : 0;
+
 /** The value of a side; a text where it is no JSON. */
 export function contentOf(side: ContentSide): unknown {
   if (side === null) return null;

@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import type { ContentLogOptions, EndedContent, LoggedContent } from './content-log.ts';
 import type { ContentMetrics, LossReason } from './content-metrics.ts';
-import type { ContentSide } from './content-side.ts';
+import { bytesOf } from './content-side.ts';
 import { CONTENT_SPOOL, type ContentSpool, createContentSpool, type PendingLine } from './content-spool.ts';
 import type { LineTask } from './line-task.ts';
 
@@ -106,5 +106,3 @@ export class RunningLog {
     await this.#spool.bring(true);
   }
 }
-
-const bytesOf = (side: ContentSide): number => (side !== null && 'json' in side ? side.json.byteLength : 0);

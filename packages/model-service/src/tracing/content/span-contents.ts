@@ -7,6 +7,7 @@ import { createTaskThread } from '@gateway/service-kit/threads/task-thread';
 import type { Configuration } from '@gateway/upstream/configuration/configuration';
 import { isNeverKept, ruleFor } from '../../content-log/choose-content.ts';
 import type { Redacting } from '../../content-log/clean/redactor.ts';
+import { bytesOf } from '../../content-log/content-side.ts';
 import type { ContentTask } from './content-task.ts';
 
 type Gathered = Pick<ContentTask, 'request' | 'answer' | 'isOverlong'>;
@@ -24,7 +25,7 @@ export interface SpanContents {
   readonly places: readonly ContentPlace[];
   /** Null: nothing of this request may be kept. */
   begin(request: {
-    readonly identity: Identity;
+    readonly identity: Pick<Identity, 'keyId' | 'team'>;
     readonly model: string;
     readonly headers: IncomingHttpHeaders;
   }): SpanContentWriter | null;
@@ -35,14 +36,16 @@ export interface SpanContents {
 /** Of each attribute: readers cut what is much longer. */
 const MAX_CHARACTERS = 65_536;
 /** What waits for the thread at most: the spans beyond it have no content. */
-const MAX_WAITING = 500;
+const MAX_WAITING = { spans: 500, bytes: 128 * 1024 ** 2 };
 
 /** @param configuration the present one: its content log says what is redacted, and who is never kept */
 export function createSpanContents(
   configuration: () => Pick<Configuration, 'contentLog' | 'conversations'>,
   places: readonly ContentPlace[],
+  maxWaiting = MAX_WAITING,
 ): SpanContents {
   const writing = new Set<Promise<unknown>>();
+  let waitingBytes = 0;
   const thread = createTaskThread<ContentTask, SpanAttributes>({
     module: new URL('./content-task.ts', import.meta.url),
     timeLimitMs: 20_000,
@@ -51,11 +54,17 @@ export function createSpanContents(
     onTooMuch: () => new GatewayError('request_too_large', 'It takes too long to be written to its span.'),
   });
   const written = (task: ContentTask, owner: string): Promise<SpanAttributes | null> => {
-    if (writing.size >= MAX_WAITING) return Promise.resolve(null);
+    const bytes = bytesOf(task.request) + bytesOf(task.answer);
+    if (writing.size >= maxWaiting.spans || waitingBytes + bytes > maxWaiting.bytes)
+      return Promise.resolve(null);
+    waitingBytes += bytes;
     const work = thread
       .run(task, { owner })
       .catch(() => null)
-      .finally(() => writing.delete(work));
+      .finally(() => {
+        writing.delete(work);
+        waitingBytes -= bytes;
+      });
     writing.add(work);
     return work;
   };
