@@ -121,7 +121,7 @@ export const USAGE = `Usage: npm run gateway -- COMMAND [OPTIONS]
   init                   connect providers and model servers, and write a configuration; asks at a terminal
       --provider NAME    with its key from the environment, such as openai; --provider NAME=URL for another address; repeatable
       --deployment NAME  of azure-openai or foundry, which list none; repeatable
-      --model NAME       of bedrock or vertex, which list none: it is asked for a few tokens; repeatable; PROVIDER=NAME where there are both
+      --model NAME       of bedrock, anthropic-aws or vertex, which list none: it is asked for a few tokens; repeatable; PROVIDER=NAME where there are several
       --region, --project, --location, --resource, --workspace-id
                          where at its cloud a provider is; without a key in the environment the machine's own credentials are used
       --server URL       a server with OpenAI's protocol, such as Ollama or vLLM; repeatable

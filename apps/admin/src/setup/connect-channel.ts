@@ -160,7 +160,9 @@ async function askKey(
   const otherwise = hasIdentity ? 'use the credentials of this machine' : `leave ${name} out`;
   const key = await terminal.askSecret(`Key of ${name}, which is not shown (empty: ${otherwise})`);
   if (key !== '' && !KEY.test(key))
-    throw new CommandError(`That is no key: it has blanks, quotes or other signs. ${NOTHING_WRITTEN}`);
+    throw new CommandError(
+      `That is no key: it has spaces, quotes or other characters that keys do not have. ${NOTHING_WRITTEN}`,
+    );
   return key;
 }
 

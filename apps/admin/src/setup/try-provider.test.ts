@@ -124,6 +124,7 @@ test("the machine's own credentials go nowhere but to their own cloud", async ()
   expect(await tryProvider({ ...trial, baseUrl: url })).toMatchObject({
     outcome: 'untried',
     reason: expect.stringContaining("to the provider's own address only"),
+    advice: expect.not.stringContaining('key'),
   });
   expect(asked).toEqual([]);
   await expect(tryProvider({ name: 'one', provider: 'openai', identity: true })).rejects.toThrow(

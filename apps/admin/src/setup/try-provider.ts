@@ -32,6 +32,13 @@ const ADVICE: Readonly<Record<Outcome, string | null>> = {
   unreachable:
     'Check the address, that the server runs, and that this machine may reach it. In a container, 127.0.0.1 is the container itself: use the name of the host, such as host.docker.internal.',
 };
+/** The same where the credentials of the machine are tried. */
+const ADVICE_ON_IDENTITY: Readonly<Partial<Record<Outcome, string>> & { readonly untried: string }> = {
+  accepted:
+    'The credentials of the machine are valid. Requests name the deployments of your resource, which it does not list: name those that callers may use.',
+  refused: 'Check that the machine has credentials of this cloud, and that they may call its models.',
+  untried: 'Leave the address empty to try them, or continue without a trial.',
+};
 const NO_MODELS = 'The server has no models yet. Load one there, then try again.';
 
 /**
@@ -82,11 +89,18 @@ async function tryIdentity(
   const entry = { ...literally({ ...settings, provider, baseUrl }), auth };
   const channel = channelOf(name, entry, env);
   if (baseUrl !== undefined)
-    return result(channel, {
-      outcome: 'untried',
-      reason: "The credentials of the machine are sent to the provider's own address only.",
-    });
-  return asked(channel, model);
+    return {
+      ...result(channel, {
+        outcome: 'untried',
+        reason: "The credentials of the machine are sent to the provider's own address only.",
+      }),
+      advice: ADVICE_ON_IDENTITY.untried,
+    };
+  const { advice, ...found } = await asked(channel, model);
+  return {
+    ...found,
+    advice: found.proposal.length > 0 ? advice : (ADVICE_ON_IDENTITY[found.outcome] ?? advice),
+  };
 }
 
 /** Its list, or where there is none the model that was named. */

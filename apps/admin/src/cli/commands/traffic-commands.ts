@@ -97,7 +97,10 @@ export const TRAFFIC_COMMANDS: Commands = {
     options: ['key', 'end-user'],
     query: (values) => ({ keyId: values.key, endUser: values['end-user'] }),
     answer: 'parts',
-    text: (answer) => `Deleted the content of ${Erased.parse(answer).deleted} requests.`,
+    text: (answer) => {
+      const { deleted } = Erased.parse(answer);
+      return `Deleted the content of ${deleted} ${deleted === 1 ? 'request' : 'requests'}.`;
+    },
   },
   attention: { path: '/admin/v1/attention', answer: 'page', text: attentionText },
   audit: {
