@@ -105,7 +105,9 @@ test('every block is found, however its page has it', async () => {
 /** A command that is hidden in a block without a language would not be run. */
 test('no block without a language begins with a command', () => {
   const hidden = named('').filter(([, { text }]) =>
-    /^(?:\$ )?(?:npm|curl|docker|kubectl|helm|node|git) /m.test(text),
+    /^(?:[$#>] )?(?:\w+=\S* )*(?:np[mx]|pnpm|curl|docker|kubectl|helm|node|git|export|psql|redis-cli|openssl|aws|gcloud|az|python3?|pip|uvx?|codex|claude|ba?sh) /m.test(
+      text,
+    ),
   );
   expect(hidden.map(([place]) => place)).toEqual([]);
 });
