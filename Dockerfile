@@ -42,7 +42,7 @@ COPY packages packages
 COPY --from=console /gateway/apps/console/dist apps/console/dist
 COPY scripts/check-health.sh scripts/
 # A volume that is mounted here for the first time takes over the owner.
-RUN mkdir /data /config && chown node:node /data
+RUN mkdir /data /text-data /config && chown node:node /data /text-data
 USER node
 # HEALTH_URL is where this container's process answers. A shell asks: a Node process would cost 50 ms of processor time each time.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["bash", "/gateway/scripts/check-health.sh"]

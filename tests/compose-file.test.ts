@@ -21,6 +21,7 @@ const Compose = z.looseObject({
       command: z.array(z.string()).optional(),
       profiles: z.array(z.string()).optional(),
       stop_grace_period: z.string().optional(),
+      volumes: z.array(z.string()).default([]),
       environment: z.record(z.string(), z.coerce.string()).default({}),
     }),
   ),
@@ -145,6 +146,15 @@ test.for(Object.keys(SETTINGS).filter((service) => service !== 'simulator'))(
     expect(Number(seconds) * 1000).toBeGreaterThan(drainMs);
   },
 );
+
+test('a volume belongs to the user of the processes, whichever of them mounts it first', async () => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, owned = ''] = /^RUN mkdir .*&& chown node:node (.+)$/m.exec(dockerfile) ?? [];
+  const mounts = Object.keys(SETTINGS).flatMap((name) => readCompose().services[name]?.volumes ?? []);
+  const places = mounts.flatMap((mount) => /^[\w-]+:([^:]+)$/.exec(mount)?.[1] ?? []);
+  expect(places.length).toBeGreaterThan(0);
+  expect(new Set(places)).toEqual(new Set(owned.split(' ')));
+});
 
 test('the health check is found from whatever folder a container works in', async () => {
   const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
