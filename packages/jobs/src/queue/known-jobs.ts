@@ -10,6 +10,7 @@ import type { JobRecord } from '../job-envelope.ts';
 import { toJobError } from '../job-failure.ts';
 import type { FindJob, FoundJob } from '../records/find-job.ts';
 import { listedJobs, unlistJobs } from '../records/owned-jobs.ts';
+import { endedKey } from '../redis/job-keys.ts';
 import type { Delivery, KeptResults } from '../results/kept-results.ts';
 import { type JobTurns, takerOf } from '../turns/job-turns.ts';
 import { unlessAway } from './queue-errors.ts';
@@ -37,6 +38,8 @@ export interface KnownJobs<Kinds extends JobKind> {
   readonly claims: JobClaims;
   /** What is known of a job, if it is this key's and of this queue's area. @throws {GatewayError} `service_unavailable` */
   find(jobId: string, keyId: string): Promise<FoundJob | undefined>;
+  /** Whether a worker has done a job, or somebody has put down how it ended. `find` would look in the queues as well. @throws {GatewayError} `service_unavailable` */
+  hasEnded(jobId: string): Promise<boolean>;
   /** How many jobs are before a waiting one; undefined for one that does not wait. @throws {GatewayError} `service_unavailable` */
   positionOf(jobId: string, keyId: string): Promise<WaitingJob | undefined>;
   /** A key's jobs, newest first; undefined where the job before is not known. `size` counts forgotten ones too. */
@@ -82,6 +85,7 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
       const record = await unlessAway(find(jobId));
       return record?.keyId === keyId && areas.has(jobAreaOf(record.kind)) ? record : undefined;
     },
+    hasEnded: async (jobId) => (await unlessAway(redis.exists(endedKey(jobId)))) === 1,
     positionOf: async (jobId, keyId) => {
       for (const [name, kind] of queues) {
         const taker = takerOf(kind, { keyId });

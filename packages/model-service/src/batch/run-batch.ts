@@ -57,7 +57,8 @@ interface LinesToRun {
 /**
  * Takes a batch's lines one after the other, as limits and queues let them in, until all of them have ended. Which lines have been
  * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another: one after it looks for each line's
- * job before it takes the line.
+ * job before it takes the line. The first one looks among those that have ended: a provider may have done lines before it, or another run
+ * while this one could not be heard of. A job that is in its queue is there once, whoever stores it.
  */
 export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
   service: LineService<Kind, Batch>,
@@ -80,7 +81,8 @@ export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
       signal.throwIfAborted();
       if (now() >= untilMs) break;
       const lineId = lineJobId(jobId, index);
-      const known = isFirstRun ? undefined : await patiently(signal, () => queue.find(lineId, context.keyId));
+      const isNew = isFirstRun && !(await patiently(signal, () => queue.hasEnded(lineId)));
+      const known = isNew ? undefined : await patiently(signal, () => queue.find(lineId, context.keyId));
       if (known !== undefined && hasEnded(known)) {
         count(known);
         continue;

@@ -11,7 +11,6 @@ import { GatheredAnswer } from './gathered-answer.ts';
 import { WatchedCaller } from './watched-caller.ts';
 
 /**
-/**
  * A call whose content is gathered for the content log, where a rule of it applies, and for its span, where an operator has asked for
  * that. Any other stays as it is, and is not waited for.
  *

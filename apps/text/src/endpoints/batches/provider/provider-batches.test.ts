@@ -561,6 +561,21 @@ test('results that are gone at the provider: the batch ends, and its lines are n
   await atRest();
 });
 
+test('a batch that its provider has forgotten before it said how far it was: its lines may have been billed, and are not done again', async () => {
+  for (let times = 0; times < 3; times += 1)
+    simulator.script(({ method, path }) => method === 'GET' && path.startsWith('/v1/batches/batch_'), {
+      status: 404,
+      json: { error: {} },
+    });
+  const { id } = await batchOf(linesOf(['one', 'two']));
+  const { request_counts, error_file_id } = await ended(id);
+  expect(request_counts).toEqual({ total: 2, completed: 0, failed: 2 });
+  for (const { response } of await linesIn(error_file_id ?? null))
+    expect(response).toMatchObject({ body: { error: { code: 'outcome_unknown' } } });
+  expect(live()).toEqual([]);
+  await atRest();
+});
+
 test('results that cannot be read for a while are read later, and the lines beside them are done', async () => {
   text.identities.set(keyId, { accounts: [budgetOf(16_000)] });
   for (let times = 0; times < 3; times += 1)
