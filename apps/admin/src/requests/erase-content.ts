@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { ContentReader, ErasedPart, Whose } from '@gateway/model-service/content-log/content-reader';
 import type { UsageStore } from '@gateway/records/usage/usage-store';
@@ -25,7 +26,10 @@ export async function eraseContent(
   whose: Whose,
   cursor: string | null,
 ): Promise<ErasedPart> {
-  const [, phase = 'endUser' in whose ? 'records' : 'objects', after = ''] = CURSOR.exec(cursor ?? '') ?? [];
+  const place = CURSOR.exec(cursor ?? '');
+  if (cursor !== null && place === null)
+    throw new GatewayError('invalid_value', { path: ['cursor'], message: "Send 'next' of the call before." });
+  const [, phase = 'endUser' in whose ? 'records' : 'objects', after = ''] = place ?? [];
   if (phase === 'objects' || !('endUser' in whose)) {
     const { deleted, next } = await content.erase(whose, after === '' ? null : after);
     return { deleted, next: next && OBJECTS + next };

@@ -124,6 +124,24 @@ describe.each(['a folder', 'a bucket'] as const)('with the content log in %s', (
     expect(Part.parse((await call(`/content?endUser=ben`, 'DELETE')).body)).toMatchObject({ deleted: 0 });
   });
 
+  test('no deletion goes by the audit log: a cursor that no call has handed out is a first call, or refused', async () => {
+    const object = await logged(lineOf({ id: 'unseen', keyId: 'key_c' }));
+    const made = await call('/content?keyId=key_c&cursor=objects:', 'DELETE');
+    expect(made).toMatchObject({ status: 200, body: { deleted: 1 } });
+    expect(await idsIn(object)).toBeNull();
+    const { data } = Audit.parse((await call('/audit')).body);
+    expect(data[0]).toMatchObject({ action: 'content.erased', subject: 'key_c' });
+    expect(await call('/content?keyId=key_c&cursor=elsewhere', 'DELETE')).toMatchObject({ status: 400 });
+  });
+
+  test('one deletion of several calls is one entry of the audit log', async () => {
+    const first = Part.parse((await call('/content?endUser=cleo', 'DELETE')).body);
+    expect(first.next).not.toBeNull();
+    await call(`/content?endUser=cleo&cursor=${encodeURIComponent(String(first.next))}`, 'DELETE');
+    const { data } = Audit.parse((await call('/audit')).body);
+    expect(data.filter(({ subject }) => subject === 'cleo')).toHaveLength(1);
+  });
+
   test('a call that names nobody, or two, is refused with a sentence', async () => {
     for (const query of ['', '?keyId=key_b&endUser=ann'])
       expect(await call(`/content${query}`, 'DELETE')).toMatchObject({

@@ -62,6 +62,8 @@ const ErasureQuery = z.strictObject({
 });
 /** `next` is the `cursor` of the call that goes on; null when all has been looked at. */
 const ErasureReply = z.strictObject({ deleted: z.int(), next: z.string().nullable() });
+/** Erasures that nobody has gone on with: what is forgotten of them is a further entry of the audit log. */
+const MAX_GOING_ON = 1000;
 const DeletedReply = z.strictObject({ id: z.string(), deleted: z.int() });
 
 /** What one request asked and was answered, where it is logged. Each reading stands in the log of changes before it is answered. */
@@ -86,6 +88,11 @@ export function contentRoutes({
       throw new GatewayError('object_not_found', NOT_LOGGED[contentOmitted ?? 'off']);
     return { record, object: contentObject };
   };
+
+  /** Where erasures go on that this process has begun: a cursor that anybody else has made up is a call of its own. */
+  const goingOn = new Set<string>();
+  const placeOf = (whose: Whose, { who }: Actor, cursor: string | null) =>
+    JSON.stringify([whose, who, cursor]);
 
   return [
     adminRoute({
@@ -152,8 +159,11 @@ export function contentRoutes({
       reply: ErasureReply,
       handle: async ({ query: { cursor = null, ...query }, by }) => {
         const whose = whoseIn(query);
-        if (cursor === null) await noteErased(whose, by);
-        return eraseContent({ usage, content, now }, whose, cursor);
+        if (!goingOn.delete(placeOf(whose, by, cursor))) await noteErased(whose, by);
+        const part = await eraseContent({ usage, content, now }, whose, cursor);
+        if (goingOn.size >= MAX_GOING_ON) goingOn.clear();
+        if (part.next !== null) goingOn.add(placeOf(whose, by, part.next));
+        return part;
       },
     }),
   ];
