@@ -1,3 +1,4 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import type { Consumption, UsageResult } from '@gateway/contracts/usage/usage-record';
@@ -32,7 +33,10 @@ export interface ModelCallServices {
 }
 
 /** What was reserved for a call. */
-export type ReservedCall = Pick<ReservedRequest, 'settle' | 'givenBack'>;
+export interface ReservedCall extends Pick<ReservedRequest, 'settle' | 'givenBack'> {
+  /** Whether it is called again after this failure: then this time is not logged. Default: it never is. */
+  isTriedAgain?(failure: GatewayError): boolean;
+}
 
 /** The most that all parts of a call can consume and cost. */
 export const largestOf = ({ model, parts }: Pick<Sending<unknown>, 'model' | 'parts'>): UsageResult =>
@@ -116,7 +120,8 @@ export async function callModel<Result>(
   showAttempts(attempts, context, caller);
   await metered.givenBack();
   if (failure !== undefined) {
-    content?.end(channel, { answer: null, failure });
+    if (metered.isTriedAgain?.(failure)) content?.cancel();
+    else content?.end(channel, { answer: null, failure });
     throw failure;
   }
   noteAnswer(caller, { channels: answers.map((answer) => answer.candidate), dropped, estimated });

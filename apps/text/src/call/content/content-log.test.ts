@@ -7,6 +7,7 @@ import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { answerLine } from '../../endpoints/batches/run-line.ts';
 import type { Stack } from '../../testing/start-stack.ts';
 import type { TextUnderTest } from '../../testing/start-text.ts';
 import { PAIRS, PATHS, requestOf, startPairs } from '../../testing/text-pairs.ts';
@@ -225,6 +226,27 @@ test('a background response is logged once, by its worker, under the wish of its
     answer: { object: 'response', status: 'completed' },
   });
   expect(await linesOf(sent.requestId)).toHaveLength(1);
+});
+
+test('an attempt at a line of a batch that is made again is not logged: the line that is can be deleted by its usage record', async () => {
+  const identity = {
+    ...{ keyId: 'key_one', keyName: 'one', team: null, models: null, endpoints: null, accounts: [] },
+  };
+  const body = JSON.stringify(requestOf('chat', 'to-chat', 'In a batch'));
+  const input = { model: 'to-chat', url: PATHS.chat, body, headers: {}, identity };
+  const attempt = async (requestId: string, isTriedAgain: boolean) => {
+    stack.first.script({ status: 500 });
+    const { signal } = new AbortController();
+    const context = {
+      ...{ jobId: `job_${requestId}`, requestId, trace: undefined, signal, consumed: () => undefined },
+      isTriedAgain: () => isTriedAgain,
+    };
+    await expect(answerLine(text.services, input, context)).rejects.toThrow();
+  };
+  await attempt('req_again', true);
+  await attempt('req_over', false);
+  expect(await logged('req_over')).toMatchObject({ id: 'job_req_over', answer: null });
+  expect(await linesOf('req_again')).toEqual([]);
 });
 
 test('stored responses that continue one another have one session, that of the first, unless a caller names another', async () => {

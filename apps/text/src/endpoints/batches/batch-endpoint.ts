@@ -32,7 +32,7 @@ export interface PassedLine {
   readonly inputs: number;
 }
 
-type LineContext = Pick<JobContext, 'jobId' | 'signal' | 'consumed'>;
+type LineContext = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'isTriedAgain'>;
 
 /** An endpoint that the lines of batches may name: how its lines are checked, answered, and given to a provider. */
 export interface BatchEndpoint {

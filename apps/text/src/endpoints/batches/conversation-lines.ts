@@ -32,7 +32,7 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
       const { estimate, mostMicroUsd, model } = costlyRequest(call);
       return { estimate, mostMicroUsd, names: namesOf(call), model };
     },
-    answer: async (request, { jobId, signal, consumed }) => {
+    answer: async (request, { jobId, signal, consumed, isTriedAgain }) => {
       const { caller } = request;
       let held: HeldCall | null = null;
       try {
@@ -45,7 +45,9 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
         outcome.end();
         const usage = resultOf(call, outcome);
         consumed(usage);
-        call.content?.end(outcome);
+        // An attempt that is made again is not logged: nobody would find its line by the line's usage record.
+        if (outcome.thrown !== undefined && isTriedAgain(outcome.thrown)) call.content?.cancel();
+        else call.content?.end(outcome);
         if (outcome.thrown !== undefined) throw outcome.thrown;
         if (!caller.hasEnded && call.context.failure) throw call.context.failure;
         return ConsumedUsage.parse(usage);

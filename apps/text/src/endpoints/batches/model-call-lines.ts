@@ -23,7 +23,7 @@ export const modelCallLines = (endpoint: 'embeddings' | 'moderations'): BatchEnd
       const { model, estimate, names, answerBytes } = (await open(request)).call;
       return { model, estimate, answerBytes, names: callerNamesIn(request.caller.headers, names) };
     },
-    answer: async (request, { jobId, signal, consumed }) => {
+    answer: async (request, { jobId, signal, consumed, isTriedAgain }) => {
       const { call, context } = await open(request);
       context.line.usageId = jobId;
       let usage: UsageResult | undefined;
@@ -34,7 +34,7 @@ export const modelCallLines = (endpoint: 'embeddings' | 'moderations'): BatchEnd
       signal.throwIfAborted();
       await call.run(() => {
         consumed(undefined);
-        return { settle, givenBack: async () => undefined };
+        return { settle, givenBack: async () => undefined, isTriedAgain };
       });
       return ConsumedUsage.parse(usage);
     },

@@ -30,7 +30,7 @@ export const runLine = ({ services, assets }: WorkerAccess): JobProcessor<TextLi
 export async function answerLine(
   services: TextServices,
   { url, body, headers, identity }: TextLineInput,
-  context: Pick<JobContext, 'jobId' | 'requestId' | 'trace' | 'signal' | 'consumed'>,
+  context: Pick<JobContext, 'jobId' | 'requestId' | 'trace' | 'signal' | 'consumed' | 'isTriedAgain'>,
 ): Promise<TextLineOutput> {
   const { requestId, trace, signal, consumed } = context;
   const endpoint = LINE_ENDPOINTS.get(url);

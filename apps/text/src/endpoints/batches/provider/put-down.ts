@@ -32,16 +32,16 @@ export async function putDown(
   const consumed = (usage: ConsumedUsage | null | undefined) => {
     used = usage;
   };
-  const outcome = await answerLine(answered, input, { jobId: id, requestId, signal, consumed }).catch(
-    (thrown: unknown) => toGatewayError(thrown),
-  );
+  const isTriedAgain = (thrown: unknown) => isLeft(toGatewayError(thrown));
+  const asked = { jobId: id, requestId, signal, consumed, isTriedAgain };
+  const outcome = await answerLine(answered, input, asked).catch((thrown: unknown) => toGatewayError(thrown));
   signal.throwIfAborted();
   const error = outcome instanceof GatewayError ? outcome : undefined;
   if (error?.code === 'service_unavailable') throw error;
   // It has been answered and paid for, and nothing is configured any more that could read the answer.
   if (error?.code === 'no_available_channel' && isGood(answer))
     return putDownUnknown({ queue, meter, now }, { note }, line);
-  if (error?.retry && NOT_BEGUN.has(error.code)) return false;
+  if (error !== undefined && isLeft(error)) return false;
   const metering = { subject, estimate };
   const ending = { metering, hasRun: true, consumed: used, error, nowMs: now() };
   await meter.settleOnce(subject, settlementOf(ending));
@@ -50,6 +50,9 @@ export async function putDown(
   else await queue.keepDone({ id, kind: 'text.line', keyId, model }, outcome);
   return true;
 }
+
+/** Whether the gateway does it itself. */
+const isLeft = (error: GatewayError): boolean => error.retry && NOT_BEGUN.has(error.code);
 
 /** Whether the provider bills it. */
 export const isGood = ({ status }: GivenAnswer): boolean => status >= 200 && status <= 299;
