@@ -154,6 +154,12 @@ const batch = {
   ...kept,
 } as const;
 
+/** Those of eight keys again, with those that wait for a provider: of which each costs a timer, for up to a day. */
+const atOnceWithAside = (asideOfOneKey: number) => ({
+  asideOfOneKey,
+  concurrency: (batch.concurrency / batch.ofOneKey) * (batch.ofOneKey + asideOfOneKey),
+});
+
 const mediaBatch = {
   ...batch,
   input: BatchInput,
@@ -268,9 +274,7 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   'text.batch': {
     ...batch,
     queue: 'text-batch',
-    // One that waits for a provider costs a timer.
-    concurrency: 256,
-    asideOfOneKey: 64,
+    ...atOnceWithAside(64),
     input: TextBatchInput,
     output: TextBatchOutput,
     // Its lines lie in a file of the caller's.

@@ -1,7 +1,9 @@
 import type { JobShare } from '@gateway/contracts/identity';
+import { BatchKind } from '@gateway/contracts/jobs';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { JOBS } from '../catalog.ts';
 import { generation, images, type JobStage, openJobStage, owner, staying } from '../fixtures/job-stage.ts';
 import type { JobContext } from '../worker/job-processor.ts';
 import { createJobTurns } from './job-turns.ts';
@@ -309,3 +311,11 @@ test('jobs that have stepped aside leave their places to the next ones, as many 
   expect(await Promise.all(['job_1', 'job_3'].map(stepAside))).toEqual([true, true]);
   redis.disconnect();
 });
+
+test.each(BatchKind.options)(
+  'eight keys have room for all they may begin of %s in one process, with what waits for a provider',
+  (kind) => {
+    const { concurrency, ofOneKey = Number.POSITIVE_INFINITY, asideOfOneKey = 0 } = JOBS[kind];
+    expect(concurrency).toBeGreaterThanOrEqual(8 * (ofOneKey + asideOfOneKey));
+  },
+);
