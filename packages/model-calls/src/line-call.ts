@@ -7,6 +7,7 @@ import {
   type ReservedCall,
   type SizedCall,
 } from './call/call-model.ts';
+import { MAX_REPLY_BYTES } from './call/send-parts.ts';
 import type { SentRequest } from './call/sent-request.ts';
 import { embeddingsCall } from './embeddings/embeddings-call.ts';
 import { moderationsCall } from './moderations/moderations-call.ts';
@@ -52,7 +53,8 @@ function lineCall<Result>(services: ModelCallServices, call: SizedCall<Result>):
     names,
     estimate: largestOf(call),
     inputs,
-    answerBytes,
+    // Whatever vectors are asked for, no more than this is read.
+    answerBytes: Math.min(answerBytes, parts.length * MAX_REPLY_BYTES),
     passed: async () => {
       const [part] = parts;
       const [candidate] = candidates;

@@ -77,7 +77,7 @@ interface Charge {
 /** Parts of one call that are under way at a time. */
 const PARTS_AT_ONCE = 4;
 /** Two thousand vectors of three thousand numbers, written out, are some 140 MB. */
-const MAX_REPLY_BYTES = 256 * 1024 * 1024;
+export const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 
 /** Sends the parts of a call, a few at a time. One that fails ends the others. */
 export async function sendParts<Result>(

@@ -204,6 +204,17 @@ test('texts are embedded in batches, and each line is billed once by its tokens'
   await atRest();
 });
 
+test('a line that asks for vectors of any length ends by itself, whatever its provider says', async () => {
+  simulator.script(EMBEDDINGS, {
+    status: 400,
+    json: { error: { message: 'Too many.', type: 'x', code: 'y' } },
+  });
+  const body = { model: 'vectors', input: ['a', 'b'], dimensions: Number.MAX_SAFE_INTEGER };
+  const batch = await ended((await batchOf([lineOf('a', body, EMBEDDINGS)], EMBEDDINGS)).id);
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { completed: 0, failed: 1 } });
+  expect(simulator.requests.filter(({ path }) => path === EMBEDDINGS)).toHaveLength(1);
+});
+
 test('a budget ends batches of embeddings where it is spent, and what a provider fails at is in the errors', async () => {
   simulator.script(EMBEDDINGS, { status: 400, json: { error: { message: 'No.', type: 'x', code: 'bad' } } });
   const lines = Array.from({ length: 12 }, (_, n) =>
