@@ -4,6 +4,7 @@ import type { ContentRule } from '@gateway/upstream/configuration/content-log';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseContent } from './choose-content.ts';
 import { createContentLog } from './content-log.ts';
+import { withJobContent } from './job-content.ts';
 
 const HOUR_MS = 3_600_000;
 const RULE: ContentRule = { keys: null, teams: null, models: null, share: 1, redact: [], mayOptOut: false };
@@ -66,4 +67,40 @@ test('objects are deleted when their time is over, by the hour of their lines, u
   expect((await store.head(named))?.storedAtMs).toBeGreaterThan(begun);
   expect(await log.sweep()).toBe(1);
   expect(await store.head(named)).toBeUndefined();
+});
+
+test('what is logged beside a job that is under way does not wait for the job', async () => {
+  const folder = await temporaryFolder();
+  onTestFinished(() => folder.close());
+  const store = await (await openAssetStores({ url: folder.path })).open('content');
+  const log = createContentLog({
+    configuration: () => under({}),
+    dataDir: folder.path,
+    openStore: async () => store,
+    now: () => Date.parse('2026-11-27T02:00:00Z'),
+    createMetrics: () => ({ written: () => undefined, lost: () => undefined }),
+    report: () => undefined,
+  });
+  const noted: unknown[] = [];
+  const job = (jobId: string, work: Promise<{ readonly channel: string }>) => {
+    const context = {
+      ...{ jobId, requestId: jobId, keyId: 'key_a', team: null, contentLog: undefined },
+      consumed: () => undefined,
+      noted: (detail: unknown) => void noted.push(detail),
+      isTriedAgain: () => false,
+    };
+    const content = { endpoint: 'images', request: () => ({}), answer: () => ({}) };
+    return withJobContent(log, { ...content, input: { model: 'dall-e-3' }, context }, () => work);
+  };
+  const long = Promise.withResolvers<{ readonly channel: string }>();
+  const underway = job('job_long', long.promise);
+  await job('job_short', Promise.resolve({ channel: 'one' }));
+  await log.close();
+  const objects: unknown[] = [];
+  for await (const { id } of store.list()) objects.push({ contentObject: id });
+  expect(objects).toEqual(noted);
+  expect(noted).toHaveLength(1);
+  long.resolve({ channel: 'one' });
+  await underway;
+  await log.close();
 });

@@ -45,8 +45,9 @@ export async function withJobContent<
   const begun = log.begin({ identity: { keyId, team }, model: input.model, headers, requestId });
   if (begun === null) return work(context, () => undefined);
   const logged = await begun;
+  if (logged.isLogged) return doLogged(logged, job, work);
   context.noted(logged.note);
-  return logged.isLogged ? doLogged(logged, job, work) : work(context, () => undefined);
+  return work(context, () => undefined);
 }
 
 async function doLogged<
@@ -65,7 +66,9 @@ async function doLogged<
     isRefused = usage === null;
     context.consumed(usage);
   };
-  const end = (channel: string | null, answered: unknown, error?: { code: string; message: string }) =>
+  const end = (channel: string | null, answered: unknown, error?: { code: string; message: string }) => {
+    // Not before: lines beside one that is awaited stay where nobody can read or delete them.
+    context.noted(logged.note);
     logged.end({
       facts: {
         ...{
@@ -86,6 +89,7 @@ async function doLogged<
       answer: answered === null ? null : { value: answered },
       overlong: [],
     });
+  };
   try {
     const output = await work({ ...context, consumed }, (next) => {
       asked = next;
@@ -93,10 +97,8 @@ async function doLogged<
     end(output.channel, answer(output));
     return output;
   } catch (thrown) {
-    if (isRefused || context.isTriedAgain(thrown)) {
-      logged.cancel();
-      context.noted({ contentObject: undefined });
-    } else {
+    if (isRefused || context.isTriedAgain(thrown)) logged.cancel();
+    else {
       const { code, message } = toGatewayError(thrown);
       end(null, null, { code, message });
     }
