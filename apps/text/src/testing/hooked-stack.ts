@@ -17,6 +17,7 @@ const WAYS = {
   window: 'input: off, output: window, windowChars: 20, overlapChars: 8',
   whole: 'input: off, output: whole',
   report: 'input: off, output: report',
+  seeing: 'input: before, include: [images, tools]',
   short: 'input: before, output: whole, maxChars: 100',
 };
 

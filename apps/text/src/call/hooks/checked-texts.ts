@@ -14,8 +14,8 @@ interface CheckedWith {
 }
 
 /**
- * What is put into a stored conversation, with the texts that hooks let pass: requests that continue it are checked with their own
- * texts alone.
+ * What is put into a stored conversation, with the texts that hooks let pass: requests that continue it are checked with what they
+ * have themselves alone.
  *
  * @throws {GatewayError} `guardrail_blocked`, `guardrail_unavailable`
  */
@@ -27,12 +27,14 @@ export async function checkedTexts(
   const isInThread =
     isLarge(bytes.length) || outlineOf(bytes, services.maxJsonDepth).valueCount > MAX_VALUES_HERE;
   try {
-    const { found, written } = await bodyTexts(bytes, 'request', { ...waiting, isInThread });
+    const body = await bodyTexts(bytes, 'request', { ...waiting, isInThread });
+    const { found, written } = body;
     const roles = found.map(({ role }) => role);
+    const surroundings = hooks.wantsSurroundings ? await body.surroundings() : null;
     let texts: readonly string[] = found.map(({ text }) => text);
     let isReplaced = false;
     for (const check of ['before', 'beside'] as const) {
-      const checked = await hooks[check](texts, roles);
+      const checked = await hooks[check](texts, roles, surroundings);
       if (checked.isBlocked) throw checked.error;
       isReplaced ||= checked.texts !== null;
       texts = checked.texts ?? texts;

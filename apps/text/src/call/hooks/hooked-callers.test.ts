@@ -248,6 +248,17 @@ test('what is put into a conversation is checked, by the hooks of every model', 
   await expect(openai.conversations.items.create(id, { items })).rejects.toMatchObject({ status: 400 });
 });
 
+test('an image that is put into a conversation is checked by a hook that gets images', async () => {
+  const { hook } = hooked;
+  const image_url = 'data:image/png;base64,AAAA';
+  const content = [{ type: 'input_image' as const, image_url, detail: 'auto' as const }];
+  hook.answer(({ body }) => (body.images === undefined ? NONE : BLOCKED));
+  await expect(
+    openai.conversations.create({ items: [{ type: 'message', role: 'user', content }] }),
+  ).rejects.toMatchObject({ status: 400, code: 'content_filter' });
+  expect(hook.requests.map(({ body }) => body.images)).toEqual([[image_url]]);
+});
+
 test('the content log has what hooks have made of a request, and none that they blocked before its provider', async () => {
   const { stack, hook } = hooked;
   const folder = join(stack.text.dataDir, 'content-spool');

@@ -38,15 +38,19 @@ function visit(value: unknown, found: Found): void {
   const call = callOf(value);
   if (call !== null) {
     found.toolCalls.push(call);
-    return;
+    // A message has more than its call.
+    if (!('role' in value)) return;
   }
   for (const member of Object.values(value)) visit(member, found);
 }
 
+/** Of Chat Completions and Responses; the last is what a computer shows. */
+const IMAGES: ReadonlySet<string> = new Set(['image_url', 'input_image', 'computer_screenshot']);
+
 /** An image as a URL: of Chat Completions and Responses, of Messages, of Gemini. */
 function imageOf(value: JsonObject): string | null {
   const { type, image_url: named, source } = value;
-  if (type === 'image_url' || type === 'input_image')
+  if (typeof type === 'string' && IMAGES.has(type))
     return isObject(named) ? textAt(named, 'url') : textAt(value, 'image_url');
   if (type === 'image' && isObject(source))
     return source.type === 'base64' ? dataUrl(source.media_type, source.data) : textAt(source, 'url');
@@ -69,13 +73,22 @@ const imageUrl = (
   url: (type: unknown, data: unknown) => string | null,
 ): string | null => (typeof type === 'string' && type.startsWith('image/') ? url(type, data) : null);
 
-/** A call of a function in an earlier answer. */
+/** Calls of Messages: of the caller's tools, the provider's and those of MCP servers. */
+const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
+
+/** A call of a tool in an earlier answer. */
 function callOf(value: JsonObject): unknown {
-  if (value.type === 'function' && isObject(value.function) && 'arguments' in value.function) return value;
-  if (value.type === 'function_call') return called(value.call_id, value.name, value.arguments);
-  if (value.type === 'tool_use') return called(value.id, value.name, JSON.stringify(value.input ?? {}));
-  const { functionCall: call } = value;
-  return isObject(call) ? called(call.id, call.name, JSON.stringify(call.args ?? {})) : null;
+  const { type, call_id: id, name } = value;
+  if (type === 'function' && isObject(value.function) && 'arguments' in value.function) return value;
+  if (type === 'custom' && isObject(value.custom) && 'input' in value.custom) return value;
+  if (type === 'function_call') return called(id, name, value.arguments);
+  if (type === 'custom_tool_call')
+    return { id: id ?? null, type: 'custom', custom: { name, input: value.input } };
+  if (TOOL_USES.has(type)) return called(value.id, name, JSON.stringify(value.input ?? {}));
+  // Gemini's, and the one of a message as Chat Completions had it first.
+  const call = value.functionCall ?? value.function_call;
+  if (!isObject(call)) return null;
+  return called(call.id, call.name, call.arguments ?? JSON.stringify(call.args ?? {}));
 }
 
 const called = (id: unknown, name: unknown, args: unknown) => ({

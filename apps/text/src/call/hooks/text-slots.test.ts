@@ -110,3 +110,40 @@ test.for([
 ])('images, tools and calls of %s are as Chat Completions has them', ([, body]) => {
   expect(surroundingsIn(body)).toEqual({ images: [PICTURE, WEB], tools: [TOOL], toolCalls: [CALL] });
 });
+
+const PARTS = [{ type: 'input_image', image_url: PICTURE }];
+
+test.for<[what: string, value: object, found: Partial<ReturnType<typeof surroundingsIn>>]>([
+  [
+    'what a computer shows',
+    { type: 'computer_call_output', output: { type: 'computer_screenshot', image_url: PICTURE } },
+    { images: [PICTURE] },
+  ],
+  [
+    'a call of a custom tool',
+    { type: 'custom_tool_call', call_id: 'c1', name: 'run', input: 'ls' },
+    { toolCalls: [{ id: 'c1', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
+  ],
+  [
+    'a call of a custom tool in Chat Completions',
+    { role: 'assistant', tool_calls: [{ id: 'c1', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
+    { toolCalls: [{ id: 'c1', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
+  ],
+  [
+    'the one call of a message, which has images too',
+    { role: 'assistant', function_call: CALL.function, content: PARTS },
+    { images: [PICTURE], toolCalls: [{ ...CALL, id: null }] },
+  ],
+  [
+    "a call of Gemini's in its other spelling",
+    { parts: [{ function_call: { id: 'c1', name: 'find', args: { q: 'x' } } }] },
+    { toolCalls: [CALL] },
+  ],
+  [
+    'a call of a tool of an MCP server',
+    { content: [{ type: 'mcp_tool_use', id: 'c1', name: 'find', input: { q: 'x' } }] },
+    { toolCalls: [CALL] },
+  ],
+])('%s is shown to a hook that gets it', ([, value, found]) => {
+  expect(surroundingsIn({ input: [value] })).toEqual({ images: [], tools: [], toolCalls: [], ...found });
+});
