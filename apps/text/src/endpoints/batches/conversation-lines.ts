@@ -9,7 +9,7 @@ import { withContent } from '../../call/content/call-content.ts';
 import { candidatesFor, holdCall } from '../../call/open-call.ts';
 import { namesOf } from '../../call/request/conversation-key.ts';
 import { namesStored } from '../../call/request/history.ts';
-import type { HeldCall } from '../../call/request/text-call.ts';
+import type { HeldCall, OpenedCall } from '../../call/request/text-call.ts';
 import type { TextEndpoint } from '../../call/request/text-endpoint.ts';
 import { preparePassthrough } from '../../passthrough/passthrough.ts';
 import { answerCall } from '../answer-call.ts';
@@ -34,9 +34,11 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
     },
     answer: async (request, { jobId, signal, consumed, isTriedAgain }) => {
       const { caller } = request;
+      let opened: OpenedCall | null = null;
       let held: HeldCall | null = null;
       try {
-        held = await holdCall(await withContent(await open(request), jobId), 'generating');
+        opened = await withContent(await open(request), jobId);
+        held = await holdCall(opened, 'generating');
         const candidates = candidatesFor(held);
         signal.throwIfAborted();
         consumed(undefined);
@@ -53,7 +55,8 @@ export const conversationLines = (endpoint: TextEndpoint): BatchEndpoint => {
         return ConsumedUsage.parse(usage);
       } finally {
         caller.leave();
-        held?.content?.cancel();
+        // Its span waits for that, also where somebody else has its conversation.
+        opened?.content?.cancel();
         if (held !== null) await giveBack(held);
       }
     },

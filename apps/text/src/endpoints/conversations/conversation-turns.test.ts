@@ -1,7 +1,11 @@
+import { createSpanContents } from '@gateway/model-service/tracing/content/span-contents';
+import { createSampler } from '@gateway/service-kit/tracing/sampler';
+import { createTracing } from '@gateway/service-kit/tracing/tracing';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../testing/start-stack.ts';
+import { answerLine } from '../batches/run-line.ts';
 
 /** Responses that go on from a conversation, whatever protocol their channel speaks. */
 
@@ -322,4 +326,35 @@ test.for(
   expect(sent).toMatchObject(
     model === 'to-chat' ? { reasoning_effort: 'high' } : { output_config: { effort: 'high' } },
   );
+});
+
+test('the span of a line whose conversation is taken waits for no content', async () => {
+  const { text } = stack;
+  const resume = Promise.withResolvers<void>();
+  stack.first.script(PATHS['to-native'], { stallAfter: 0, resume: resume.promise });
+  const { id } = await client.conversations.create();
+  const taken = client.responses.create({ model: 'to-native', input: 'hi', conversation: id });
+  await stack.first.nextRequest();
+  const sampler = createSampler({ sampler: 'always_on', ratio: 1, callers: 'continue' });
+  const trace = createTracing(sampler, () => undefined).continued(undefined, 'consumer');
+  const spanContents = createSpanContents(() => text.upstream.configuration, ['span']);
+  const body = JSON.stringify({ model: 'to-native', input: 'hi', conversation: id });
+  const identity = {
+    keyId: 'key_one',
+    keyName: 'one',
+    team: null,
+    models: null,
+    endpoints: null,
+    accounts: [],
+  };
+  const line = { model: 'to-native', url: '/v1/responses', body, headers: {}, identity };
+  const context = { jobId: 'job_line', requestId: 'req_line', signal: new AbortController().signal };
+  const answering = answerLine({ ...text.services, spanContents }, line, {
+    ...context,
+    ...{ trace, consumed: () => undefined },
+  });
+  await expect(answering).rejects.toMatchObject({ code: 'conversation_locked' });
+  expect(await trace.content?.attributes).toBeNull();
+  resume.resolve();
+  await taken;
 });
