@@ -1,11 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { BLOCKED, intervened, NONE } from '@gateway/testkit/start-hook-server';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type HookedStack, startHooked } from '../../testing/hooked-stack.ts';
+import { type HookedStack, spentBy, startHooked } from '../../testing/hooked-stack.ts';
 
 const LONG = 'One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen.';
 
@@ -123,6 +123,21 @@ test('a background response that its limits do not let in costs no check, and a 
   hook.answer(() => BLOCKED);
   for (const _ of [1, 2, 3]) expect((await spend(150)).status).toBe(400);
   expect(hook.requests).toHaveLength(3);
+});
+
+test('a background response that cannot be queued has nothing reserved', async () => {
+  const { text } = hooked.stack;
+  const folder = join(text.dataDir, 'uploads');
+  await rename(folder, `${folder}-away`);
+  const keyId = 'key_not_queued';
+  const budget = { microUsd: 1e9, period: 'total', allowUnpriced: false } as const;
+  const reply = await text.fetch('/v1/responses', {
+    body: { model: 'free', input: 'x'.repeat(600_000), background: true },
+    identity: { keyId, accounts: [{ owner: keyId, budget, limits: {} }] },
+  });
+  await rename(`${folder}-away`, folder);
+  expect(reply.status).toBeGreaterThanOrEqual(500);
+  expect(await spentBy(hooked.stack, keyId)).toBe(0);
 });
 
 test('a response in the background: its input is checked when it is accepted, its answer by the worker', async () => {

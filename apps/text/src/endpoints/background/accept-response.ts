@@ -162,14 +162,19 @@ async function accept(
   await checkUnlocked(call);
   await using slot = await access.queue.reserveSlot('text.response', turnTaker(call.identity));
   const owner = { ...(await reserveForJob(call, jobId)), slot };
-  const checked = await inputChecked(call).catch(async (error: unknown) => {
-    await call.services.meter.resume(owner.metering.subject).release();
-    throw error;
-  });
+  const checked = await inputChecked(call).catch(unreserving(call, owner));
   if (checked === call) return await store(call, access, { ...made, written, owner });
-  const changed = await newResponse(checked, { id, jobId });
+  const changed = await newResponse(checked, { id, jobId }).catch(unreserving(call, owner));
   return await store(checked, access, { ...changed, written: changed.body.written(), owner });
 }
+
+/** Gives back what was reserved for a job that will not be. */
+const unreserving =
+  ({ services }: OpenedCall, { metering }: ReservedJob) =>
+  async (error: unknown): Promise<never> => {
+    await services.meter.resume(metering.subject).release();
+    throw error;
+  };
 
 interface NewJob extends Pick<NewResponse, 'id' | 'body' | 'queued'> {
   /** The body that the worker gets. */
@@ -194,7 +199,9 @@ async function store(
       responses.remove(id),
       services.conversations.remove({ owner: history.owner, kind: 'response', id }),
     ]);
-  const isKept = await storeAccepted(call, id, { accepted: queued, input: body.input });
+  const isKept = await storeAccepted(call, id, { accepted: queued, input: body.input }).catch(
+    unreserving(call, owner),
+  );
   const accepted = isKept ? queued : { ...queued, store: false };
   try {
     await responses.create(id, { owner: history.owner, response: accepted, isKept, keepsEvents });
@@ -214,7 +221,7 @@ async function store(
   const headers = storedHeaders(caller.headers);
   const { model } = request;
   try {
-    const sent = await jobBody(written, uploads);
+    const sent = await jobBody(written, uploads).catch(unreserving(call, owner));
     const input = { model, ...sent, headers, identity, keepsEvents };
     await queue.submit('text.response', input, owner).catch(async (error: unknown) => {
       await discardBody(sent, uploads);
