@@ -118,6 +118,18 @@ test('what is queued is exported at the end', async () => {
   expect(receiver.spans).toHaveLength(3);
 });
 
+test('however many batches are queued, all are exported at the end', async () => {
+  const { write, dropped } = open({
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1',
+  });
+  for (let n = 0; n < 50; n += 1) write();
+  await Promise.all(closing.map((close) => close()));
+  closing = [];
+  expect(receiver.spans).toHaveLength(50);
+  expect(await dropped('export_failed')).toBe(0);
+});
+
 test.for([
   ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
   ['OTEL_TRACES_SAMPLER_ARG', '20 %'],

@@ -73,6 +73,13 @@ test.for<[what: string, value: Span['attributes'][string]]>([
   ]);
 });
 
+test('a span does not say whether its parent is in another process', () => {
+  const spans = batch();
+  spans.add(span());
+  // `Span.flags`, with the bit of a sampled trace alone.
+  expect(Buffer.from(spans.take()).includes(Buffer.from([0x85, 0x01, 1, 0, 0, 0]))).toBe(true);
+});
+
 test('a batch is empty when it was taken, and may be filled again', () => {
   const spans = batch();
   for (const name of ['one', 'two']) spans.add(span({ name }));

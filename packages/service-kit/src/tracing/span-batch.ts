@@ -7,8 +7,6 @@ const KINDS = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as
   number
 >;
 const ERROR = 2;
-/** Whether its parent is in another process is known, as the lower bits say: it is not remarked. */
-const HAS_REMOTE = 0x100;
 const SAMPLED = 1;
 const SCOPE = 'gateway';
 
@@ -100,4 +98,5 @@ export function resourceMessage(attributes: Span['attributes']): Uint8Array {
   return resource.bytes;
 }
 
-const flagsOf = ({ isSampled }: TraceContext): number => HAS_REMOTE + (isSampled ? SAMPLED : 0);
+/** The bits for whether its parent is in another process stay unset: that is not known here. */
+const flagsOf = ({ isSampled }: TraceContext): number => (isSampled ? SAMPLED : 0);

@@ -37,6 +37,9 @@ const MAX_BATCH_BYTES = 2 * MEBIBYTE;
 /** Spans with content may be large: as many of them do not wait. */
 const MAX_QUEUE_BYTES = 64 * MEBIBYTE;
 
+/** At the end there is little time: so many batches are sent at once. The exporter takes 30. */
+const SENT_AT_END = 8;
+
 /** Queues spans that have ended, and exports them in batches, one after the other. */
 export function createSpanExport(options: SpanExportOptions): SpanExport {
   const { collector, resource, onDropped, onFailure, maxQueueSize } = options;
@@ -107,7 +110,7 @@ export function createSpanExport(options: SpanExportOptions): SpanExport {
     },
     close: async () => {
       fill();
-      await Promise.all(full.splice(0).map(send));
+      while (full.length > 0) await Promise.all(full.splice(0, SENT_AT_END).map(send));
       await collector.close();
     },
   };
