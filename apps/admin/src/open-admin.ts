@@ -116,6 +116,15 @@ export async function openAdmin({
   const addressOf = createAddressOf(config.ADMIN_TRUST_PROXY);
   const own = life.own.bind(life);
   const configuration = await openConfiguration({ config, env, redis, records, logger, own });
+  const authenticate = createAuthenticate({
+    checkToken,
+    guesses: createSignInAttempts(redis, 'call'),
+    addressOf,
+    cookies,
+    sessions,
+    keys: keyFinder,
+    people: records.people,
+  });
   const app = createAdminApp({
     routes: adminRoutes({
       config,
@@ -148,6 +157,7 @@ export async function openAdmin({
     relaySocket: createSocketRelay({
       edgeUrl: edgeUrlOf(config),
       keys,
+      authenticate,
       clientSecrets: createClientSecrets({ gatewaySecret: config.GATEWAY_SECRET, now: Date.now }),
       now: Date.now,
       stopping: life.stopping,
@@ -156,15 +166,7 @@ export async function openAdmin({
     docs: serveDocs(DOCS_FOLDER, basePath),
     basePath,
     checkHost: createHostCheck([...config.ADMIN_ALLOWED_HOSTS, ...(hostName === null ? [] : [hostName])]),
-    authenticate: createAuthenticate({
-      checkToken,
-      guesses: createSignInAttempts(redis, 'call'),
-      addressOf,
-      cookies,
-      sessions,
-      keys: keyFinder,
-      people: records.people,
-    }),
+    authenticate,
     readiness,
     page,
     requestLog: createRequestLog({ logger, metrics }),

@@ -10,12 +10,16 @@ import { http } from '@gateway/service-kit/node-http';
 import { isWebSocketHandshake } from '@gateway/service-kit/request/handshake';
 import type { RequestContext } from '@gateway/service-kit/request/request-context';
 import { writeAdminError } from '../api/write-admin-error.ts';
-import { checkOrigin, type Principal } from '../sessions/authenticate.ts';
+import { type Authenticate, checkOrigin, type Principal } from '../sessions/authenticate.ts';
 import { mayUseKey } from '../sessions/scope.ts';
 import { edgeAway, PLAYGROUND_PATH, unknownKey } from './relay.ts';
 
 /** How long a session can be begun with the secret that the edge gets of this service. */
 const LIFETIME_MS = 60_000;
+/** How long a connection may outlast the sign-in, or the right, that it was opened with. */
+const CHECK_EVERY_MS = 30_000;
+/** Who has signed out has no key any more; other failures of a look-up say nothing of the person. */
+const SIGNED_OUT: ReadonlySet<string> = new Set(['missing_key', 'invalid_key']);
 const HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol'] as const;
 const REPLY = ['sec-websocket-accept', 'sec-websocket-protocol'] as const;
 
@@ -54,10 +58,13 @@ export const serveSockets = (
 interface SocketRelayOptions {
   readonly edgeUrl: string;
   readonly keys: Pick<KeyStore, 'getKey'>;
+  readonly authenticate: Authenticate;
   readonly clientSecrets: Pick<ClientSecrets, 'seal'>;
   readonly now: () => number;
   /** Aborted when the process begins to stop. */
   readonly stopping: AbortSignal;
+  /** Default: 30 s. */
+  readonly checkEveryMs?: number;
 }
 
 export type SocketRelay = (
@@ -68,10 +75,29 @@ export type SocketRelay = (
 
 /**
  * Lets a person who has signed in open a realtime session under a key: `?model=MODEL&key=ID`, since browsers set no headers there. The
- * edge gets a client secret of the key, so that the session ends with it.
+ * edge gets a client secret of the key, so that the session ends with it; it ends too when the person has signed out or may no longer
+ * use the key.
  */
 export function createSocketRelay(options: SocketRelayOptions): SocketRelay {
-  const { edgeUrl, keys, clientSecrets, now, stopping } = options;
+  const {
+    edgeUrl,
+    keys,
+    authenticate,
+    clientSecrets,
+    now,
+    stopping,
+    checkEveryMs = CHECK_EVERY_MS,
+  } = options;
+
+  const mayStay = async (request: IncomingMessage, keyId: string): Promise<boolean> => {
+    try {
+      const [person, key] = await Promise.all([authenticate(request), keys.getKey(keyId)]);
+      return key !== undefined && mayUseKey(person, key);
+    } catch (error) {
+      return !(error instanceof GatewayError && SIGNED_OUT.has(error.code));
+    }
+  };
+
   return async (request, response, { principal, context }) => {
     // Browsers let every page open a WebSocket, with the person's cookie.
     if (principal.session !== null) checkOrigin(request);
@@ -98,7 +124,11 @@ export function createSocketRelay(options: SocketRelayOptions): SocketRelay {
     const outgoing = http.request(url, {
       headers: { ...headers, [INTERNAL_HEADERS.requestId]: context.requestId },
     });
-    join(request, response, { outgoing, context, stopping });
+    join(request, response, {
+      ...{ outgoing, context, stopping, checkEveryMs },
+      // The admin token is not given back.
+      mayStay: principal.session === null ? null : () => mayStay(request, key.id),
+    });
   };
 }
 
@@ -114,13 +144,16 @@ interface Joined {
   readonly outgoing: ReturnType<typeof http.request>;
   readonly context: RequestContext;
   readonly stopping: AbortSignal;
+  readonly checkEveryMs: number;
+  /** Null: nothing can end who it was opened by. */
+  readonly mayStay: (() => Promise<boolean>) | null;
 }
 
 /** Connects the browser with the edge, or gives it the edge's refusal. */
 function join(
   request: IncomingMessage,
   response: ServerResponse,
-  { outgoing, context, stopping }: Joined,
+  { outgoing, context, stopping, checkEveryMs, mayStay }: Joined,
 ): void {
   const connection = request[connectionOf];
   if (connection === undefined) throw new Error('a request that opens no WebSocket');
@@ -154,7 +187,13 @@ function join(
       socket.once('close', end);
     }
     stopping.addEventListener('abort', end, { once: true });
+    if (stopping.aborted) end();
+    const check = async () => {
+      if ((await mayStay?.()) === false) end();
+    };
+    const checking = mayStay === null ? undefined : setInterval(() => void check(), checkEveryMs).unref();
     browser.once('close', () => {
+      clearInterval(checking);
       stopping.removeEventListener('abort', end);
       response.emit('close');
     });
