@@ -53,11 +53,23 @@ export function createCallerEvents(options: CallerEventsOptions) {
   const request = async (event: JsonObject, data: Buffer) => {
     if (isStopping()) throw shuttingDown();
     const response = isObject(event.response) ? event.response : {};
-    added(data, Array.isArray(response.input) ? response.input : []);
+    // Its sound is counted with the response.
+    const soundBytes = soundIn(Array.isArray(response.input) ? response.input : []);
+    facts.heard(soundBytes);
+    const takeBack = facts.added(data.length - soundBytes);
     const eventId = typeof event.event_id === 'string' ? event.event_id : null;
-    await responses.request(eventId, response.max_output_tokens ?? response.max_response_output_tokens);
-    // The caller may have left meanwhile.
-    if (!isOver()) pass(data);
+    let isPassed = false;
+    try {
+      await responses.request(eventId, response.max_output_tokens ?? response.max_response_output_tokens);
+      // The caller may have left meanwhile.
+      isPassed = !isOver();
+    } finally {
+      if (!isPassed) {
+        facts.heard(-soundBytes);
+        takeBack();
+      }
+    }
+    if (isPassed) pass(data);
   };
 
   const update = async (event: JsonObject, data: Buffer) => {

@@ -45,7 +45,7 @@ const ACCOUNTS: Omit<ResponseAccounts, 'transcript' | 'sound'> = {
 const MAX_HELD_BYTES = 300_000;
 
 /** A session between a caller over a real connection and a provider that does what the test has it do. */
-async function startSession({ takesAll = false } = {}) {
+async function startSession({ takesAll = false, reserve = ACCOUNTS.reserve } = {}) {
   const upstream = createUpstream({ configuration: parseConfiguration(FILE, 'gateway.yaml', {}) });
   onTestFinished(() => upstream.close());
   const model = upstream.resolveModel('voice');
@@ -56,6 +56,7 @@ async function startSession({ takesAll = false } = {}) {
   const charged: string[] = [];
   const accounts: ResponseAccounts = {
     ...ACCOUNTS,
+    reserve,
     transcript: async ({ inputTokens, outputTokens }, transcriber, isGuessed) => {
       const used = `${inputTokens} and ${outputTokens}${isGuessed ? ', guessed' : ''}`;
       charged.push(`${transcriber?.model.name}: ${used}, ${closes.length} closed`);
@@ -203,6 +204,22 @@ test('sound that no response follows is counted, by the minute and at the end, w
   client.webSocket.close();
   await over;
   expect(charged).toEqual(['70000 ms of sound', '90000 ms of sound', '1000 ms of sound']);
+});
+
+test('sound of a response that is refused is not counted, since its provider does not get it', async () => {
+  const largest: number[] = [];
+  const { client, charged, over } = await startSession({
+    reserve: async (request) => {
+      largest.push(request.largest.inputTokens);
+      throw new GatewayError('rate_limited', 'Too many.');
+    },
+  });
+  for (const _ of [1, 2]) client.send({ type: 'response.create', response: { input: [spoken(70)] } });
+  await waitFor(() => client.events.length === 2);
+  client.webSocket.close();
+  await over;
+  expect(charged).toEqual([]);
+  expect(largest[1]).toBe(largest[0]);
 });
 
 test('transcripts that are under way when their caller leaves are charged, reported or not', async () => {

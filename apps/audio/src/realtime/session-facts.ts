@@ -25,10 +25,10 @@ export const RESERVED_AUDIO_MS = 1000;
 export interface SessionFacts {
   /** A `session` that its provider reports. */
   sessionIs(session: JsonObject, sizeBytes: number): void;
-  /** Sound of the caller's, in base64. */
+  /** Sound of the caller's, in base64. Less than none takes back what its provider did not get. */
   heard(base64Bytes: number): void;
-  /** An item that the caller added, or another event that adds to the input. */
-  added(sizeBytes: number): void;
+  /** An item that the caller added, or another event that adds to the input. Returns what takes it back. */
+  added(sizeBytes: number): () => void;
   /** A response that its provider has reported the usage of: the next one has it as its input. */
   responded(used: Consumption): void;
   /** The most that a response can use from now on. @param maxOutput as the request for it has it */
@@ -60,15 +60,19 @@ export function createSessionFacts(window: number | null): SessionFacts {
     },
     heard: (base64Bytes) => {
       const bytes = base64Bytes * BASE64_SHARE;
-      heardBytes += bytes;
+      heardBytes = Math.max(0, heardBytes + bytes);
       heardMs += (bytes * 1000) / bytesIn;
     },
     added: (sizeBytes) => {
-      newTokens += Math.ceil(
+      const tokens = Math.ceil(
         sizeBytes <= MAX_TEXT_BYTES
           ? sizeBytes / LEAST_BYTES_PER_TOKEN
           : MAX_TEXT_BYTES / LEAST_BYTES_PER_TOKEN + sizeBytes / BYTES_PER_MEDIA_TOKEN,
       );
+      newTokens += tokens;
+      return () => {
+        newTokens = Math.max(0, newTokens - tokens);
+      };
     },
     responded: ({ inputTokens, outputTokens }) => {
       contextTokens = inputTokens + outputTokens;
