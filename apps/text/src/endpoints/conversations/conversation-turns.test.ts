@@ -351,7 +351,7 @@ test('the span of a line whose conversation is taken waits for no content', asyn
   const context = { jobId: 'job_line', requestId: 'req_line', signal: new AbortController().signal };
   const answering = answerLine({ ...text.services, spanContents }, line, {
     ...context,
-    ...{ trace, consumed: () => undefined },
+    ...{ trace, consumed: () => undefined, isTriedAgain: () => false },
   });
   await expect(answering).rejects.toMatchObject({ code: 'conversation_locked' });
   expect(await trace.content?.attributes).toBeNull();
