@@ -71,7 +71,7 @@ test('a pasted configuration is checked with the line of its mistake, which lead
 
   await page.getByRole('button', { name: 'Start from the loaded file' }).click();
   await page.getByText('This configuration is valid').waitFor();
-  await page.getByText('3 channels, 7 models. To deploy it').waitFor();
+  await page.getByText('3 channels, 8 models. To deploy it').waitFor();
 });
 
 const MadeKey = z.looseObject({ id: z.string(), key: z.string() });
