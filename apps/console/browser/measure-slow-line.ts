@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { openSlowLine } from './open-slow-line.ts';
 import type { RunningConsole } from './run-console.ts';
 
 /** What a reader of a page came for. */
@@ -32,13 +33,6 @@ export const PAGES_WITH_CONTENT = {
   '/sessions': rowsOf('sessions'),
 } as const satisfies Readonly<Record<string, Content>>;
 export type MeasuredPage = keyof typeof PAGES_WITH_CONTENT;
-
-const SLOW_LINE = {
-  offline: false,
-  latency: 150,
-  downloadThroughput: 1_600_000 / 8,
-  uploadThroughput: 750_000 / 8,
-};
 
 /** On a busy machine a browser stands still for longer than a page takes to load. */
 const PATIENCE_MS = 90_000;
@@ -77,13 +71,14 @@ interface Load {
 
 /** Opens a page of the console with an empty cache, on a slow line. */
 export async function measureOnSlowLine(
-  running: Pick<RunningConsole, 'open'>,
+  running: Pick<RunningConsole, 'url' | 'open'>,
   path: MeasuredPage,
 ): Promise<Measured> {
   const { shown, call } = PAGES_WITH_CONTENT[path];
   const { page, problems, signIn } = await running.open();
+  await signIn();
+  const line = await openSlowLine(new URL(running.url));
   try {
-    await signIn();
     await page.addInitScript(OBSERVE_SHIFTS);
     page.setDefaultTimeout(PATIENCE_MS);
     const session = await page.context().newCDPSession(page);
@@ -100,8 +95,7 @@ export async function measureOnSlowLine(
       load.bytes = encodedDataLength;
     });
     await session.send('Network.enable');
-    await session.send('Network.emulateNetworkConditions', SLOW_LINE);
-    await page.goto(`/console${path}`, { waitUntil: 'commit' });
+    await page.goto(`${line.url}/console${path}`, { waitUntil: 'commit' });
     await page
       .locator(shown)
       .first()
@@ -127,6 +121,7 @@ export async function measureOnSlowLine(
     };
   } finally {
     await page.context().close();
+    line.close();
   }
 }
 

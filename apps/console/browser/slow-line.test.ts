@@ -49,7 +49,8 @@ test.for(STEADY_ON_PHONES)(
   'nothing on %s moves while it loads on a phone',
   { timeout: 120_000 },
   async (path) => {
-    const { shift } = await measureOnSlowLine({ open: () => running.open({ viewport: PHONE }) }, path);
+    const phone = { url: running.url, open: () => running.open({ viewport: PHONE }) };
+    const { shift } = await measureOnSlowLine(phone, path);
     expect(shift).toBeLessThan(MAX_SHIFT);
   },
 );
