@@ -167,7 +167,12 @@ test('a response that a provider makes in the background has its span in the tra
   const json = { model: 'gpt-5.2', input: 'hi', background: true };
   const { requestId, reply } = await send('/v1/responses', { json });
   await reply.text();
-  await expectGolden(requestId, 3, 'background-of-provider');
+  // Any process of the text service may be the one that sees its end.
+  const spans = (await spansOf(requestId, 3)).map((span) => ({
+    ...span,
+    resource: { ...span.resource, 'service.name': 'gateway' },
+  }));
+  await expect(spanTree(spans)).toMatchFileSnapshot(golden('background-of-provider'));
 });
 
 test('what a request asks for by its parameters is in its span', async () => {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
+import { isObject } from '@gateway/contracts/json/json-object';
 import type { SpanAttributes } from '@gateway/contracts/trace/request-trace';
 import { GEN_AI } from './gen-ai.ts';
 
@@ -59,44 +59,78 @@ const FORMATS: readonly Path[] = [
 const MAX_TEXT = 256;
 const MAX_LISTED = 8;
 
+type Kind = 'number' | 'text' | 'list' | 'format';
+interface Place {
+  readonly attribute: string;
+  readonly kind: Kind;
+  /** Below the member by which it is found. */
+  readonly path: Path;
+  /** Of the places of one attribute the first counts. */
+  readonly rank: number;
+}
+
+const placesOf = (
+  kind: Kind,
+  rows: readonly (readonly [attribute: string, paths: readonly Path[]])[],
+): readonly (readonly [member: string, place: Place])[] =>
+  rows.flatMap(([attribute, paths]) =>
+    paths.flatMap(([member, ...path], rank) =>
+      member === undefined ? [] : [[member, { attribute, kind, path, rank }] as const],
+    ),
+  );
+
+/** By the members of a body, of which a request has a few. */
+const PLACES: ReadonlyMap<string, readonly Place[]> = new Map(
+  [
+    ...Map.groupBy(
+      [
+        ...placesOf('number', NUMBERS),
+        ...placesOf('text', TEXTS),
+        ...placesOf('list', LISTS),
+        ...placesOf('format', [[GEN_AI.outputType, FORMATS]]),
+      ],
+      ([member]) => member,
+    ),
+  ].map(([member, places]) => [member, places.map(([, place]) => place)]),
+);
+
+const READERS: Readonly<Record<Kind, (value: unknown) => SpanAttributes[string]>> = {
+  number: (value) => (typeof value === 'number' ? value : undefined),
+  text: (value) => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : undefined),
+  list: (value) => {
+    const texts = [value].flat().filter((one) => typeof one === 'string');
+    if (texts.length === 0) return undefined;
+    return texts.slice(0, MAX_LISTED).map((text) => text.slice(0, MAX_TEXT));
+  },
+  format: (value) => {
+    if (typeof value !== 'string') return undefined;
+    if (value.includes('json')) return 'json';
+    return value.startsWith('text') ? 'text' : undefined;
+  },
+};
+
 /** What a request asks for by its parameters, as attributes of its span. */
 export function requestParameters(body: unknown): SpanAttributes {
   if (!isObject(body)) return {};
   const found: Record<string, SpanAttributes[string]> = {};
-  for (const [attribute, paths] of NUMBERS) {
-    const value = firstAt(body, paths);
-    if (typeof value === 'number') found[attribute] = value;
-  }
-  for (const [attribute, paths] of TEXTS) {
-    const value = firstAt(body, paths);
-    if (typeof value === 'string') found[attribute] = value.slice(0, MAX_TEXT);
-  }
-  for (const [attribute, paths] of LISTS) {
-    const texts = [firstAt(body, paths)].flat().filter((one) => typeof one === 'string');
-    if (texts.length > 0)
-      found[attribute] = texts.slice(0, MAX_LISTED).map((text) => text.slice(0, MAX_TEXT));
+  const ranks = new Map<string, number>();
+  for (const member in body) {
+    for (const { attribute, kind, path, rank } of PLACES.get(member) ?? []) {
+      const value = below(body[member], path);
+      if (value === undefined || value === null || (ranks.get(attribute) ?? Infinity) < rank) continue;
+      ranks.set(attribute, rank);
+      found[attribute] = READERS[kind](value);
+    }
   }
   // The conventions name a count only where it is another.
   if (found[GEN_AI.choiceCount] === 1) delete found[GEN_AI.choiceCount];
-  const type = outputType(body);
-  if (type !== undefined) found[GEN_AI.outputType] = type;
+  const { modalities } = body;
+  if (Array.isArray(modalities) && modalities.includes('audio')) found[GEN_AI.outputType] = 'speech';
   return found;
 }
 
-function outputType(body: JsonObject): string | undefined {
-  const { modalities } = body;
-  if (Array.isArray(modalities) && modalities.includes('audio')) return 'speech';
-  const format = firstAt(body, FORMATS);
-  if (typeof format !== 'string') return undefined;
-  if (format.includes('json')) return 'json';
-  return format.startsWith('text') ? 'text' : undefined;
-}
-
-function firstAt(body: JsonObject, paths: readonly Path[]): unknown {
-  for (const path of paths) {
-    let value: unknown = body;
-    for (const member of path) value = isObject(value) ? value[member] : undefined;
-    if (value !== undefined && value !== null) return value;
-  }
-  return undefined;
+function below(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const member of path) found = isObject(found) ? found[member] : undefined;
+  return found;
 }
