@@ -144,16 +144,20 @@ export class ProtobufWriter {
   }
 
   #list(field: number, name: string, texts: readonly string[]): void {
-    const list = new ProtobufWriter();
-    for (const text of texts) {
-      const start = list.begin(1);
-      list.text(1, text);
-      list.end(start);
-    }
-    this.#head(field, name, 1 + sizeOf(list.length) + list.length);
+    const lengths = texts.map(byteLength);
+    const elements = lengths.map((length) => 1 + sizeOf(length) + length);
+    const size = elements.reduce((sum, element) => sum + 1 + sizeOf(element) + element, 0);
+    this.#head(field, name, 1 + sizeOf(size) + size);
     this.#bytes[this.#at++] = 0x2a;
-    this.#varint(list.length);
-    this.#copy(list.bytes);
+    this.#varint(size);
+    for (const [index, text] of texts.entries()) {
+      const length = lengths[index] ?? 0;
+      this.#bytes[this.#at++] = 0x0a;
+      this.#varint(1 + sizeOf(length) + length);
+      this.#bytes[this.#at++] = 0x0a;
+      this.#varint(length);
+      this.#characters(text, length);
+    }
   }
 
   /** All of an attribute before its value, which has this length. */
