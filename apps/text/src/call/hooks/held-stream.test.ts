@@ -64,6 +64,16 @@ test('a secret is found in what a citation quotes', async () => {
   expect(shown).not.toContain(SECRET);
 });
 
+test('a secret is found in what a citation of Converse quotes', async () => {
+  const citation = { title: 'a', sourceContent: [{ text: 'They wrote' }, { text: `${SECRET}.` }] };
+  const shown = await shownOf('converse', [
+    { contentBlockDelta: { contentBlockIndex: 0, delta: { citation } } },
+    { contentBlockStop: { contentBlockIndex: 0 } },
+  ]);
+  expect(shown).toContain('[S].');
+  expect(shown).not.toContain(SECRET);
+});
+
 test('a secret is found beside a citation in a block of text', async () => {
   const delta = (one: object) => ({ type: 'content_block_delta', index: 0, delta: one });
   const shown = await shownOf('messages', [

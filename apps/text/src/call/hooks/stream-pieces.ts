@@ -142,15 +142,20 @@ const ofGemini: Finder = (event, ordinal) => {
   return { pieces, over };
 };
 
-const ofConverse: Finder = (event) => {
+const ofConverse: Finder = (event, ordinal) => {
   const stop = objectAt(event, 'contentBlockStop');
   if (stop !== null) return { over: [`${stop.contentBlockIndex ?? 0}/`] };
   const block = objectAt(event, 'contentBlockDelta');
   const delta = block && objectAt(block, 'delta');
   const key = `${block?.contentBlockIndex ?? 0}/`;
-  return delta === null
-    ? {}
-    : { pieces: [...pieceAt(delta, 'text', key), ...pieceAt(objectAt(delta, 'toolUse'), 'input', key)] };
+  if (delta === null) return {};
+  // A quotation comes whole.
+  const cited = objectsIn(objectAt(delta, 'citation')?.sourceContent).flatMap((source, index) =>
+    pieceAt(source, 'text', `${key}cited/${ordinal}/${index}/`),
+  );
+  return {
+    pieces: [...pieceAt(delta, 'text', key), ...pieceAt(objectAt(delta, 'toolUse'), 'input', key), ...cited],
+  };
 };
 
 const FINDERS: Readonly<Partial<Record<Protocol, Finder>>> = {
