@@ -235,7 +235,7 @@ test('a webhook shows how its receiver answered, and is sent again', async () =>
     await signIn();
     await page.goto(`/console/webhooks?keyId=${made.id}`);
     const row = page.getByRole('row').filter({ hasText: `http://127.0.0.2:${port}/hook?…` });
-    await row.getByText('410').waitFor();
+    await row.getByText('answered 410').waitFor();
     // Beside the key's name, which leads to the key.
     await row.getByRole('button').click({ position: { x: 20, y: 20 } });
     const details = page.getByRole('dialog').first();
