@@ -21,7 +21,7 @@ text:
 text-worker:
   entry: apps/text/src/worker.ts
   scaledBy: jobs
-  queues: [response, text-line]
+  queues: [response, text-batch]
   ports: { ops: 9081 }
   portVariable: TEXT_WORKER_METRICS_PORT
   secrets: [GATEWAY_SECRET]
@@ -79,7 +79,7 @@ gateway:
 workers:
   entry: apps/gateway/src/worker.ts
   scaledBy: jobs
-  queues: [response, text-line, image, transcription, speech]
+  queues: [response, text-batch, image, transcription, speech]
   ports: { ops: 9084 }
   portVariable: WORKER_METRICS_PORT
   secrets: [GATEWAY_SECRET]

@@ -40,6 +40,28 @@ export function BatchLines({ of: batch, counts, maySee }: BatchLinesProps) {
   );
 }
 
+interface Line extends Pick<Job, 'id' | 'status'> {
+  readonly line: number;
+}
+
+/** A line's job; or what was recorded of one that its batch has done itself, which is when it has ended. */
+function LineLink({ of: line, batch }: { of: Line; batch: JobDetail }) {
+  const shown = wholeNumber(line.line);
+  const label = `Line ${line.line}`;
+  if (batch.kind !== 'text.batch')
+    return (
+      <PageLink to="/jobs" search={{ job: line.id }} label={label}>
+        {shown}
+      </PageLink>
+    );
+  if (line.status !== 'completed' && line.status !== 'failed') return shown;
+  return (
+    <PageLink to="/requests" search={{ request: line.id }} label={label}>
+      {shown}
+    </PageLink>
+  );
+}
+
 /** Lines that were at work when their batch ended may still be. */
 const LISTED_AT_END = ['failed', 'in_progress', 'completed', 'cancelled'] as const;
 
@@ -80,9 +102,7 @@ function LineList({ of: batch, firstShown }: { of: JobDetail; firstShown: Job['s
             {lines.map((line) => (
               <Table.Tr key={line.id}>
                 <Table.Td>
-                  <PageLink to="/jobs" search={{ job: line.id }} label={`Line ${line.line}`}>
-                    {wholeNumber(line.line)}
-                  </PageLink>
+                  <LineLink of={line} batch={batch} />
                 </Table.Td>
                 <Table.Td>
                   <JobStatusBadge of={line} />

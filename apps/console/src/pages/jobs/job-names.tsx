@@ -9,7 +9,6 @@ const KINDS: Readonly<Record<Job['kind'], string>> = {
   'text.response': 'Background response',
   'image.batch': 'Batch of images',
   'audio.batch': 'Batch of audio',
-  'text.line': 'Line of a batch',
   'text.batch': 'Batch of text requests',
 };
 export const kindName = (kind: Job['kind']): string => KINDS[kind];

@@ -46,10 +46,8 @@ export function JobResult({ of: job, maySee }: JobResultProps) {
   );
 }
 
-function textWithoutFiles({ status, kind }: JobDetail): string {
-  if (status !== 'completed') return 'No result.';
-  return kind === 'text.line' ? 'Its answer is in the results of its batch.' : 'Its files have expired.';
-}
+const textWithoutFiles = ({ status }: JobDetail): string =>
+  status === 'completed' ? 'Its files have expired.' : 'No result.';
 
 /** A picture; a link where it cannot be shown here, as from a bucket that callers are sent to. */
 function JobImage({ of: image, job, name }: { of: Asset; job: JobDetail; name: string }) {
