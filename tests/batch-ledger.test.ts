@@ -12,12 +12,14 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 /** The books of batches with many lines, whose processes are killed at every step: each line is done once, billed once, and in a result. */
 
 const LINES = isLongRun ? 10_000 : 240;
+const WORKERS = ['text-worker', 'text-worker-2'];
 const KILLED = isLongRun
-  ? [['text'], ['text-worker'], ['text', 'text-2'], ['edge'], ['text-worker-2', 'text-2']]
-  : [['text'], ['text-worker', 'text-2'], ['edge']];
+  ? [['text'], WORKERS, ['text', 'text-2'], ['edge'], ['text-worker'], ['text-worker-2', 'text-2']]
+  : [['text'], WORKERS, ['edge']];
 const ROUNDS = isLongRun ? 2 : 1;
-/** Each worker that is killed has at most sixteen at work. */
-const KILLED_LINES = 2 * ROUNDS * 16;
+/** A batch is at work in one process, which has at most sixteen of its lines begun when it is killed. */
+const KILLED_LINES =
+  16 * (2 + ROUNDS * KILLED.filter((names) => names.some((name) => /worker/.test(name))).length);
 const ENOUGH_USD = 1000;
 /** Of a batch of the long run; a line whose worker died waits for up to half a minute. */
 const PATIENCE = { timeoutMs: isLongRun ? 1_200_000 : 180_000 };
@@ -208,7 +210,7 @@ test.each(FACES)('%s: killed at every step, each line is done once and billed on
   const ids = idsOf(LINES);
   const batch = await face.create(key, ids);
   // Before the first line, or while the first ones are at work.
-  await kill(['text', 'text-2']);
+  await kill(['text', ...WORKERS]);
   const steps = Array.from({ length: ROUNDS }, () => KILLED).flat();
   for (const [index, names] of steps.entries()) {
     const middle = ((index + 1) * LINES) / (steps.length + 1);
@@ -223,7 +225,7 @@ test.each(FACES)('%s: killed at every step, each line is done once and billed on
   }
   // With the last lines at work, or while the results are put together.
   await progress(batch, LINES - KILLED_LINES);
-  await kill(['text', 'text-2']);
+  await kill(['text-2', ...WORKERS]);
   await hasEnded(batch);
 
   const lines = await waitFor(() => whileAway(() => batch.lines()), PATIENCE);

@@ -159,7 +159,7 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-test('the services are killed at every step: each batch goes on from there', async () => {
+test('services and worker are killed at every step: each batch goes on from there', async () => {
   const { simulator } = gateway;
   const gate = createGate();
   const batches: { readonly step: Step; readonly id: string }[] = [];
@@ -179,7 +179,7 @@ test('the services are killed at every step: each batch goes on from there', asy
       await waitFor(async () => (await recordsOf(id)).length > 0, { ...TAKEOVER, what: step.name });
     batches.push({ step, id });
   }
-  await kill('text', 'text-2');
+  await kill('text', 'text-2', 'text-worker');
   gate.open();
   for (const { step, id } of batches) {
     expect(await ended(step, id), step.name).toEqual(contents);

@@ -95,7 +95,7 @@ const billedLines = () =>
   gateway.lines
     .map(({ text }) => text)
     .filter((line) => line.includes('"kind":"text.line"'))
-    .map((line): { jobId: string } => JSON.parse(line));
+    .map((line): { usageId: string } => JSON.parse(line));
 
 const everyLine = Array.from({ length: LINES }, (_, n) => `line ${n}`);
 
@@ -117,7 +117,7 @@ test.each(ENDINGS)(
       const lines = billedLines().slice(before);
       return lines.length >= LINES && lines;
     });
-    expect(new Set(billed.map(({ jobId }) => jobId)).size).toBe(LINES);
+    expect(new Set(billed.map(({ usageId }) => usageId)).size).toBe(LINES);
   },
 );
 
@@ -138,3 +138,17 @@ test.each([CHAT, EMBEDDINGS] as const)(
     expect(sentLines().toSorted()).toEqual(everyLine.toSorted());
   },
 );
+
+test('the worker is stopped in the middle of a batch: lines at work end, the next one goes on, and each line is done once', async () => {
+  const before = billedLines().length;
+  const { gate, id } = await begunBatch();
+  const stopped = end('SIGTERM', 'text-worker');
+  gate.open();
+  await stopped;
+  const batch = await ended(id);
+  expect(batch.request_counts).toEqual({ total: LINES, completed: LINES, failed: 0 });
+  const results = await linesIn(batch.output_file_id);
+  expect(results.map(({ custom_id }) => custom_id)).toEqual(everyLine);
+  expect(sentLines().toSorted()).toEqual(everyLine.toSorted());
+  await waitFor(() => billedLines().slice(before).length >= LINES);
+});

@@ -202,26 +202,26 @@ test('a job and the webhook that reports it are one trace', async () => {
 });
 
 test('each line of a batch is a trace of its own that refers to the batch', async () => {
-  const line = {
+  const request = {
     custom_id: 'one',
     method: 'POST',
     url: '/v1/chat/completions',
     body: { model: 'gpt-5.2', messages },
   };
-  const file = new File([JSON.stringify(line)], 'lines.jsonl');
+  const file = new File([JSON.stringify(request)], 'lines.jsonl');
   const { id } = await gateway.openai.files.create({ file, purpose: 'batch' });
   const { requestId, reply } = await send('/v1/batches', {
     json: { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' },
   });
   expect(reply.status).toBe(200);
   await expectGolden(requestId, 3, 'batch');
-  const done = await receiver.find(({ name }) => name === 'process text.line');
-  const spans = await receiver.trace(done.traceId, 4);
+  const line = await receiver.find(({ name }) => name === 'batch line');
+  const spans = await receiver.trace(line.traceId, 3);
   await expect(spanTree(spans)).toMatchFileSnapshot(golden('batch-line'));
   const batch = await spansOf(requestId, 3);
   const run = batch.find(({ name }) => name === 'process text.batch');
-  const queued = spans.find(({ name }) => name === 'enqueue text.line');
-  expect(queued?.links).toEqual([{ traceId: run?.traceId, spanId: run?.spanId }]);
+  const ended = spans.find(({ name }) => name === 'batch line');
+  expect(ended?.links).toEqual([{ traceId: run?.traceId, spanId: run?.spanId }]);
 });
 
 test('the collector gets the headers and the resource that are set, and no secret of a provider or a caller', async () => {

@@ -2,7 +2,7 @@ import type { AssetStore } from '@gateway/assets/asset-store';
 import type { SpeechOutput } from '@gateway/contracts/jobs';
 import { SpeechRequest } from '@gateway/contracts/openai/speech';
 import type { BatchService } from '@gateway/model-service/batch/batch-service';
-import { type LineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
+import { type JobLineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
 import { validate } from '@gateway/service-kit/request/validate';
 import { modelFor } from '@gateway/upstream/model-for';
 import type { AudioService } from './audio-service.ts';
@@ -19,7 +19,7 @@ export const audioBatches = (
   bodies: { 'audio.speech': (output) => bodyOf(service.assets, output) },
 });
 
-const speech = ({ upstream }: AudioService): LineEndpoint<'audio.speech'> => ({
+const speech = ({ upstream }: AudioService): JobLineEndpoint<'audio.speech'> => ({
   kind: 'audio.speech',
   scope: 'speech',
   usage: 'speech',

@@ -31,6 +31,8 @@ const SharedSettings = ModelSettings.extend({
   TEXT_BACKGROUND_GIVE_UP_SECONDS: setting.integer(DAY_SECONDS, { min: 1 }),
   /** How long the events of a background response can be read again after its end, and one that could not be stored. */
   TEXT_BACKGROUND_EVENTS_SECONDS: setting.integer(HOUR_SECONDS, { min: 1 }),
+  /** Lines that a batch may have. */
+  TEXT_BATCH_MAX_LINES: setting.integer(50_000, { min: 1 }),
 });
 export type SharedSettings = z.infer<typeof SharedSettings>;
 
@@ -52,8 +54,6 @@ export const TextSettings = ModelServiceSettings.extend({
   TEXT_FILE_MAX_BYTES: setting.integer(200 * MEBIBYTE, { min: 1024 }),
   /** Bytes of files that are kept for a key. */
   TEXT_FILE_BYTES_PER_KEY: setting.integer(10 * 1024 * MEBIBYTE, { min: 1 }),
-  /** Lines that a batch may have. */
-  TEXT_BATCH_MAX_LINES: setting.integer(50_000, { min: 1 }),
 });
 export type TextSettings = z.infer<typeof TextSettings>;
 

@@ -8,7 +8,7 @@ import type { Started } from '@gateway/service-kit/start-service';
 import type { TextSettings } from './config.ts';
 import { createTextService } from './endpoints/app.ts';
 import { createOpenDraft } from './endpoints/drafts/open-draft.ts';
-import { openBatches } from './open-batches.ts';
+import { openBatchService } from './open-batches.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
 import { openSockets } from './open-sockets.ts';
 import type { Sockets } from './sockets/accept-sockets.ts';
@@ -23,11 +23,7 @@ export interface TextService extends Service, Pick<Sockets, 'acceptSocket'> {
 export async function openTextService(started: Started<TextSettings>): Promise<TextService> {
   const { config } = started;
   const access = await openModelAccess(started);
-  const { queue, uploads, assets } = await openJobQueue(started, access, [
-    'text.response',
-    'text.line',
-    'text.batch',
-  ]);
+  const { queue, uploads } = await openJobQueue(started, access, ['text.response', 'text.batch']);
   const services = {
     ...(await openTextServices(started, access, { sweeps: true })),
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
@@ -44,7 +40,7 @@ export async function openTextService(started: Started<TextSettings>): Promise<T
     load,
     tracing,
   });
-  const batches = await openBatches(started, { access, services, queue, uploads, assets });
+  const batches = await openBatchService(started, { access, services, queue, uploads });
   const acceptance = {
     responses: openBackgroundResponses(started, access),
     queue,

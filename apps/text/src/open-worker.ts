@@ -1,22 +1,22 @@
-import { TextLineOutput, TextResponseOutput } from '@gateway/contracts/jobs';
+import { TextResponseOutput } from '@gateway/contracts/jobs';
+import { JOBS } from '@gateway/jobs/catalog';
 import { openJobWorker } from '@gateway/model-service/jobs/open-job-worker';
 import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import { openRedis } from '@gateway/redis/open-redis';
-import type { LogFields } from '@gateway/service-kit/request/request-context';
 import type { Started } from '@gateway/service-kit/start-service';
 import type { TextWorkerSettings } from './config.ts';
 import { runResponse } from './endpoints/background/run-response.ts';
-import { runLine } from './endpoints/batches/run-line.ts';
+import { openBatchProcessor } from './open-batches.ts';
 import { openBackgroundResponses, openTextServices } from './open-services.ts';
 
-/** Opens the worker that generates background responses, and answers the lines of batches. */
+/** Opens the worker that generates background responses, and does batches. */
 export function openTextWorker(started: Started<TextWorkerSettings>): Promise<void> {
   const { config, life, logger } = started;
   const onError = oncePerOutage((error) => logger.warn({ err: error }, 'the events of background responses'));
   return openJobWorker(started, {
     concurrency: {
       'text.response': config.TEXT_WORKER_CONCURRENCY,
-      'text.line': config.TEXT_BATCH_CONCURRENCY,
+      'text.batch': JOBS['text.batch'].concurrency,
     },
     processors: async (access) => {
       const services = { ...(await openTextServices(started, access)), keepAliveMs: 0 };
@@ -25,20 +25,12 @@ export function openTextWorker(started: Started<TextWorkerSettings>): Promise<vo
         opened.disconnect(),
       );
       const responses = openBackgroundResponses(started, { redis });
-      const { uploads, assets } = access;
+      const { uploads } = access;
       return {
         'text.response': runResponse({ services, responses, uploads }),
-        'text.line': runLine({ services, assets }),
+        'text.batch': await openBatchProcessor(started, { access, services, uploads }),
       };
     },
-    outputFields,
+    outputFields: (output) => TextResponseOutput.partial().catch({}).parse(output),
   });
-}
-
-function outputFields(output: unknown): LogFields {
-  const line = TextLineOutput.safeParse(output).data;
-  if (line === undefined) return TextResponseOutput.partial().catch({}).parse(output);
-  const { channel, attempts: upstreamAttempts, consumption } = line.usage;
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = consumption;
-  return { channel, upstreamAttempts, inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
 }

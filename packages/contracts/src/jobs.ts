@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Identity } from './identity.ts';
-import { ConsumedUsage } from './usage/usage-record.ts';
 
 /** What kinds of work are queued. */
 export const JobKind = z.enum([
@@ -11,7 +10,6 @@ export const JobKind = z.enum([
   'text.response',
   'image.batch',
   'audio.batch',
-  'text.line',
   'text.batch',
 ]);
 export type JobKind = z.infer<typeof JobKind>;
@@ -37,7 +35,6 @@ const AREAS: Readonly<Record<JobKind, JobArea>> = {
   'text.response': 'responses',
   'image.batch': 'images',
   'audio.batch': 'audio',
-  'text.line': 'batches',
   'text.batch': 'batches',
 };
 
@@ -281,31 +278,6 @@ export const TextResponseOutput = z.strictObject({
   costMicroUsd,
 });
 export type TextResponseOutput = z.infer<typeof TextResponseOutput>;
-
-/** One request of a batch. */
-export const TextLineInput = z.strictObject({
-  model: z.string(),
-  /** The path of its endpoint. */
-  url: z.string(),
-  /** The JSON body, as the line has it. */
-  body: z.string(),
-  /** Those of the batch's headers that its requests have. */
-  headers: z.record(z.string(), z.string()),
-  identity: Identity,
-  /** What its answer may have at most, as estimated. Absent: as little as its body. */
-  answerBytes: z.int().min(0).optional(),
-});
-export type TextLineInput = z.infer<typeof TextLineInput>;
-
-/** What its endpoint has answered. */
-export const TextLineOutput = z.strictObject({
-  /** The HTTP status. */
-  status: z.int(),
-  /** The JSON body. */
-  body: z.string(),
-  usage: ConsumedUsage,
-});
-export type TextLineOutput = z.infer<typeof TextLineOutput>;
 
 /** In whose form a batch of text requests is shown and its results are written. */
 export const BatchFace = z.enum(['openai', 'anthropic']);

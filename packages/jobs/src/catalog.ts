@@ -10,8 +10,6 @@ import {
   SpeechOutput,
   TextBatchInput,
   TextBatchOutput,
-  TextLineInput,
-  TextLineOutput,
   TextResponseInput,
   TextResponseOutput,
   TranscriptionInput,
@@ -28,7 +26,6 @@ interface Payloads {
   'text.response': { input: TextResponseInput; output: TextResponseOutput };
   'image.batch': { input: BatchInput; output: BatchOutput };
   'audio.batch': { input: BatchInput; output: BatchOutput };
-  'text.line': { input: TextLineInput; output: TextLineOutput };
   'text.batch': { input: TextBatchInput; output: TextBatchOutput };
 }
 export type JobInput<Kind extends JobKind> = Payloads[Kind]['input'];
@@ -75,6 +72,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
   readonly takeovers: number;
   /** One attempt, from start to end. */
   readonly timeLimitMs: number;
+  /** How long it may take to end when it has been cancelled. Absent: as a worker that stops waits for it. */
+  readonly cancelGraceMs?: number;
   /** How long a caller is held, from enqueue to end. */
   readonly waitLimitMs: number;
   /** How long a detached job may wait. */
@@ -95,7 +94,8 @@ export interface JobSpec<Kind extends JobKind = JobKind> {
 const MINUTE_MS = 60_000;
 const MEBIBYTE = 1024 * 1024;
 
-const NOT_BEGUN: ReadonlySet<ErrorCode> = new Set([
+/** Errors of work that has certainly not begun, and costs nothing. */
+export const NOT_BEGUN: ReadonlySet<ErrorCode> = new Set([
   'upstream_failed',
   'upstream_overloaded',
   'upstream_rate_limited',
@@ -245,36 +245,14 @@ export const JOBS: { readonly [Kind in JobKind]: JobSpec<Kind> } = {
   },
   'image.batch': { ...mediaBatch, queue: 'image-batch' },
   'audio.batch': { ...mediaBatch, queue: 'audio-batch' },
-  'text.line': {
-    queue: 'text-line',
-    input: TextLineInput,
-    output: TextLineOutput,
-    uploadsOf: () => [],
-    assetsOf: () => [],
-    keepsTexts: false,
-    // The answer as bytes, as text, and as it is stored.
-    bytesOf: ({ body, answerBytes = 0 }) => 2 * body.length + 3 * answerBytes,
-    work: 'paid',
-    attempts: 6,
-    // Nobody waits: a provider that has too much to do is left alone for longer.
-    retry: {
-      notBegun: NOT_BEGUN,
-      mayHaveBegun: new Set<ErrorCode>(),
-      firstDelayMs: 2000,
-      maxDelayMs: 2 * MINUTE_MS,
-    },
-    takeovers: 3,
-    timeLimitMs: HOUR_MS,
-    waitLimitMs: JOB_WAIT_LIMIT_MS,
-    queueLimitMs: DAY_SECONDS * 1000,
-    concurrency: 16,
-    // Until its batch has ended and taken it over.
-    resultRetentionSeconds: 2 * DAY_SECONDS,
-  },
   'text.batch': {
     ...batch,
     queue: 'text-batch',
     ...atOnceWithAside(64),
+    // Its lines have a budget of their own.
+    bytesOf: () => MEBIBYTE / 16,
+    // What has begun of it ends.
+    cancelGraceMs: HOUR_MS,
     input: TextBatchInput,
     output: TextBatchOutput,
     // Its lines lie in a file of the caller's.

@@ -1,6 +1,6 @@
 import type { ImageOutput } from '@gateway/contracts/jobs';
 import type { BatchService } from '@gateway/model-service/batch/batch-service';
-import { type LineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
+import { type JobLineEndpoint, noStream } from '@gateway/model-service/batch/line-endpoint';
 import { jsonEdit } from '../form/read-edit.ts';
 import { estimateImages } from '../metering/image-order.ts';
 import { checkEdit, checkEditRules } from './edits-handler.ts';
@@ -16,7 +16,7 @@ export function imageBatches(service: ImageService): BatchService<ImageLine, 'im
   return {
     ...service,
     kind: 'image.batch',
-    endpoints: new Map<string, LineEndpoint<ImageLine>>([
+    endpoints: new Map<string, JobLineEndpoint<ImageLine>>([
       ['/v1/images/generations', generations(service)],
       ['/v1/images/edits', edits(service)],
     ]),
@@ -24,7 +24,7 @@ export function imageBatches(service: ImageService): BatchService<ImageLine, 'im
   };
 }
 
-const generations = ({ upstream }: ImageService): LineEndpoint<'image.generation'> => ({
+const generations = ({ upstream }: ImageService): JobLineEndpoint<'image.generation'> => ({
   kind: 'image.generation',
   scope: 'images',
   usage: 'images',
@@ -41,7 +41,7 @@ const generations = ({ upstream }: ImageService): LineEndpoint<'image.generation
 });
 
 /** Images that are named by URL are fetched when the line's turn has come. */
-const edits = (service: ImageService): LineEndpoint<'image.edit'> => ({
+const edits = (service: ImageService): JobLineEndpoint<'image.edit'> => ({
   kind: 'image.edit',
   scope: 'images',
   usage: 'images',

@@ -1,24 +1,25 @@
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
 import { createJobQueue } from '@gateway/jobs/queue/job-queue';
+import { createByteBudget } from '@gateway/jobs/worker/byte-budget';
 import { jobLine } from '@gateway/jobs/worker/job-line';
 import type { JobProcessors } from '@gateway/jobs/worker/job-processor';
 import { createJobWorker, type JobWorker, type JobWorkerOptions } from '@gateway/jobs/worker/job-worker';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import { createJobMetrics } from '@gateway/model-service/jobs/job-metrics';
-import type { MetricsRegistry } from '@gateway/service-kit/metrics';
+import type { Metrics } from '@gateway/service-kit/metrics';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBackgroundResponses } from '../background/background-responses.ts';
-import { createBatchRecords } from '../batches/batch-records.ts';
-import { createStoredFiles } from '../batches/stored-files.ts';
 import type { TextServices } from '../call/request/text-call.ts';
 import type { Acceptance } from '../endpoints/background/accept-response.ts';
 import { runResponse } from '../endpoints/background/run-response.ts';
+import type { TextBatchRunner } from '../endpoints/batches/batch-service.ts';
+import { lineReports } from '../endpoints/batches/finished-line.ts';
+import { LinePlaces } from '../endpoints/batches/line-places.ts';
 import { createResultMemory } from '../endpoints/batches/result-memory.ts';
 import { runTextBatch } from '../endpoints/batches/run-batch.ts';
-import { runLine } from '../endpoints/batches/run-line.ts';
-import type { BatchesAndFiles } from '../open-batches.ts';
+import { type BatchesAndFiles, batchStores } from '../open-batches.ts';
 
 interface AcceptanceOptions {
   readonly redis: Redis;
@@ -27,7 +28,7 @@ interface AcceptanceOptions {
   readonly logger: Logger;
   readonly maxWaiting: number;
   readonly readIdentity: ReadKeyIdentity;
-  readonly metrics: MetricsRegistry;
+  readonly metrics: Metrics;
 }
 
 export interface WorkerUnderTest {
@@ -38,10 +39,11 @@ export interface WorkerUnderTest {
 interface AcceptanceUnderTest extends Acceptance {
   readonly batches: BatchesAndFiles;
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
-  startLineWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   startBatchRunner(options?: WorkerUnderTest): Promise<JobWorker>;
   close(): Promise<void>;
 }
+
+const MEBIBYTES = 128 * 1024 * 1024;
 
 /** The queue, the log and the feed of background responses, and workers of them, in a test's own process. */
 export async function openAcceptance(options: AcceptanceOptions): Promise<AcceptanceUnderTest> {
@@ -55,7 +57,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
   const shared = { redisUrl, uploads, assets, settle, onError };
   const queue = await createJobQueue({
     ...shared,
-    kinds: ['text.response', 'text.line', 'text.batch'],
+    kinds: ['text.response', 'text.batch'],
     maxWaiting,
     maxResultBytes: Number.POSITIVE_INFINITY,
     now: Date.now,
@@ -71,9 +73,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     meter: services.meter,
     jobMetrics: createJobMetrics(metrics),
     readIdentity,
-    records: createBatchRecords(redis),
-    files: createStoredFiles({ redis, store: await stores.open('files'), now: Date.now }),
-    maxJsonDepth: services.maxJsonDepth,
+    ...(await batchStores(stores, redis)),
     maxLines: 1000,
     fileMaxBytes: 1_000_000,
     fileBytesPerKey: 1_500_000,
@@ -82,7 +82,14 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
     onError,
     memory: createResultMemory(),
     onProviderBatch: (report) => logger.info(report, 'batch at a provider'),
+    onLine: lineReports({ logger, metrics }),
     now: services.now,
+  };
+  const runner: TextBatchRunner = {
+    ...batches,
+    places: new LinePlaces(16),
+    lineMemory: { bodies: createByteBudget(MEBIBYTES), answers: createByteBudget(MEBIBYTES) },
+    drainTimeoutMs: 0,
   };
   const start = async (processors: JobProcessors, { takeover }: WorkerUnderTest = {}) => {
     const worker = await createJobWorker({
@@ -97,8 +104,7 @@ export async function openAcceptance(options: AcceptanceOptions): Promise<Accept
   };
   return {
     batches,
-    startLineWorker: (started) => start({ 'text.line': runLine({ services, assets }) }, started),
-    startBatchRunner: (started) => start({ 'text.batch': runTextBatch(batches) }, started),
+    startBatchRunner: (started) => start({ 'text.batch': runTextBatch(runner) }, started),
     queue,
     feed: queue.feed,
     responses,

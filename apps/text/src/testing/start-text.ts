@@ -88,7 +88,6 @@ export interface TextUnderTest {
   /** Starts a worker that generates this service's background responses. It ends with the service. */
   startWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   /** Starts a worker that answers the lines of batches. It ends with the service. */
-  startLineWorker(options?: WorkerUnderTest): Promise<JobWorker>;
   /** Starts what the service runs batches by. */
   startBatchRunner(options?: WorkerUnderTest): Promise<JobWorker>;
   readonly batches: BatchesAndFiles;
@@ -313,7 +312,6 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
         },
       }),
     startWorker: acceptance.startWorker,
-    startLineWorker: acceptance.startLineWorker,
     startBatchRunner: acceptance.startBatchRunner,
     batches: acceptance.batches,
     identities,

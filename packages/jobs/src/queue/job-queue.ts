@@ -273,7 +273,7 @@ export async function createJobQueue<Kinds extends JobKind>(
     },
     cancel: async ({ kind, id }) => void (await cancelWhole(kind, id, true)),
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
-    ...createEndKeeper({ redis: prompt, files, results, now }),
+    ...createEndKeeper({ redis: prompt, files, now }),
     keepCounts: (batchId, counts) => unlessAway(keepCounts(prompt, batchId, counts)),
     countsOf: async (batchId) => {
       const [counts = null] = await unlessAway(readCounts(prompt, [batchId]));

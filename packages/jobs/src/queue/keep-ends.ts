@@ -1,11 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JobKind } from '@gateway/contracts/jobs';
 import type { Redis } from 'ioredis';
-import { JOBS, type JobOutput } from '../catalog.ts';
-import { type JobFiles, storeFailure, storeOutput } from '../files/job-files.ts';
+import { type JobFiles, storeFailure } from '../files/job-files.ts';
 import type { JobRecord } from '../job-envelope.ts';
 import { keepRecord } from '../records/ended-jobs.ts';
-import type { KeptResults } from '../results/kept-results.ts';
 import { unlessAway } from './queue-errors.ts';
 
 type UnqueuedJob<Kind extends JobKind> = Pick<JobRecord, 'id' | 'keyId' | 'model'> & { readonly kind: Kind };
@@ -14,21 +12,17 @@ type UnqueuedJob<Kind extends JobKind> = Pick<JobRecord, 'id' | 'keyId' | 'model
 export interface EndKeeper<Kinds extends JobKind> {
   /** It failed before it was stored. */
   keepRefused(job: UnqueuedJob<Kinds>, error: GatewayError): Promise<void>;
-  /** It was done elsewhere. @throws {GatewayError} `storage_full` */
-  keepDone<Kind extends Kinds>(job: UnqueuedJob<Kind>, output: JobOutput<Kind>): Promise<void>;
 }
 
 interface KeeperOptions {
   readonly redis: Redis;
   readonly files: JobFiles;
-  readonly results: Pick<KeptResults, 'keep'>;
   readonly now: () => number;
 }
 
 export function createEndKeeper<Kinds extends JobKind>({
   redis,
   files,
-  results,
   now,
 }: KeeperOptions): EndKeeper<Kinds> {
   const timesAt = (nowMs: number) => ({ createdAtMs: nowMs, startedAtMs: null, finishedAtMs: nowMs });
@@ -37,14 +31,6 @@ export function createEndKeeper<Kinds extends JobKind>({
       const reason = await storeFailure(files, job.id, error);
       const record: JobRecord = { ...job, ...timesAt(now()), status: 'failed', error: null };
       await unlessAway(keepRecord(redis, record, reason));
-    },
-    keepDone: async ({ kind, ...job }, output) => {
-      const { assetsOf, resultRetentionSeconds: retentionSeconds } = JOBS[kind];
-      const { id: jobId, keyId } = job;
-      const assets = [await storeOutput(files, jobId, output), ...assetsOf(output)];
-      await unlessAway(results.keep({ jobId, keyId, assets, retentionSeconds }));
-      const record: JobRecord = { ...job, kind, ...timesAt(now()), status: 'completed', error: null };
-      await unlessAway(keepRecord(redis, record, null));
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { batchCountsKey } from '../redis/job-keys.ts';
 
 /** A batch's lines have a day; the batch is remembered for two more days. */
-const KEPT_SECONDS = 4 * 86_400;
+export const KEPT_SECONDS = 4 * 86_400;
 
 /** Keeps how many of a batch's lines have ended how. */
 export async function keepCounts(redis: Redis, batchId: string, counts: BatchCounts): Promise<void> {

@@ -5,13 +5,14 @@ import { JOBS } from '../catalog.ts';
 import { storedFailure } from '../files/job-files.ts';
 import { cancelledKey, endedKey, lineJobId } from '../redis/job-keys.ts';
 import { hasEnded } from './job-record.ts';
+import { readLineStates } from './line-states.ts';
 import { Remembered, recordIn } from './remembered.ts';
 
 /** A line of a batch, as an operator sees it. */
 export interface BatchLine {
   /** From 1. */
   readonly line: number;
-  /** The id of its job; nobody knows it before the line is taken. */
+  /** Its own, and that of its job where it has one; nobody knows it before the line is taken. */
   readonly id: string;
   readonly status: JobStatus;
   readonly errorCode: string | null;
@@ -46,9 +47,9 @@ const AT_ONCE = 200;
 /** Of one page: a batch has ten thousand lines. */
 const MAX_SCANNED = 2000;
 
-/** Reads a page of a batch's lines. Their jobs' ids follow from the batch's. */
+/** Reads a page of a batch's lines. Their ids follow from the batch's. */
 export async function readLines(
-  { redis, queues }: { readonly redis: Redis; readonly queues: readonly Queue[] },
+  { redis, queues }: LineSources,
   batch: Batch,
   { status, limit, after }: LinesQuery,
 ): Promise<LinesPage> {
@@ -65,7 +66,8 @@ export async function readLines(
     const ids = Array.from({ length: Math.min(AT_ONCE, end - at) }, (_, index) =>
       lineJobId(batch.id, at + index),
     );
-    for (const line of await linesOf(sources, { batch, ids, firstLine: at + 1 })) {
+    const read = batch.kind === 'text.batch' ? ownLines : linesOf;
+    for (const line of await read(sources, { batch, ids, firstLine: at + 1 })) {
       if (status === undefined || line.status === status) lines.push(line);
       at += 1;
       if (lines.length === limit) return { lines, next: at < batch.total ? at : null };
@@ -84,13 +86,27 @@ function notBegun(batch: Batch): Pick<BatchLine, 'status' | 'errorCode' | 'error
     : { status: 'failed', errorCode: batch.errorCode ?? 'batch_expired', errorMessage };
 }
 
+interface LineSources {
+  readonly redis: Redis;
+  readonly queues: readonly Queue[];
+}
+
+interface SomeLines {
+  readonly batch: Batch;
+  readonly ids: readonly string[];
+  readonly firstLine: number;
+}
+
+/** Lines that their batch does itself. */
+async function ownLines({ redis }: LineSources, { batch, ids, firstLine }: SomeLines): Promise<BatchLine[]> {
+  const states = await readLineStates(redis, batch.id, { from: firstLine - 1, count: ids.length });
+  return ids.map((id, at) => ({ line: firstLine + at, id, ...(states[at] ?? notBegun(batch)) }));
+}
+
+/** Lines that have jobs. */
 async function linesOf(
-  { redis, queues }: { readonly redis: Redis; readonly queues: readonly Queue[] },
-  {
-    batch,
-    ids,
-    firstLine,
-  }: { readonly batch: Batch; readonly ids: readonly string[]; readonly firstLine: number },
+  { redis, queues }: LineSources,
+  { batch, ids, firstLine }: SomeLines,
 ): Promise<BatchLine[]> {
   const [ended, cancelled] = await Promise.all([
     redis.mget(ids.map(endedKey)),

@@ -35,6 +35,9 @@ export const endedKey = (jobId: string): string => `${QUEUE_PREFIX}:ended:${jobI
 
 /** The counts of a batch's lines by status. */
 export const batchCountsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}`;
+/** How far the lines of a batch are that it does itself, and why lines have failed. */
+export const lineStatesKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}:lines`;
+export const lineErrorsKey = (jobId: string): string => `${QUEUE_PREFIX}:batch:${jobId}:errors`;
 
 /** The ids of a key's jobs in one area, by when they were made. */
 export const jobListKey = (area: JobArea, keyId: string): string => `${QUEUE_PREFIX}:list:${area}:${keyId}`;
@@ -60,7 +63,7 @@ export const newWorkerId = (): string => `worker_${randomBytes(8).toString('hex'
 /** `job_` and 128 random bits. */
 export const newJobId = (): string => `job_${randomBytes(16).toString('hex')}`;
 
-/** The same whenever the line of a batch is taken, so that it is taken once. */
+/** The id of the line of a batch, and of its job where it has one: the same whenever it is taken, so that it is taken once. */
 export const lineJobId = (batchId: string, line: number): string =>
   `job_${createHash('sha256').update(`${batchId} ${line}`).digest('hex').slice(0, 32)}`;
 

@@ -14,12 +14,26 @@ export interface JobLine {
 
 /** What a job's one log line and its metrics hold, for every kind. */
 export function jobLine({ error, output: _, usage, subject: __, trace, ...line }: FinishedJob): JobLine {
+  return workLine(line, { error, usage, trace, endpoint: line.kind });
+}
+
+/** What is known of the end of anything that is done without a caller. */
+interface EndedWork extends Pick<FinishedJob, 'error' | 'usage' | 'trace'> {
+  readonly endpoint: string;
+}
+
+/** The same for what is no job of its own, such as a line of a batch. */
+export function workLine<Fields extends Pick<FinishedJob, 'outcome'> & JobLine['fields']>(
+  fields: Fields,
+  { error, usage, trace, endpoint }: EndedWork,
+): JobLine {
+  const { outcome } = fields;
   const status = error?.status('openai') ?? 200;
   return {
-    level: line.outcome === 'failed' ? 'error' : 'info',
-    labels: { endpoint: line.kind, status, outcome: outcomeOf(line.outcome, status) },
+    level: outcome === 'failed' ? 'error' : 'info',
+    labels: { endpoint, status, outcome: outcomeOf(outcome, status) },
     fields: {
-      ...line,
+      ...fields,
       ...(trace && { traceId: trace.context.traceId, spanId: trace.context.spanId }),
       costMicroUsd: usage?.costMicroUsd ?? undefined,
       hooks: usage?.detail?.hooks,

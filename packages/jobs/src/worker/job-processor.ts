@@ -24,6 +24,11 @@ export interface JobContext {
   /** Aborted when the job is cancelled, has run too long, or the worker must stop. Its reason is thrown for the job. */
   readonly signal: AbortSignal;
   /**
+   * Aborted before that when the worker has begun to stop. Work that takes longer than it waits then comes to a point from which another
+   * worker goes on, and throws `WorkerStopping`.
+   */
+  readonly closing: AbortSignal;
+  /**
    * Sends texts to those who follow the job, in order, such as whole events. A job that has emitted is not run again.
    *
    * @throws {Error} for a text of more than 8 M characters, or more than 100,000 texts

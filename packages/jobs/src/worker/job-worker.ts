@@ -121,6 +121,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   const workerId = newWorkerId();
   const memory = createByteBudget(options.maxBytesInFlight ?? Number.POSITIVE_INFINITY);
   const running = new Map<string, RunningJob>();
+  const closing = new AbortController();
   const accounted = new WeakMap<Job, UsageResult>();
   const outputs = new WeakMap<Job, unknown>();
   const traces = new WeakMap<Job, RequestTrace>();
@@ -161,7 +162,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       results.keep({ jobId, keyId, assets: kept, retentionSeconds, ...held }).catch(onError);
     const aside = stepsAside({ turns, job, jobId, onError });
     const shared = {
-      ...{ job, jobId, token, earlier, workerId, stopper, trace },
+      ...{ job, jobId, token, earlier, workerId, stopper, trace, closing: closing.signal },
       redis,
       log,
       files,
@@ -278,6 +279,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
         for (const { stopper } of running.values()) stopper.abort(new WorkerStopping());
       }, drainTimeoutMs);
       watching.close();
+      closing.abort(new WorkerStopping());
       const isIdle = running.size === 0 && redis.status !== 'ready';
       const workMs = isIdle ? 0 : drainTimeoutMs + CLOSE_GRACE_MS;
       await closeInTime(worker.close(), workMs);

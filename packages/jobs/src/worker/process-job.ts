@@ -44,6 +44,8 @@ export interface ProcessOptions<Kind extends JobKind> {
   readonly workerId: string;
   /** Aborts the attempt; already registered with those who may do so. */
   readonly stopper: AbortController;
+  /** See `JobContext`. */
+  readonly closing: AbortSignal;
   /** Records what the job has stored, for as long as it is kept. Never rejects. */
   readonly keep: (assets: readonly KeptAsset[]) => Promise<void>;
   /** Bounds what the process holds in memory. */
@@ -91,8 +93,10 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     });
   };
   const run: JobRun = { hasRun: earlier !== undefined, consumed: undefined, noted: {} };
-  const goesBack = () =>
-    stopper.signal.reason instanceof WorkerStopping && spec.work === 'free' && !emitter.hasEmitted;
+  const goesBack = (thrown: unknown) =>
+    (thrown instanceof WorkerStopping || stopper.signal.reason instanceof WorkerStopping) &&
+    spec.work === 'free' &&
+    !emitter.hasEmitted;
   const errorFor = (thrown: unknown) =>
     thrown instanceof WorkerStopping ? outcomeUnknown(thrown) : toJobError(thrown);
   const isTriedAgain = (error: GatewayError) =>
@@ -101,7 +105,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     const output = spec.output.parse(
       await attempt(options, queued, run, {
         emit,
-        isTriedAgain: (thrown) => goesBack() || isTriedAgain(errorFor(thrown)),
+        isTriedAgain: (thrown) => goesBack(thrown) || isTriedAgain(errorFor(thrown)),
       }),
     );
     const stored = 'inline' in queued.input ? undefined : await storeOutput(files, jobId, output);
@@ -112,7 +116,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     await announce();
     return { output, returned: stored?.id ?? output };
   } catch (thrown) {
-    if (goesBack()) {
+    if (goesBack(thrown)) {
       await carryConsumed(job, queued, run);
       await job.moveToWait(token);
       throw new WaitingError();
@@ -228,14 +232,14 @@ async function attempt<Kind extends JobKind>(
   const about = { jobId, requestId, keyId, team: subject?.team ?? null, subject, trace, contentLog };
   const context = {
     ...{ ...about, ...given, attempt: job.attemptsStarted },
-    ...{ consumed, noted, account, aside: options.aside },
+    ...{ consumed, noted, account, aside: options.aside, closing: options.closing },
   };
   return await runStoppable(
     (signal) => {
       run.hasRun = true;
       return processor.run(input, { ...context, signal });
     },
-    { stopper, timeLimitMs: spec.timeLimitMs },
+    { stopper, timeLimitMs: spec.timeLimitMs, graceMs: spec.cancelGraceMs },
   );
 }
 

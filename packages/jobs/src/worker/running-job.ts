@@ -11,13 +11,20 @@ export class WorkerStopping extends Error {
 /** How long a stopped job may take to end by itself. One that ignores its signal is left alone after that. */
 export const CLOSE_GRACE_MS = 2000;
 
+interface StoppableOptions {
+  readonly stopper: AbortController;
+  readonly timeLimitMs: number;
+  /** How long it may take to end when it has been stopped, but for the end of the process. Default: `CLOSE_GRACE_MS`. */
+  readonly graceMs?: number | undefined;
+}
+
 /**
  * Runs an attempt until it ends, or until it has been stopped and has not ended soon after. What it still returns after
  * it was stopped counts: a result is never thrown away.
  */
 export async function runStoppable<Output>(
   run: (signal: AbortSignal) => Promise<Output>,
-  { stopper, timeLimitMs }: { stopper: AbortController; timeLimitMs: number },
+  { stopper, timeLimitMs, graceMs = CLOSE_GRACE_MS }: StoppableOptions,
 ): Promise<Output> {
   const { signal } = stopper;
   const limit = setTimeout(() => stopper.abort(ranTooLong(timeLimitMs)), timeLimitMs);
@@ -26,7 +33,8 @@ export async function runStoppable<Output>(
     signal.addEventListener(
       'abort',
       () => {
-        lastWords = setTimeout(() => reject(signal.reason), CLOSE_GRACE_MS);
+        const ms = signal.reason instanceof WorkerStopping ? CLOSE_GRACE_MS : graceMs;
+        lastWords = setTimeout(() => reject(signal.reason), ms);
       },
       { once: true },
     );

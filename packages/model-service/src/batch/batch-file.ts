@@ -5,7 +5,6 @@ import { assetId } from '@gateway/assets/asset-id';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { writeWhole } from '@gateway/assets/write-whole';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { JobKind } from '@gateway/contracts/jobs';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { discardRest } from '@gateway/service-kit/request/discard-rest';
 import { withoutMark } from '@gateway/service-kit/request/json-body';
@@ -30,9 +29,9 @@ export interface ReceivedBatch {
   readonly fingerprint: string;
 }
 
-interface ReceiveOptions<Kind extends JobKind> {
+interface ReceiveOptions {
   readonly uploads: UploadStore;
-  readonly endpoints: LineEndpoints<Kind>;
+  readonly endpoints: LineEndpoints;
   readonly asker: LineAsker;
   readonly maxJsonDepth: number;
 }
@@ -42,9 +41,9 @@ interface ReceiveOptions<Kind extends JobKind> {
  *
  * @throws {GatewayError} for the first line that is wrong, with its number; for too many lines or bytes; `storage_full`
  */
-export async function receiveBatch<Kind extends JobKind>(
+export async function receiveBatch(
   request: IncomingMessage,
-  { uploads, asker, ...reading }: ReceiveOptions<Kind>,
+  { uploads, asker, ...reading }: ReceiveOptions,
 ): Promise<ReceivedBatch> {
   const fileId = uploads.newId();
   const hash = createHash('sha256');
@@ -52,7 +51,9 @@ export async function receiveBatch<Kind extends JobKind>(
   const models = new Set<string>();
   const check = async (bytes: Buffer) => {
     if (customIds.size === MAX_LINES) throw tooManyLines();
-    const { line } = await checkLine(readLine(bytes, reading), asker);
+    const read = readLine(bytes, reading);
+    await checkLine(read, asker);
+    const { line } = read;
     if (customIds.has(line.custom_id)) throw repeatedId();
     customIds.add(line.custom_id);
     models.add(line.body.model);

@@ -4,7 +4,7 @@ import type { JobOutput } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import type { ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { JobService } from '../jobs/submit-job.ts';
-import type { LineEndpoints } from './line-endpoint.ts';
+import type { JobLineEndpoint, LineEndpoints } from './line-endpoint.ts';
 
 /** What the lines of batches become. */
 export type LineKind = Exclude<JobKind, BatchKind>;
@@ -14,21 +14,14 @@ export type LineBodies<Kind extends LineKind> = {
   readonly [Each in Kind]?: (output: JobOutput<Each>) => AsyncIterable<string>;
 };
 
-/** What it takes to have the lines of batches done. */
-export interface LineService<Kind extends LineKind, Batch extends BatchKind>
-  extends Omit<JobService<Kind | Batch>, 'upstream'> {
-  readonly endpoints: LineEndpoints<Kind>;
-  readonly uploads: Pick<UploadStore, 'delete'>;
-  readonly maxJsonDepth: number;
-  readonly readIdentity: ReadKeyIdentity;
-}
-
-/** What it takes to make, do and show the batches of one area. */
+/** What it takes to make, do and show the batches of one area, whose lines become jobs. */
 export interface BatchService<Kind extends LineKind, Batch extends MediaBatchKind>
-  extends LineService<Kind, Batch>,
-    Pick<JobService<Kind | Batch>, 'upstream'> {
+  extends JobService<Kind | Batch> {
   readonly kind: Batch;
+  readonly endpoints: LineEndpoints<JobLineEndpoint<Kind>>;
   readonly bodies: LineBodies<Kind>;
   readonly uploads: UploadStore;
   readonly assets: AssetStore;
+  readonly maxJsonDepth: number;
+  readonly readIdentity: ReadKeyIdentity;
 }

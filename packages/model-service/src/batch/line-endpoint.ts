@@ -16,19 +16,22 @@ export interface LineAsker {
 }
 
 /** A line that has been checked. */
-export interface PreparedLine<Kind extends JobKind> {
+export interface PreparedLine {
   readonly estimate: UsageResult;
   /** See `Demand`. */
   readonly mostMicroUsd?: number | undefined;
   /** What its usage is found by. */
   readonly names?: CallerNames;
+}
+
+/** One that becomes a job. */
+export interface PreparedJob<Kind extends JobKind> extends PreparedLine {
   /** The job's input; what it takes to make it, such as fetching images, happens now. */
   input(signal: AbortSignal): Promise<JobInput<Kind>>;
 }
 
 /** An endpoint that the lines of a batch may name. */
-export interface LineEndpoint<Kind extends JobKind> {
-  readonly kind: Kind;
+export interface LineEndpoint<Prepared extends PreparedLine = PreparedLine> {
   readonly scope: EndpointScope;
   /** What its usage is put down under. */
   readonly usage: UsageSubject['endpoint'];
@@ -36,31 +39,34 @@ export interface LineEndpoint<Kind extends JobKind> {
    * @param bytes the line as it was sent
    * @throws {GatewayError} for what the endpoint itself would refuse
    */
-  prepare(body: unknown, asker: LineAsker, bytes: Buffer): PreparedLine<Kind> | Promise<PreparedLine<Kind>>;
+  prepare(body: unknown, asker: LineAsker, bytes: Buffer): Prepared | Promise<Prepared>;
+}
+
+/** One whose lines become jobs. */
+export interface JobLineEndpoint<Kind extends JobKind> extends LineEndpoint<PreparedJob<Kind>> {
+  readonly kind: Kind;
 }
 
 /** The endpoints by their URL. */
-export type LineEndpoints<Kind extends JobKind> = ReadonlyMap<string, LineEndpoint<Kind>>;
+export type LineEndpoints<Endpoint extends LineEndpoint = LineEndpoint> = ReadonlyMap<string, Endpoint>;
 
 /** A line that is one, with its endpoint. */
-export interface ReadLine<Kind extends JobKind> {
+export interface ReadLine<Endpoint> {
   readonly line: BatchLine;
-  readonly endpoint: LineEndpoint<Kind>;
+  readonly endpoint: Endpoint;
   readonly bytes: Buffer;
 }
 
-export interface CheckedLine<Kind extends JobKind> extends PreparedLine<Kind>, ReadLine<Kind> {}
-
-interface ReadOptions<Kind extends JobKind> {
-  readonly endpoints: LineEndpoints<Kind>;
+interface ReadOptions<Endpoint extends LineEndpoint> {
+  readonly endpoints: LineEndpoints<Endpoint>;
   readonly maxJsonDepth: number;
 }
 
 /** @throws {GatewayError} for what is no line, or names an endpoint that takes none */
-export function readLine<Kind extends JobKind>(
+export function readLine<Endpoint extends LineEndpoint>(
   bytes: Buffer,
-  { endpoints, maxJsonDepth }: ReadOptions<Kind>,
-): ReadLine<Kind> {
+  { endpoints, maxJsonDepth }: ReadOptions<Endpoint>,
+): ReadLine<Endpoint> {
   const line = validate(BatchLine, parseJson(withoutMark(bytes), maxJsonDepth));
   const endpoint = endpoints.get(line.url);
   if (endpoint === undefined) throw notInBatches(line.url, [...endpoints.keys()]);
@@ -68,14 +74,14 @@ export function readLine<Kind extends JobKind>(
 }
 
 /** @throws {GatewayError} for what its endpoint would refuse of this caller */
-export async function checkLine<Kind extends JobKind>(
-  read: ReadLine<Kind>,
+export async function checkLine<Prepared extends PreparedLine>(
+  read: ReadLine<LineEndpoint<Prepared>>,
   asker: LineAsker,
-): Promise<CheckedLine<Kind>> {
+): Promise<Prepared> {
   const { line, endpoint, bytes } = read;
   checkScope(read, asker);
   try {
-    return { ...read, ...(await endpoint.prepare(line.body, asker, bytes)) };
+    return await endpoint.prepare(line.body, asker, bytes);
   } catch (error) {
     throw error instanceof GatewayError ? below(['body'], error) : error;
   }
@@ -83,12 +89,7 @@ export async function checkLine<Kind extends JobKind>(
 
 /** @throws {GatewayError} `endpoint_not_allowed` */
 export function checkScope(
-  {
-    line,
-    endpoint,
-  }: Pick<ReadLine<JobKind>, 'line'> & {
-    readonly endpoint: Pick<LineEndpoint<JobKind>, 'scope'>;
-  },
+  { line, endpoint }: Pick<ReadLine<Pick<LineEndpoint, 'scope'>>, 'line' | 'endpoint'>,
   { identity: { endpoints } }: Pick<LineAsker, 'identity'>,
 ): void {
   if (endpoints === null || endpoints.includes(endpoint.scope)) return;

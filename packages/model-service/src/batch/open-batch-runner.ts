@@ -1,5 +1,5 @@
 import type { AssetStore } from '@gateway/assets/asset-store';
-import { BatchCounts, BatchKind, type MediaBatchKind } from '@gateway/contracts/jobs';
+import { BatchKind, type MediaBatchKind } from '@gateway/contracts/jobs';
 import { JOBS } from '@gateway/jobs/catalog';
 import type { UploadStore } from '@gateway/jobs/files/upload-store';
 import { jobLine } from '@gateway/jobs/worker/job-line';
@@ -8,8 +8,7 @@ import { createJobWorker } from '@gateway/jobs/worker/job-worker';
 import { reportOnce } from '@gateway/metering/broken-records';
 import { createKeyIdentityReader, type ReadKeyIdentity } from '@gateway/metering/keys/key-identity';
 import type { Started } from '@gateway/service-kit/start-service';
-import { z } from 'zod';
-import type { JobMetrics } from '../jobs/job-metrics.ts';
+import { countFields, type JobMetrics } from '../jobs/job-metrics.ts';
 import type { ModelAccess } from '../open-model-access.ts';
 import type { ModelSettings } from '../settings.ts';
 import { jobTraces, writeJob } from '../tracing/job-spans.ts';
@@ -41,9 +40,6 @@ export const batchProcessors = <Kind extends LineKind, Batch extends MediaBatchK
   },
 });
 
-/** Of the output of a batch that is done. */
-const Counted = z.object({ counts: BatchCounts.optional() });
-
 /** Where the batches of a service and their lines lie, and what counts them. */
 interface RunnerStores {
   readonly uploads: UploadStore;
@@ -70,11 +66,9 @@ export async function openBatchRunner(
       openTrace: jobTraces(tracing),
       onFinished: (job) => {
         const { level, labels, fields } = jobLine(job);
-        const { counts } = Counted.parse(job.output ?? {});
         metrics.request(labels, job.durationMs, job.trace);
-        jobMetrics.queued(job.kind, job.queuedMs);
-        if (counts !== undefined) jobMetrics.batchLines(job.kind, counts);
-        logger[level]({ ...fields, linesCompleted: counts?.completed, linesFailed: counts?.failed });
+        jobMetrics.ended(job);
+        logger[level]({ ...fields, ...countFields(job.output) });
         writeJob(job, fields);
       },
       onError: (error) => logger.warn({ err: error }, 'batches'),

@@ -1,13 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type {
-  BatchCounts,
-  BatchInput,
-  BatchKind,
-  BatchOutput,
-  MediaBatchKind,
-} from '@gateway/contracts/jobs';
+import type { BatchInput, BatchOutput, MediaBatchKind } from '@gateway/contracts/jobs';
 import { longestLifeMs } from '@gateway/jobs/catalog';
 import { type JobRecord, uploadsOf } from '@gateway/jobs/job-envelope';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
@@ -15,15 +7,14 @@ import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import { keepNames, storedLines } from './batch-file.ts';
-import type { BatchService, LineKind, LineService } from './batch-service.ts';
-import { checkLine, type ReadLine, readLine } from './line-endpoint.ts';
+import type { BatchService, LineKind } from './batch-service.ts';
+import { checkLine, type JobLineEndpoint, type ReadLine, readLine } from './line-endpoint.ts';
+import { isWaitedOut, patiently } from './patiently.ts';
 
 /** Lines of one batch that wait or are at work at a time. */
 const AT_ONCE = 16;
 /** After every job of an ordinary priority. */
 const LOWEST_PRIORITY = 9;
-const DEFAULT_WAIT_SECONDS = 2;
-const MAX_WAIT_SECONDS = 60;
 
 /** What a batch's run takes of its job. */
 export type BatchContext = Pick<
@@ -31,42 +22,20 @@ export type BatchContext = Pick<
   'jobId' | 'keyId' | 'requestId' | 'signal' | 'trace' | 'contentLog'
 >;
 
-/** Has the lines of a batch done that came in the body of one request. */
+/**
+ * Takes a batch's lines one after the other, as limits and queues let them in, until all of them have ended. Which lines have been
+ * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another: one after it looks for each line's
+ * job before it takes the line. The first one looks among those that have ended, since another run may have done lines while it could not
+ * be heard of. A job that is in its queue is there once, whoever stores it.
+ */
 export async function runBatch<Kind extends LineKind, Batch extends MediaBatchKind>(
   service: BatchService<Kind, Batch>,
   { fileId, lines: total, untilMs, strict }: BatchInput,
   context: BatchContext,
 ): Promise<BatchOutput> {
-  const { jobId } = context;
-  await keepNames(service, jobId, fileId);
-  const lines = storedLines(service.uploads, fileId);
-  const counts = await runLines(service, { lines, total, untilMs, strict }, context);
-  // Kept for as long as the output from now on.
-  return { ...(await keepNames(service, jobId, fileId)), counts };
-}
-
-interface LinesToRun {
-  /** Each with its index from 0, which names its job. */
-  readonly lines: AsyncIterable<{ readonly index: number; readonly bytes: Buffer }>;
-  readonly total: number;
-  /** Lines that have not begun by then are not begun. Unix milliseconds. */
-  readonly untilMs: number;
-  readonly strict: boolean;
-}
-
-/**
- * Takes a batch's lines one after the other, as limits and queues let them in, until all of them have ended. Which lines have been
- * taken follows from their jobs' ids, so that a run that was interrupted is gone on with by another: one after it looks for each line's
- * job before it takes the line. The first one looks among those that have ended: a provider may have done lines before it, or another run
- * while this one could not be heard of. A job that is in its queue is there once, whoever stores it.
- */
-export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
-  service: LineService<Kind, Batch>,
-  { lines, total, untilMs, strict }: LinesToRun,
-  context: BatchContext,
-): Promise<BatchCounts> {
-  const { queue, now } = service;
+  const { queue, uploads, now } = service;
   const { jobId, signal } = context;
+  await keepNames(service, jobId, fileId);
   const counts = { total, completed: 0, failed: 0 };
   const count = (record: Pick<JobRecord, 'status'> | undefined) => {
     counts[record?.status === 'completed' ? 'completed' : 'failed'] += 1;
@@ -76,7 +45,7 @@ export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
   await keepCounts();
   const underway = new Set<Promise<void>>();
   try {
-    for await (const { index, bytes } of lines) {
+    for await (const { index, bytes } of storedLines(uploads, fileId)) {
       while (underway.size >= AT_ONCE) await Promise.race(underway);
       signal.throwIfAborted();
       if (now() >= untilMs) break;
@@ -115,11 +84,12 @@ export async function runLines<Kind extends LineKind, Batch extends BatchKind>(
   // What has not begun by then never does.
   counts.failed = total - counts.completed;
   await patiently(signal, () => queue.keepCounts(jobId, counts));
-  return counts;
+  // Kept for as long as the output from now on.
+  return { ...(await keepNames(service, jobId, fileId)), counts };
 }
 
 interface LineToTake<Kind extends LineKind> {
-  readonly read: ReadLine<Kind>;
+  readonly read: ReadLine<JobLineEndpoint<Kind>>;
   readonly lineId: string;
   readonly strict: boolean;
   readonly untilMs: number;
@@ -131,8 +101,8 @@ interface LineToTake<Kind extends LineKind> {
  * Makes a line's job, once its key's limits let it in. Resolves to whether there is one: a line that is refused has the record of one that
  * has ended, and one that they do not let in before the batch is over has none, as those after it.
  */
-async function take<Kind extends LineKind, Batch extends BatchKind>(
-  { queue, uploads, meter, readIdentity, now }: LineService<Kind, Batch>,
+async function take<Kind extends LineKind, Batch extends MediaBatchKind>(
+  { queue, uploads, meter, readIdentity, now }: BatchService<Kind, Batch>,
   { read, lineId, strict, untilMs, oneEnded }: LineToTake<Kind>,
   { jobId: batchId, keyId, requestId, signal, trace, contentLog }: BatchContext,
 ): Promise<boolean> {
@@ -200,15 +170,9 @@ interface FollowedLine<Kind extends LineKind> {
   readonly context: Pick<BatchContext, 'keyId' | 'signal'>;
 }
 
-/** How a line's job has ended; undefined where it has been lost. */
-export const endOfLine = <Kind extends LineKind, Batch extends BatchKind>(
-  service: Pick<LineService<Kind, Batch>, 'queue'>,
-  line: FollowedLine<Kind>,
-): Promise<FoundJob | undefined> => watchEnd(service, line).record({ isUnderway: false });
-
 /** Watches for the end of a line's job from now on, until it is known. */
-function watchEnd<Kind extends LineKind, Batch extends BatchKind>(
-  { queue }: Pick<LineService<Kind, Batch>, 'queue'>,
+function watchEnd<Kind extends LineKind, Batch extends MediaBatchKind>(
+  { queue }: Pick<BatchService<Kind, Batch>, 'queue'>,
   { kind, lineId, context: { keyId, signal } }: FollowedLine<Kind>,
 ) {
   let ended = Promise.withResolvers<void>();
@@ -256,37 +220,6 @@ function oneAtATime(write: () => Promise<void>): () => Promise<void> {
     next ??= running.then(begin, begin);
     return next;
   };
-}
-
-/** What lets a line in later. */
-const WAITED_OUT: ReadonlySet<ErrorCode> = new Set([
-  'rate_limited',
-  'rate_limited_tokens',
-  'queue_full',
-  'service_unavailable',
-]);
-
-const isWaitedOut = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && error.retry && WAITED_OUT.has(error.code);
-
-/** Tries again for as long as a limit, a full queue or Redis being away is all that is in the way, and there is time left. */
-export async function patiently<Result>(
-  signal: AbortSignal,
-  processor: () => Promise<Result>,
-  leftMs: () => number = () => Number.POSITIVE_INFINITY,
-): Promise<Result> {
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return await processor();
-    } catch (error) {
-      if (!isWaitedOut(error)) throw error;
-      const left = leftMs();
-      if (left <= 0) throw error;
-      const seconds = Math.min(MAX_WAIT_SECONDS, error.options.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS);
-      await delay(Math.min(left, seconds * 1000), undefined, { signal }).catch(() => signal.throwIfAborted());
-    }
-  }
 }
 
 const isOverBudget = (error: unknown): boolean =>

@@ -1,14 +1,24 @@
+import { BatchCounts } from '@gateway/contracts/jobs';
+import type { FinishedJob } from '@gateway/jobs/worker/finished-job';
 import { DURATION_BUCKETS, type MetricsRegistry } from '@gateway/service-kit/metrics';
+import type { LogFields } from '@gateway/service-kit/request/request-context';
 import { Counter, Histogram } from 'prom-client';
+import { z } from 'zod';
 
 /** What is counted of jobs and batches, where they are made and where they are done. */
 export interface JobMetrics {
   /** A request that is done by a job: one that it made, or one that an earlier request made. */
   requested(labels: JobRequestLabels): void;
-  /** A job of this kind that ended, and how long it had waited in its queue. */
-  queued(kind: string, waitedMs: number): void;
-  /** Lines of a batch that is done. */
-  batchLines(kind: string, counts: { readonly completed: number; readonly failed: number }): void;
+  /** A job that ended: how long it had waited in its queue, and the lines of a batch that is done. */
+  ended(job: Pick<FinishedJob, 'kind' | 'queuedMs' | 'output'>): void;
+}
+
+const Counted = z.object({ counts: BatchCounts }).partial().catch({});
+
+/** The lines of a batch that is done, for its log line. None for other jobs. */
+export function countFields(output: unknown): LogFields {
+  const { counts } = Counted.parse(output);
+  return counts === undefined ? {} : { linesCompleted: counts.completed, linesFailed: counts.failed };
 }
 
 interface JobRequestLabels {
@@ -41,10 +51,12 @@ export function createJobMetrics({ registry }: MetricsRegistry): JobMetrics {
   });
   return {
     requested: ({ kind, mode, job }) => requests.inc({ kind, mode, job }),
-    queued: (kind, waitedMs) => queued.observe({ kind }, waitedMs / 1000),
-    batchLines: (kind, { completed, failed }) => {
-      lines.inc({ kind, outcome: 'completed' }, completed);
-      lines.inc({ kind, outcome: 'failed' }, failed);
+    ended: ({ kind, queuedMs, output }) => {
+      queued.observe({ kind }, queuedMs / 1000);
+      const { counts } = Counted.parse(output);
+      if (counts === undefined) return;
+      lines.inc({ kind, outcome: 'completed' }, counts.completed);
+      lines.inc({ kind, outcome: 'failed' }, counts.failed);
     },
   };
 }

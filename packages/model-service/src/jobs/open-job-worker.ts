@@ -13,7 +13,7 @@ import { jobTraces, writeJob } from '../tracing/job-spans.ts';
 import { openAnnouncer } from '../webhooks/open-announcer.ts';
 import { openWebhookWorker } from '../webhooks/open-webhook-worker.ts';
 import { attemptFields } from './job-attempts.ts';
-import { createJobMetrics } from './job-metrics.ts';
+import { countFields, createJobMetrics } from './job-metrics.ts';
 import { openFileStores } from './open-file-stores.ts';
 
 interface WorkerOptions {
@@ -56,8 +56,11 @@ export async function openJobWorker(
         onFinished: (job) => {
           const { level, labels, fields } = jobLine(job);
           metrics.request(labels, job.durationMs, job.trace);
-          jobMetrics.queued(job.kind, job.queuedMs);
-          const line = { ...fields, ...attemptFields(job), ...outputFields(job.output) };
+          jobMetrics.ended(job);
+          const line = {
+            ...{ ...fields, ...attemptFields(job), ...countFields(job.output) },
+            ...outputFields(job.output),
+          };
           logger[level](line);
           writeJob(job, line);
         },

@@ -7,7 +7,7 @@ import { redisNames } from '@gateway/metering/redis-names';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { answerLine } from '../../endpoints/batches/run-line.ts';
+import { answerLine } from '../../endpoints/batches/answer-line.ts';
 import type { Stack } from '../../testing/start-stack.ts';
 import type { TextUnderTest } from '../../testing/start-text.ts';
 import { PAIRS, PATHS, requestOf, startPairs } from '../../testing/text-pairs.ts';
@@ -232,7 +232,7 @@ test('an attempt at a line of a batch that is made again is not logged: the line
   const identity = {
     ...{ keyId: 'key_one', keyName: 'one', team: null, models: null, endpoints: null, accounts: [] },
   };
-  const body = JSON.stringify(requestOf('chat', 'to-chat', 'In a batch'));
+  const body = Buffer.from(JSON.stringify(requestOf('chat', 'to-chat', 'In a batch')));
   const input = { model: 'to-chat', url: PATHS.chat, body, headers: {}, identity };
   const attempt = async (requestId: string, isTriedAgain: boolean) => {
     stack.first.script({ status: 500 });

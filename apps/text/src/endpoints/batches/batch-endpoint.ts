@@ -1,12 +1,12 @@
 import type { EndpointScope, Identity } from '@gateway/contracts/identity';
-import type { TextLineInput, TextLineOutput } from '@gateway/contracts/jobs';
 import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import type { PreparedLine } from '@gateway/model-service/batch/line-endpoint';
 import type { Protocol } from '@gateway/upstream/protocol';
 import type { TextServices } from '../../call/request/text-call.ts';
+import type { LineInput } from './answer-line.ts';
 import type { LineCaller } from './line-caller.ts';
-import type { TextLine } from './text-lines.ts';
 
 /** The request of a line, whose caller keeps the answer. */
 export interface LineRequest {
@@ -19,9 +19,7 @@ export interface LineRequest {
 }
 
 /** What is known of a line before it is answered. */
-export interface CheckedRequest
-  extends Omit<PreparedLine<TextLine>, 'input'>,
-    Pick<TextLineInput, 'answerBytes'> {
+export interface CheckedRequest extends PreparedLine, Pick<LineInput, 'answerBytes'> {
   readonly model: string;
 }
 
@@ -32,7 +30,8 @@ export interface PassedLine {
   readonly inputs: number;
 }
 
-type LineContext = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'isTriedAgain'>;
+/** `jobId` is the id of the line's usage record. */
+export type LineContext = Pick<JobContext, 'jobId' | 'signal' | 'consumed' | 'isTriedAgain'>;
 
 /** An endpoint that the lines of batches may name: how its lines are checked, answered, and given to a provider. */
 export interface BatchEndpoint {
@@ -45,7 +44,7 @@ export interface BatchEndpoint {
   /** @throws {GatewayError} for what the endpoint refuses */
   check(request: LineRequest): Promise<CheckedRequest>;
   /** Answers the line's caller, and resolves to what it used. @throws what its caller gets in place of an answer */
-  answer(request: LineRequest, context: LineContext): Promise<TextLineOutput['usage']>;
+  answer(request: LineRequest, context: LineContext): Promise<ConsumedUsage>;
   /**
    * Null for one that is answered by more than its provider alone: it goes on from what the gateway keeps, or has to be translated.
    *

@@ -14,14 +14,14 @@ import type { BatchProblem } from '../../batches/batch-records.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import type { BatchEndpoint } from './batch-endpoint.ts';
 import type { FileLine } from './batch-lines.ts';
-import { LINE_ENDPOINTS, type TextLine } from './text-lines.ts';
+import { LINE_ENDPOINTS } from './text-lines.ts';
 
 /** Problems of one file that are told. */
 const MAX_PROBLEMS = 20;
 
 interface CheckOptions {
   readonly services: Pick<TextServices, 'upstream' | 'maxJsonDepth'>;
-  readonly endpoints: LineEndpoints<TextLine>;
+  readonly endpoints: LineEndpoints;
   readonly identity: Identity;
   readonly maxLines: number;
 }

@@ -1,17 +1,19 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
-import { lineJobId, newJobId } from '@gateway/jobs/redis/job-keys';
-import { runLines } from '@gateway/model-service/batch/run-batch';
+import { newJobId } from '@gateway/jobs/redis/job-keys';
+import { createByteBudget } from '@gateway/jobs/worker/byte-budget';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { LineJournal } from '../../batches/line-journal.ts';
 import { newFileId } from '../../batches/stored-files.ts';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
 import { linesOf } from './batch-lines.ts';
-import type { TextBatchService, TextJob } from './batch-service.ts';
-import { collectBatch, finishBatch } from './collect-batch.ts';
+import { collectBatch, finishIfOver } from './collect-batch.ts';
+import { LinePlaces } from './line-places.ts';
 import { startBatchSweeping } from './open-batches.ts';
+import { runLines } from './run-lines.ts';
 import { textLines } from './text-lines.ts';
 
 /** What ends batches, whatever has become of their runs, their files and the stores. */
@@ -77,12 +79,12 @@ async function begunBatch(names: readonly string[], untilMs = Date.now() + DAY_M
   return { id, fileId, keyId };
 }
 
-const done = (id: string): FoundJob => ({
+const runningJob = (id: string): FoundJob => ({
   id,
-  kind: 'text.line',
+  kind: 'text.batch',
   keyId: 'key_one',
   model: 'by-chat',
-  status: 'completed',
+  status: 'in_progress',
   createdAtMs: 0,
   startedAtMs: 0,
   finishedAtMs: 0,
@@ -90,28 +92,35 @@ const done = (id: string): FoundJob => ({
   expiresAtMs: null,
 });
 
+const journalOf = (batchId: string) => {
+  const { journals: store, onError } = text.batches;
+  return LineJournal.open({ store, batchId, signal: NEVER, onError });
+};
+
 test('what a line has made is not lost where its store is away while results are put together', async () => {
   const { id } = await begunBatch(['a']);
+  const answer = { status: 200, body: '{"object":"chat.completion"}' };
+  await (await journalOf(id)).finish(0, { type: 'succeeded', answer }, null);
+  const { journals } = text.batches;
   const away = new GatewayError('service_unavailable', 'The store is away.');
-  const unread = new GatewayError('internal', {
-    message: 'The job was done, but its result cannot be read.',
-    cause: new Error('', { cause: away }),
-  });
-  const { queue } = text.batches;
-  const service: TextBatchService = {
-    ...text.batches,
-    queue: { ...queue, find: async (jobId) => done(jobId), outputOf: () => Promise.reject(unread) },
+  const known = new Set<string>();
+  // What has become of lines is known; what they came to cannot be read.
+  const open: typeof journals.open = async (one, range) => {
+    if (known.has(one)) throw away;
+    known.add(one);
+    return journals.open(one, range);
   };
-  await expect(collectBatch(service, id, { status: 'completed' }, NEVER)).rejects.toMatchObject({
-    code: 'service_unavailable',
-  });
+  const service = { ...text.batches, journals: { ...journals, open } };
+  const asked = { reason: { status: 'completed' }, signal: NEVER } as const;
+  await expect(collectBatch(service, id, asked)).rejects.toMatchObject({ code: 'service_unavailable' });
   expect((await text.batches.records.find(id))?.end).toBeNull();
+  expect(await collectBatch(text.batches, id, asked)).toMatchObject({ counts: { completed: 1, failed: 0 } });
 });
 
 test('a batch whose lines nobody can read any more ends all the same', async () => {
   const { id, fileId } = await begunBatch(['a', 'b']);
   await text.batches.files.remove(fileId);
-  await finishBatch(text.batches, id);
+  await finishIfOver(text.batches, id);
   expect((await text.batches.records.find(id))?.end).toMatchObject({
     status: 'failed',
     counts: { total: 2, completed: 0, failed: 2 },
@@ -122,8 +131,8 @@ test('a batch whose lines nobody can read any more ends all the same', async () 
 test('the file of a batch is kept for as long as the batch has not ended', async () => {
   const { id, fileId, keyId } = await begunBatch(['a']);
   const { files, queue } = text.batches;
-  const running: FoundJob = { ...done(id), kind: 'text.batch', status: 'in_progress' };
-  await finishBatch({ ...text.batches, queue: { ...queue, find: async () => running } }, id);
+  const running = runningJob(id);
+  await finishIfOver({ ...text.batches, queue: { ...queue, find: async () => running } }, id);
   await files.remove(fileId);
   expect(await files.find(fileId, keyId)).toBeUndefined();
   const kept = await files.open(fileId);
@@ -135,10 +144,10 @@ test('a batch that its caller has cancelled is cancelled, also where Redis was a
   const { id } = await begunBatch(['a']);
   const { queue, records } = text.batches;
   await records.mark(id, 'cancellingAtMs', Date.now());
-  const running: FoundJob = { ...done(id), kind: 'text.batch', status: 'in_progress' };
+  const running = runningJob(id);
   const cancelled: string[] = [];
   const cancel = async (job: { readonly id: string }) => void cancelled.push(job.id);
-  await finishBatch({ ...text.batches, queue: { ...queue, find: async () => running, cancel } }, id);
+  await finishIfOver({ ...text.batches, queue: { ...queue, find: async () => running, cancel } }, id);
   expect(cancelled).toEqual([id]);
 });
 
@@ -156,7 +165,7 @@ test('a batch that its caller has not learned of is not done', async () => {
 
 test('a batch whose job has ended after its time has expired', async () => {
   const { id } = await begunBatch(['a'], Date.now() - 1);
-  await finishBatch(text.batches, id);
+  await finishIfOver(text.batches, id);
   expect((await text.batches.records.find(id))?.end).toMatchObject({
     status: 'expired',
     outcomes: { expired: 1, errored: 0 },
@@ -195,16 +204,23 @@ test('a batch that cannot be ended holds up neither other batches nor the deleti
 
 test('lines that a limit does not let in before the time is over are not begun, and have not failed by it', async () => {
   const { id, fileId, keyId } = await begunBatch(['a', 'b', 'c']);
-  const { queue, services } = text.batches;
-  const full = new GatewayError('queue_full', { message: 'The queue is full.', retryAfterSeconds: 30 });
+  const { services, meter } = text.batches;
+  const limited = new GatewayError('rate_limited', { message: 'Too many.', retryAfterSeconds: 30 });
   const endpoints = textLines(services, CHAT, { requestId: 'req', headers: {}, label: 'batch' });
   const untilMs = Date.now() + 300;
-  const counts = await runLines<TextJob, 'text.batch'>(
-    { ...text.batches, endpoints, queue: { ...queue, reserveSlot: () => Promise.reject(full) } },
-    { lines: linesOf(text.batches, fileId, { signal: NEVER }), total: 3, untilMs, strict: false },
-    { jobId: id, keyId, requestId: 'req', signal: NEVER },
+  const journal = await journalOf(id);
+  const lines = linesOf(text.batches, fileId, { signal: NEVER });
+  await runLines(
+    {
+      ...text.batches,
+      meter: { ...meter, begin: () => Promise.reject(limited) },
+      places: new LinePlaces(4),
+      lineMemory: { bodies: createByteBudget(1_000_000), answers: createByteBudget(1_000_000) },
+      drainTimeoutMs: 0,
+    },
+    { journal, lines, total: 3, untilMs, endpoints },
+    { jobId: id, keyId, requestId: 'req', signal: NEVER, ending: NEVER },
   );
   expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
-  expect(counts).toEqual({ total: 3, completed: 0, failed: 3 });
-  for (const index of [0, 1, 2]) expect(await queue.find(lineJobId(id, index), keyId)).toBeUndefined();
+  expect(journal.counts).toEqual({ completed: 0, failed: 0 });
 });

@@ -1,17 +1,14 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
-import type { BatchFace, TextLineOutput } from '@gateway/contracts/jobs';
+import type { BatchFace } from '@gateway/contracts/jobs';
 import { anthropicError, errorResponse } from '@gateway/service-kit/error-response';
+import type { LineEnding } from '../../batches/line-journal.ts';
 
 /** What became of a line. */
-export type LineOutcome =
-  | { readonly type: 'succeeded'; readonly output: TextLineOutput }
-  | { readonly type: 'errored'; readonly error: GatewayError }
-  | { readonly type: 'canceled' }
-  | { readonly type: 'expired' };
+export type LineOutcome = LineEnding | { readonly type: 'canceled' } | { readonly type: 'expired' };
 
 export interface EndedLine {
   readonly customId: string;
-  /** The id of its job. */
+  /** That of its usage record. */
   readonly id: string;
   readonly outcome: LineOutcome;
 }
@@ -43,7 +40,7 @@ export const RESULT_FORMS: Readonly<Record<BatchFace, ResultForm>> = {
         `${head}"response":null,"error":${JSON.stringify({ code, message })}}`;
       switch (outcome.type) {
         case 'succeeded':
-          return reply(outcome.output.status, onOneLine(outcome.output.body));
+          return reply(outcome.answer.status, onOneLine(outcome.answer.body));
         case 'errored': {
           const { status, body } = errorResponse(outcome.error, 'openai', id);
           return reply(status, asJson(body));
@@ -61,7 +58,7 @@ export const RESULT_FORMS: Readonly<Record<BatchFace, ResultForm>> = {
       const line = (result: string) => `{"custom_id":${JSON.stringify(customId)},"result":${result}}`;
       switch (outcome.type) {
         case 'succeeded':
-          return line(`{"type":"succeeded","message":${onOneLine(outcome.output.body)}}`);
+          return line(`{"type":"succeeded","message":${onOneLine(outcome.answer.body)}}`);
         case 'errored': {
           const { body } = errorResponse(outcome.error, 'anthropic', id);
           return line(`{"type":"errored","error":${asJson(body, outcome.error)}}`);

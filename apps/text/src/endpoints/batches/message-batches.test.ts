@@ -39,7 +39,6 @@ models:
 ${['responses', 'messages', 'chat'].map(model).join('\n')}
 `,
   });
-  await text.startLineWorker();
   await text.startBatchRunner();
 });
 beforeEach(() => {

@@ -7,7 +7,8 @@ import { contextOf, identityOf } from '@gateway/service-kit/request/request-cont
 import { jobIdOfBatch } from '../../batches/batch-id.ts';
 import type { BatchRecord } from '../../batches/batch-records.ts';
 import type { TextBatchService } from './batch-service.ts';
-import { finishBatch } from './collect-batch.ts';
+import { finishIfOver } from './collect-batch.ts';
+import { ENDING_MS, LIFETIME_MS } from './create-batch.ts';
 
 interface NamedBatch {
   readonly face: BatchFace;
@@ -42,20 +43,22 @@ export async function cancelBatch(service: TextBatchService, batch: BatchRecord)
 
 /** Has a batch end whose job is over: the process that was to end it may have died. */
 export function finishLater(service: TextBatchService, { id, end }: BatchRecord): void {
-  if (end === null) finishBatch(service, id).catch(service.onError);
+  if (end === null) finishIfOver(service, id).catch(service.onError);
 }
 
 const MINUTE_MS = 60_000;
 /** Batches that one process ends at a time: each waits for its lines that are at a provider. */
 const ENDED_AT_ONCE = 16;
 const SLOW_MS = 5000;
+/** A batch has ended before that, unless it has been forgotten. */
+const FORGOTTEN_AFTER_MS = 2 * (LIFETIME_MS + ENDING_MS);
 
 /** Ends batches whose process has died before it could, and deletes files that have expired, again and again. */
 export function startBatchSweeping(
   service: TextBatchService,
   { everyMs = MINUTE_MS } = {},
 ): { close(): Promise<void> } {
-  const { records, files, now, onError } = service;
+  const { records, files, journals, now, onError } = service;
   const ending = new Map<string, Promise<void>>();
   let sweep: Promise<void> | null = null;
   const endOpen = async () => {
@@ -66,7 +69,7 @@ export function startBatchSweeping(
         await Promise.race([...ending.values(), delay(SLOW_MS, undefined, { ref: false })]);
         if (ending.size >= ENDED_AT_ONCE) return;
       }
-      const ended = finishBatch(service, id)
+      const ended = finishIfOver(service, id)
         .catch(onError)
         .finally(() => ending.delete(id));
       ending.set(id, ended);
@@ -76,6 +79,7 @@ export function startBatchSweeping(
     await endOpen().catch(onError);
     // What has expired goes also where a batch cannot be ended: that may want for its space.
     await files.sweep();
+    await journals.sweep(now() - FORGOTTEN_AFTER_MS);
   };
   const timer = setInterval(() => {
     sweep ??= run()

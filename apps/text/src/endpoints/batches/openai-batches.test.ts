@@ -45,7 +45,6 @@ ${['responses', 'messages', 'chat'].map(model).join('\n')}
   bare: { kind: text, maxOutputTokens: 1000, routes: [{ channel: retrieval }], price: { inputPerMTok: 10, outputPerMTok: 100 } }
 `,
   });
-  await text.startLineWorker({ takeover: TAKEOVER });
   await text.startBatchRunner({ takeover: TAKEOVER });
 });
 beforeEach(() => {

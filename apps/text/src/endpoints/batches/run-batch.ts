@@ -1,63 +1,101 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { TextBatchInput } from '@gateway/contracts/jobs';
+import type { TextBatchInput, TextBatchOutput } from '@gateway/contracts/jobs';
 import type { JobContext, JobProcessor } from '@gateway/jobs/worker/job-processor';
-import { runLines } from '@gateway/model-service/batch/run-batch';
+import { WorkerStopping } from '@gateway/jobs/worker/running-job';
+import { patiently } from '@gateway/model-service/batch/patiently';
 import { batchIdOf } from '../../batches/batch-id.ts';
 import type { BatchEnd } from '../../batches/batch-records.ts';
+import { JournalTaken, LineJournal } from '../../batches/line-journal.ts';
 import { linesOf } from './batch-lines.ts';
-import type { TextBatchService, TextJob } from './batch-service.ts';
+import type { TextBatchRunner } from './batch-service.ts';
 import { checkLines } from './check-lines.ts';
 import { collectBatch, finishBatch } from './collect-batch.ts';
+import { endInterrupted } from './end-line.ts';
 import type { EndReason } from './line-look-up.ts';
 import { runAtProvider } from './provider/run-at-provider.ts';
+import { runLines } from './run-lines.ts';
 import { textLines } from './text-lines.ts';
 
 const CLAIM_RETRY_MS = 500;
 
-/** How a batch of text requests is done: its lines are looked at, have jobs of their own, and their results are put together. */
-export const runTextBatch = (service: TextBatchService): JobProcessor<'text.batch'> => ({
-  run: async (input, context) => {
-    const { records, services, now } = service;
-    const { jobId, keyId, requestId, signal, aside } = context;
-    await records.create(jobId, { ...input, keyId });
-    const label = batchIdOf(input.face, jobId);
-    const { headers, endpoint, fileId, untilMs } = input;
-    const endpoints = textLines(services, endpoint, { requestId, headers, label });
-    const known = await records.find(jobId);
-    // A person had its job queued again.
-    if (known?.end) return { counts: known.end.counts };
-    const total = known?.lines ?? (await check(service, input, { context, endpoints }));
-    await records.mark(jobId, 'inProgressAtMs', now());
-    const batch = known?.lines === total ? known : await records.find(jobId);
-    if (batch !== undefined) await runAtProvider(service, batch, { context, aside, isEnding: false });
-    const lines = linesOf(service, fileId, { signal });
-    await runLines<TextJob, 'text.batch'>(
-      { ...service, endpoints },
-      { lines, total, untilMs, strict: false },
-      context,
-    );
-    await records.mark(jobId, 'finalizingAtMs', now());
-    const status = now() < untilMs ? 'completed' : 'expired';
-    const { counts } = await collected(service, context, { status });
-    return { counts };
-  },
+/** How a batch of text requests is done: its lines are looked at, done one beside the other, and their results are put together. */
+export const runTextBatch = (service: TextBatchRunner): JobProcessor<'text.batch'> => ({
+  run: (input, context) =>
+    runBatch(service, input, context).catch((error: unknown) => {
+      // Whoever has its lines now goes on with it.
+      throw error instanceof JournalTaken ? new WorkerStopping() : error;
+    }),
   // It was cancelled, or has failed: what its lines came to until then is put together all the same.
   ended: async ({ jobId, error }) => {
-    if (error !== undefined) await finishBatch(service, jobId);
+    if (error !== undefined) await finishBatch(service, jobId, error);
   },
 });
+
+async function runBatch(
+  service: TextBatchRunner,
+  input: TextBatchInput,
+  given: JobContext,
+): Promise<TextBatchOutput> {
+  const { records, services, journals, now, onError } = service;
+  const { jobId, keyId, requestId, closing, aside } = given;
+  // Nothing more is begun then. Lines that have begun end.
+  const signal = AbortSignal.any([given.signal, closing]);
+  const context = { ...given, signal };
+  await records.create(jobId, { ...input, keyId });
+  const label = batchIdOf(input.face, jobId);
+  const { headers, endpoint, fileId, untilMs } = input;
+  const endpoints = textLines(services, endpoint, { requestId, headers, label });
+  const known = await records.find(jobId);
+  // A person had its job queued again.
+  if (known?.end) return { counts: known.end.counts };
+  using ending = endingOf(closing, service.drainTimeoutMs);
+  const opening = { store: journals, batchId: jobId, signal: ending.signal, onError };
+  const journal = await patiently(signal, () => LineJournal.open(opening));
+  await endInterrupted(service, jobId, journal);
+  const total = known?.lines ?? (await check(service, input, { context, endpoints, journal }));
+  await records.mark(jobId, 'inProgressAtMs', now());
+  const batch = known?.lines === total ? known : await records.find(jobId);
+  if (batch !== undefined)
+    await runAtProvider(service, { batch, journal }, { context, aside, isEnding: false });
+  const lines = linesOf(service, fileId, { signal });
+  const run = { journal, lines, total, untilMs, endpoints };
+  await runLines(service, run, { ...context, ending: ending.signal });
+  await records.mark(jobId, 'finalizingAtMs', now());
+  const status = now() < untilMs ? 'completed' : 'expired';
+  const { counts } = await collected(service, context, { reason: { status }, journal });
+  return { counts };
+}
+
+/** Aborted when a process that stops waits no longer. */
+function endingOf(closing: AbortSignal, drainTimeoutMs: number) {
+  const ending = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    timer = setTimeout(() => ending.abort(new WorkerStopping()), drainTimeoutMs);
+  };
+  if (closing.aborted) begin();
+  closing.addEventListener('abort', begin, { once: true });
+  return {
+    signal: ending.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', begin);
+    },
+  };
+}
 
 interface Checking {
   readonly context: Pick<JobContext, 'jobId' | 'keyId' | 'signal'>;
   readonly endpoints: ReturnType<typeof textLines>;
+  readonly journal: LineJournal;
 }
 
 /** The number of its lines. @throws {GatewayError} the first problem, where the batch has ended because of it */
 async function check(
-  service: TextBatchService,
+  service: TextBatchRunner,
   { fileId }: TextBatchInput,
-  { context: { jobId, keyId, signal }, endpoints }: Checking,
+  { context: { jobId, keyId, signal }, endpoints, journal }: Checking,
 ): Promise<number> {
   const { services, records, maxLines, readIdentity } = service;
   const identity = await readIdentity(keyId);
@@ -71,19 +109,19 @@ async function check(
     await records.checked(jobId, { lines, onlyModel });
     return lines;
   }
-  await collectBatch(service, jobId, { status: 'failed', problems }, signal);
+  await collectBatch(service, jobId, { reason: { status: 'failed', problems }, journal, signal });
   const message = first.line === null ? first.message : `Line ${first.line}: ${first.message}`;
   throw new GatewayError('invalid_value', { message, ...(first.param && { path: [first.param] }) });
 }
 
 /** A run that was interrupted may be at it still, until its claim is over. */
 async function collected(
-  service: TextBatchService,
+  service: TextBatchRunner,
   { jobId, signal }: Pick<JobContext, 'jobId' | 'signal'>,
-  reason: EndReason,
+  { reason, journal }: { readonly reason: EndReason; readonly journal: LineJournal },
 ): Promise<BatchEnd> {
   for (;;) {
-    const end = await collectBatch(service, jobId, reason, signal);
+    const end = await collectBatch(service, jobId, { reason, journal, signal });
     if (end !== null) return end;
     await delay(CLAIM_RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
   }

@@ -1,9 +1,10 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { CALLER_NAME_HEADERS } from '@gateway/contracts/usage/caller-names';
-import type { LineEndpoint } from '@gateway/model-service/batch/line-endpoint';
+import type { LineEndpoint, PreparedLine } from '@gateway/model-service/batch/line-endpoint';
 import type { TextServices } from '../../call/request/text-call.ts';
 import { CHAT, COMPLETIONS, MESSAGES, RESPONSES } from '../../call/request/text-endpoint.ts';
 import { MemberScanner } from '../../wire/json-members.ts';
+import type { LineInput } from './answer-line.ts';
 import type { BatchEndpoint } from './batch-endpoint.ts';
 import { conversationLines } from './conversation-lines.ts';
 import { LineCaller } from './line-caller.ts';
@@ -19,7 +20,12 @@ export const LINE_ENDPOINTS: ReadonlyMap<string, BatchEndpoint> = new Map([
   ['/v1/moderations', modelCallLines('moderations')],
 ]);
 
-export type TextLine = 'text.line';
+/** A line that has been checked, and the request that it is. */
+export interface PreparedText extends PreparedLine {
+  readonly input: LineInput;
+}
+
+export type TextLineEndpoint = LineEndpoint<PreparedText>;
 
 interface Batch {
   readonly requestId: string;
@@ -29,12 +35,12 @@ interface Batch {
   readonly label: string;
 }
 
-/** The requests of a batch as what its queue takes: each is checked, and its most is reserved, when its turn has come. */
+/** The requests of a batch, each of which is checked when its turn has come. */
 export const textLines = (
   services: TextServices,
   url: string,
   batch: Batch,
-): ReadonlyMap<string, LineEndpoint<TextLine>> => {
+): ReadonlyMap<string, TextLineEndpoint> => {
   const endpoint = LINE_ENDPOINTS.get(url);
   return new Map(endpoint === undefined ? [] : [[url, lineEndpoint(services, { url, endpoint }, batch)]]);
 };
@@ -43,10 +49,9 @@ function lineEndpoint(
   services: TextServices,
   { url, endpoint }: { readonly url: string; readonly endpoint: BatchEndpoint },
   { requestId, headers: sent, label }: Batch,
-): LineEndpoint<TextLine> {
+): TextLineEndpoint {
   const headers = { ...sent, [CALLER_NAME_HEADERS.label]: label };
   return {
-    kind: 'text.line',
     scope: endpoint.scope,
     usage: endpoint.scope,
     prepare: async (_body, { identity: asked }, line) => {
@@ -57,9 +62,7 @@ function lineEndpoint(
       try {
         const request = { services, caller, identity, bytes, requestId };
         const { model, answerBytes, ...prepared } = await endpoint.check(request);
-        const body = bytes.toString();
-        const queued = { model, url, body, headers, identity, ...(answerBytes && { answerBytes }) };
-        return { ...prepared, input: async () => queued };
+        return { ...prepared, input: { model, url, body: bytes, headers, identity, answerBytes } };
       } finally {
         caller.leave();
       }

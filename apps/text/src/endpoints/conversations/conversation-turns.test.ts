@@ -5,7 +5,7 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Stack, startStack } from '../../testing/start-stack.ts';
-import { answerLine } from '../batches/run-line.ts';
+import { answerLine } from '../batches/answer-line.ts';
 
 /** Responses that go on from a conversation, whatever protocol their channel speaks. */
 
@@ -338,7 +338,7 @@ test('the span of a line whose conversation is taken waits for no content', asyn
   const sampler = createSampler({ sampler: 'always_on', ratio: 1, callers: 'continue' });
   const trace = createTracing(sampler, () => undefined).continued(undefined, 'consumer');
   const spanContents = createSpanContents(() => text.upstream.configuration, ['span']);
-  const body = JSON.stringify({ model: 'to-native', input: 'hi', conversation: id });
+  const body = Buffer.from(JSON.stringify({ model: 'to-native', input: 'hi', conversation: id }));
   const identity = {
     keyId: 'key_one',
     keyName: 'one',

@@ -1,15 +1,15 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { hasEnded } from '@gateway/jobs/records/job-record';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { ByteLoan } from '@gateway/jobs/worker/byte-budget';
 import { linesIn } from '@gateway/model-service/batch/lines';
-import { patiently } from '@gateway/model-service/batch/run-batch';
+import { patiently } from '@gateway/model-service/batch/patiently';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { withoutMark } from '@gateway/service-kit/request/json-body';
 import type { BatchApi, BatchResult, BatchState } from '@gateway/upstream/batches/batch-api';
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import { inOrder, linesOf } from '../batch-lines.ts';
-import type { TextBatchService } from '../batch-service.ts';
+import type { TextBatches } from '../batch-service.ts';
+import { endLine } from '../end-line.ts';
 import { holdResult, type ResultMemory } from '../result-memory.ts';
 import { memberIn } from '../text-lines.ts';
 import { type BilledLine, billedLine, type LinePlace } from './provider-line.ts';
@@ -34,7 +34,6 @@ interface ResultsToCollect {
   /** Null: it cannot be asked any more. */
   readonly api: BatchApi | null;
   readonly place: LinePlace;
-  readonly keyId: string;
   readonly fileId: string;
   readonly sent: LineSet;
   /** Null: the batch has been lost. */
@@ -48,10 +47,10 @@ interface ResultsToCollect {
  * @throws {BatchCallFailed} where they cannot be read to their end
  */
 export async function collectResults(
-  service: TextBatchService,
-  { api, place, keyId, fileId, sent, state }: ResultsToCollect,
+  service: TextBatches,
+  { api, place, fileId, sent, state }: ResultsToCollect,
 ): Promise<CollectedResults> {
-  const { queue } = service;
+  const { journal } = place;
   const { signal, jobId } = place.context;
   const places = await linePlaces(service, fileId, { jobId, signal });
   const seen = new LineSet();
@@ -59,10 +58,6 @@ export async function collectResults(
   let left = 0;
   let strange = 0;
 
-  const hasOutcome = async (id: string) => {
-    const known = await patiently(signal, () => queue.find(id, keyId));
-    return known !== undefined && hasEnded(known);
-  };
   const bytesAt = async (index: number): Promise<Buffer> => {
     const { offset, sizeBytes } = places.at(index);
     try {
@@ -85,9 +80,8 @@ export async function collectResults(
     const line = await patiently(signal, billed).catch((error: unknown) => toGatewayError(error));
     signal.throwIfAborted();
     if (!(line instanceof GatewayError)) return patiently(signal, () => put(line));
-    const job = { id: lineJobId(jobId, index), kind: 'text.line', keyId, model: '' } as const;
-    await patiently(signal, () => queue.keepRefused(job, line));
-    if (isFree) await releaseLine(service, place, job.id);
+    await endLine(service, journal, index, { ending: { type: 'errored', error: line }, settlement: null });
+    if (isFree) await releaseLine(service, place, lineJobId(jobId, index));
     return true;
   };
   const leave = async (id: string) => {
@@ -101,7 +95,7 @@ export async function collectResults(
       strange += 1;
       return;
     }
-    if (await hasOutcome(result.id)) answered += 1;
+    if (journal.end(index) !== undefined) answered += 1;
     else if (result.type !== 'answered') await leave(result.id);
     else {
       const isFree = !isGood(result);
@@ -121,7 +115,7 @@ export async function collectResults(
   for (const index of sent) {
     if (seen.has(index)) continue;
     const id = lineJobId(jobId, index);
-    if (await hasOutcome(id)) answered += 1;
+    if (journal.end(index) !== undefined) answered += 1;
     else if (state !== null && !state.tellsAll) await leave(id);
     else {
       missing += 1;
@@ -202,7 +196,7 @@ export async function* withLinesCut(
 
 /** Gives back what is reserved for the lines that a note tells of, of so many that the batch has. */
 export async function releaseLines(
-  service: Pick<TextBatchService, 'meter' | 'now'>,
+  service: Pick<TextBatches, 'meter' | 'now'>,
   note: ProviderNote,
   { jobId, lines }: { readonly jobId: string; readonly lines: number },
 ): Promise<void> {
@@ -214,7 +208,7 @@ export async function releaseLines(
 
 /** Gives back what is reserved for a line that its provider does not run. */
 export const releaseLine = (
-  { meter, now }: Pick<TextBatchService, 'meter' | 'now'>,
+  { meter, now }: Pick<TextBatches, 'meter' | 'now'>,
   { note: { identity, startedAtMs } }: Pick<LinePlace, 'note'>,
   id: string,
 ): Promise<void> => {
@@ -230,7 +224,7 @@ interface LinePlaces {
 
 /** Where the lines of a file lie, so that the one that a result belongs to is read alone. */
 async function linePlaces(
-  service: TextBatchService,
+  service: TextBatches,
   fileId: string,
   { jobId, signal }: { readonly jobId: string; readonly signal: AbortSignal },
 ): Promise<LinePlaces> {

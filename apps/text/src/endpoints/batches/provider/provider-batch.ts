@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '@gateway/contracts/error-message';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
-import { patiently } from '@gateway/model-service/batch/run-batch';
+import { patiently } from '@gateway/model-service/batch/patiently';
 import { type BatchApi, BatchCallFailed, type BatchState } from '@gateway/upstream/batches/batch-api';
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
-import type { TextBatchService } from '../batch-service.ts';
+import type { TextBatches } from '../batch-service.ts';
 import { ENDING_MS } from '../create-batch.ts';
 import { type CollectedResults, collectResults, releaseLines } from './collect-results.ts';
 import type { LinePlace } from './provider-line.ts';
@@ -55,9 +55,9 @@ export interface ProviderReport extends Partial<CollectedResults> {
 }
 
 /** Has a provider do a batch, from whatever step another process has come to. Who calls it has the claim on that. */
-export async function doAtProvider(service: TextBatchService, batch: BatchAtProvider): Promise<void> {
+export async function doAtProvider(service: TextBatches, batch: BatchAtProvider): Promise<void> {
   const { api, keyId, fileId, untilMs, isEnding } = batch;
-  const { records, uploads, queue, now, onError, onProviderBatch } = service;
+  const { records, uploads, progress, now, onError, onProviderBatch } = service;
   const { jobId, signal } = batch.place.context;
   /** Then what is not known of it never will be. */
   const giveUpMs = untilMs + ENDING_MS / 2;
@@ -211,13 +211,13 @@ export async function doAtProvider(service: TextBatchService, batch: BatchAtProv
   const keepCounts = async ({ counts }: BatchState) => {
     if (counts === undefined || note.round > 0) return;
     const { completed, failed } = counts;
-    await queue.keepCounts(jobId, { total: batch.lines, completed, failed });
+    await progress.keepCounts(jobId, { total: batch.lines, completed, failed });
   };
 
   /** Puts its results down; null for the state of one whose results nobody can read any more. */
   const readResults = async (state: BatchState | null) => {
     const sent = new LineSet(note.sent);
-    const results = { api, place: place(), keyId, fileId, sent };
+    const results = { api, place: place(), fileId, sent };
     const waits = new Waits(signal);
     let gone = 0;
     for (;;) {

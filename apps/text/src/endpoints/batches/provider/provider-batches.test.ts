@@ -16,6 +16,7 @@ import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobIdOfBatch } from '../../../batches/batch-id.ts';
+import { LineJournal } from '../../../batches/line-journal.ts';
 import { LineSet } from '../../../batches/provider-note.ts';
 import { startText, type TextUnderTest } from '../../../testing/start-text.ts';
 import { releaseLine, withLinesCut } from './collect-results.ts';
@@ -53,7 +54,6 @@ hooks:
   guard: { kind: moderation, baseUrl: "${simulator.url}/v1", apiKey: k, rules: [{ models: [guarded] }] }
 `;
   text = await startText({ redis, configuration });
-  await text.startLineWorker();
   await text.startBatchRunner();
 });
 beforeEach(() => {
@@ -239,7 +239,8 @@ test('a provider gets as many texts to embed as it takes in all lines together, 
   const note = { channel: 'whole', account: account.name, batches: channel.batches, identity, startedAtMs };
   const context = { jobId: newJobId(), requestId: 'req', signal };
   const { services } = text.batches;
-  const place = { services, note, context, url: EMBEDDINGS, headers: {}, label: 'x' };
+  const journal = await journalOf(context.jobId);
+  const place = { services, journal, note, context, url: EMBEDDINGS, headers: {}, label: 'x' };
   const prepared = await prepareLines(text.batches, {
     ...{ api: { ...api, maxInputs: 3 }, place, fileId, uploadId, name: 'x' },
     ...{ untilMs: startedAtMs + 60_000, earlier: new LineSet() },
@@ -643,6 +644,11 @@ test('a batch at a provider is taken from there, at its price, where the channel
   }
 });
 
+const journalOf = (batchId: string) => {
+  const { journals: store, onError } = text.batches;
+  return LineJournal.open({ store, batchId, signal: new AbortController().signal, onError });
+};
+
 /** A batch that another process has begun with. */
 async function begunBatch(contents: readonly string[], service = text.batches) {
   const bytes = Buffer.from(
@@ -668,15 +674,16 @@ async function begunBatch(contents: readonly string[], service = text.batches) {
   };
   const goOn = async (isEnding: boolean) => {
     const { signal } = new AbortController();
-    await runAtProvider(service, await found(), { context: { requestId: 'req', signal }, isEnding });
+    const opened = { batch: await found(), journal: await journalOf(jobId) };
+    await runAtProvider(service, opened, { context: { requestId: 'req', signal }, isEnding });
   };
   return { jobId, found, goOn };
 }
 
 test('a batch whose lines the gateway has begun with is not given to a provider that is told to do batches since', async () => {
   const { jobId, found, goOn } = await begunBatch(['one', 'two']);
-  const first = { id: lineJobId(jobId, 0), kind: 'text.line', keyId, model: 'big' } as const;
-  await text.batches.queue.keepRefused(first, new GatewayError('upstream_failed', 'It was tried.'));
+  const error = new GatewayError('upstream_failed', 'It was tried.');
+  await (await journalOf(jobId)).finish(0, { type: 'errored', error }, null);
   await goOn(false);
   expect((await found()).provider).toBeNull();
   expect(simulator.requests).toEqual([]);
@@ -741,9 +748,11 @@ test.each([
     });
     await goOn(isEnding);
     expect((await found()).provider?.step).toBe('over');
+    const journal = await journalOf(jobId);
     for (const index of [0, 1])
-      expect(await text.batches.queue.find(lineJobId(jobId, index), keyId)).toMatchObject({
-        error: { code: 'outcome_unknown', message: expect.stringContaining('may have been billed') },
+      expect(journal.end(index)).toMatchObject({
+        errorCode: 'outcome_unknown',
+        errorMessage: expect.stringContaining('may have been billed'),
       });
     expect(reports).toEqual(isEnding ? ['undecided', 'lost'] : ['lost']);
     expect(live()).toEqual([]);

@@ -1,19 +1,21 @@
-import type { TextLineInput } from '@gateway/contracts/jobs';
 import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
 import { hooksFor } from '@gateway/hooks/open-hooks';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
-import { checkLine, type ReadLine, readLine } from '@gateway/model-service/batch/line-endpoint';
+import { checkLine, readLine } from '@gateway/model-service/batch/line-endpoint';
 import type { BatchContext } from '@gateway/model-service/batch/run-batch';
 import { answeredUpstream } from '@gateway/upstream/batches/answered-upstream';
+import type { LineJournal } from '../../../batches/line-journal.ts';
 import type { ProviderNote } from '../../../batches/provider-note.ts';
 import type { TextServices } from '../../../call/request/text-call.ts';
+import type { LineInput } from '../answer-line.ts';
 import type { FileLine } from '../batch-lines.ts';
 import { LineCaller } from '../line-caller.ts';
-import { LINE_ENDPOINTS, type TextLine, textLines } from '../text-lines.ts';
+import { LINE_ENDPOINTS, textLines } from '../text-lines.ts';
 
 /** Whose lines they are, and where they are done. */
 export interface LinePlace {
   readonly services: TextServices;
+  readonly journal: LineJournal;
   readonly note: Pick<ProviderNote, 'channel' | 'account' | 'batches' | 'identity' | 'startedAtMs'>;
   readonly context: Pick<BatchContext, 'jobId' | 'requestId' | 'signal'>;
   /** The path that its lines name, their headers and their label. */
@@ -26,7 +28,7 @@ export interface LinePlace {
 export interface BilledLine {
   readonly index: number;
   readonly id: string;
-  readonly input: TextLineInput;
+  readonly input: LineInput;
   readonly subject: UsageSubject;
   readonly estimate: UsageResult;
   readonly mostMicroUsd: number | undefined;
@@ -41,20 +43,19 @@ export interface ProviderLine extends BilledLine {
 
 /** @throws {GatewayError} for what its endpoint refuses */
 export async function billedLine(
-  { services, note, context, url, headers, label }: LinePlace,
+  { services, note, context, url, headers, label }: Omit<LinePlace, 'journal'>,
   { index, bytes }: Pick<FileLine, 'index' | 'bytes'>,
 ): Promise<BilledLine> {
-  const { jobId, requestId, signal } = context;
+  const { jobId, requestId } = context;
   const { identity, startedAtMs } = note;
   const atPlace = { ...services, upstream: answeredUpstream(services.upstream, note, null) };
   const endpoints = textLines(atPlace, url, { requestId, headers, label });
-  const read: ReadLine<TextLine> = readLine(bytes, { endpoints, maxJsonDepth: services.maxJsonDepth });
+  const read = readLine(bytes, { endpoints, maxJsonDepth: services.maxJsonDepth });
   const checked = await checkLine(read, { identity, strict: false });
-  const { estimate, mostMicroUsd, names, endpoint } = checked;
-  const input = await checked.input(signal);
+  const { estimate, mostMicroUsd, names, input } = checked;
   const id = lineJobId(jobId, index);
   const { keyId, team } = identity;
-  const begun = { id, keyId, team, endpoint: endpoint.usage, model: input.model, startedAtMs };
+  const begun = { id, keyId, team, endpoint: read.endpoint.usage, model: input.model, startedAtMs };
   return { index, id, input, subject: { ...begun, requestId, ...names }, estimate, mostMicroUsd };
 }
 
@@ -77,7 +78,7 @@ export async function providerLine(place: LinePlace, line: FileLine): Promise<Pr
   try {
     const { requestId } = context;
     const passed = await endpoint.passed({
-      ...{ services, caller, identity, bytes: Buffer.from(body), requestId },
+      ...{ services, caller, identity, bytes: body, requestId },
     });
     return passed && { ...billed, body: passed.json.replace(/[\r\n]+/g, ' '), inputs: passed.inputs };
   } finally {

@@ -1,31 +1,27 @@
-import type { ErrorCode } from '@gateway/contracts/error-codes';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
-import { JOBS } from '@gateway/jobs/catalog';
-import { settlementOf } from '@gateway/jobs/job-metering';
+import { NOT_BEGUN } from '@gateway/jobs/catalog';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { answeredUpstream, type GivenAnswer } from '@gateway/upstream/batches/answered-upstream';
-import type { TextBatchService } from '../batch-service.ts';
-import { answerLine } from '../run-line.ts';
+import type { LineEnding } from '../../../batches/line-journal.ts';
+import { answerLine } from '../answer-line.ts';
+import type { TextBatches } from '../batch-service.ts';
+import { endLine, settlementFor } from '../end-line.ts';
 import type { BilledLine, LinePlace } from './provider-line.ts';
 
-type Keeping = Pick<TextBatchService, 'queue' | 'meter' | 'now'>;
-
-/** What a line may be done again after: its provider has not begun it, and bills nothing. */
-const NOT_BEGUN: ReadonlySet<ErrorCode> = JOBS['text.line'].retry.notBegun;
+type Keeping = Pick<TextBatches, 'meter' | 'now' | 'onError'>;
 
 /**
  * Puts down what the provider has answered to a line as its outcome, as if a worker had asked for it, and bills it once. Doing it twice
  * changes nothing. False: it was not answered, and nothing is put down.
  */
 export async function putDown(
-  { queue, meter, now }: Keeping,
-  { services, note, context }: LinePlace,
+  keeping: Keeping,
+  { services, note, context, journal }: LinePlace,
   line: BilledLine,
   answer: GivenAnswer,
 ): Promise<boolean> {
-  const { id, input, subject, estimate } = line;
-  const { keyId, model } = subject;
+  const { id, index, input, subject, estimate } = line;
   const { requestId, signal } = context;
   const answered = { ...services, upstream: answeredUpstream(services.upstream, note, answer) };
   let used: ConsumedUsage | null | undefined;
@@ -40,14 +36,16 @@ export async function putDown(
   if (error?.code === 'service_unavailable') throw error;
   // It has been answered and paid for, and nothing is configured any more that could read the answer.
   if (error?.code === 'no_available_channel' && isGood(answer))
-    return putDownUnknown({ queue, meter, now }, { note }, line);
+    return putDownUnknown(keeping, { note, journal }, line);
   if (error !== undefined && isLeft(error)) return false;
   const metering = { subject, estimate };
-  const ending = { metering, hasRun: true, consumed: used, error, nowMs: now() };
-  await meter.settleOnce(subject, settlementOf(ending));
-  if (outcome instanceof GatewayError)
-    await queue.keepRefused({ id, kind: 'text.line', keyId, model }, outcome);
-  else await queue.keepDone({ id, kind: 'text.line', keyId, model }, outcome);
+  const about = { metering, hasRun: true, consumed: used, error, nowMs: keeping.now() };
+  const settlement = settlementFor(keeping, about);
+  const ending: LineEnding =
+    outcome instanceof GatewayError
+      ? { type: 'errored', error: outcome }
+      : { type: 'succeeded', answer: outcome };
+  await endLine(keeping, journal, index, { ending, settlement });
   return true;
 }
 
@@ -59,9 +57,9 @@ export const isGood = ({ status }: GivenAnswer): boolean => status >= 200 && sta
 
 /** The same for a line that the provider may have done, and of which nothing came. */
 export async function putDownUnknown(
-  { queue, meter, now }: Keeping,
-  { note }: Pick<LinePlace, 'note'>,
-  { id, subject, estimate }: BilledLine,
+  keeping: Keeping,
+  { note, journal }: Pick<LinePlace, 'note' | 'journal'>,
+  { index, subject, estimate }: BilledLine,
 ): Promise<true> {
   const error = new GatewayError('outcome_unknown', {
     message:
@@ -69,9 +67,8 @@ export async function putDownUnknown(
     retry: false,
   });
   const metering = { subject, estimate: { ...estimate, channel: note.channel, attempts: 1 } };
-  const ending = { metering, hasRun: true, consumed: undefined, error, nowMs: now() };
-  await meter.settleOnce(subject, settlementOf(ending));
-  const { keyId, model } = subject;
-  await queue.keepRefused({ id, kind: 'text.line', keyId, model }, error);
+  const about = { metering, hasRun: true, consumed: undefined, error, nowMs: keeping.now() };
+  const settlement = settlementFor(keeping, about);
+  await endLine(keeping, journal, index, { ending: { type: 'errored', error }, settlement });
   return true;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lineJobId } from '@gateway/jobs/redis/job-keys';
-import { type BatchContext, patiently } from '@gateway/model-service/batch/run-batch';
+import type { BatchContext } from '@gateway/model-service/batch/run-batch';
 import { openCurrentBatches } from '@gateway/upstream/batches/open-current-batches';
 import { batchIdOf } from '../../../batches/batch-id.ts';
 import type { BatchRecord } from '../../../batches/batch-records.ts';
+import type { LineJournal } from '../../../batches/line-journal.ts';
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import { linesOf } from '../batch-lines.ts';
-import type { TextBatchService } from '../batch-service.ts';
+import type { TextBatches } from '../batch-service.ts';
 import { LINE_ENDPOINTS } from '../text-lines.ts';
 import { chooseProvider, hasProviders } from './choose-provider.ts';
 import { collectResults, releaseLines } from './collect-results.ts';
@@ -29,8 +29,8 @@ interface Run {
  * any more: each line that has no outcome then is for the gateway itself.
  */
 export async function runAtProvider(
-  service: TextBatchService,
-  known: BatchRecord,
+  service: TextBatches,
+  { batch: known, journal }: { readonly batch: BatchRecord; readonly journal: LineJournal },
   { context, isEnding, aside = (wait) => wait() }: Run,
 ): Promise<void> {
   if (known.provider?.step === 'over') return;
@@ -39,14 +39,14 @@ export async function runAtProvider(
     // Another process may have gone on with it meanwhile.
     const batch = await service.records.find(known.id);
     if (batch === undefined || batch.end !== null) return;
-    const note = batch.provider ?? (isEnding ? null : await firstNote(service, batch, signal));
+    const note = batch.provider ?? (isEnding ? null : await firstNote(service, { batch, journal }, signal));
     if (note === null || note.step === 'over') return;
     const { services, records } = service;
     const { id: jobId, face, headers, endpoint: url, keyId, fileId, untilMs } = batch;
     const protocol = LINE_ENDPOINTS.get(url)?.passedTo;
     const label = batchIdOf(face, jobId);
     const { requestId } = context;
-    const place = { services, context: { jobId, requestId, signal }, url, headers, label };
+    const place = { services, journal, context: { jobId, requestId, signal }, url, headers, label };
     const lines = batch.lines ?? 0;
     const api = protocol && openCurrentBatches(services.upstream, note, protocol);
     if (!api) {
@@ -54,7 +54,7 @@ export async function runAtProvider(
       if (note.step === 'preparing') await releaseLines(service, note, { jobId, lines });
       // Its channel is no longer configured: nobody can ask for it, and its lines may have been done.
       const sent = new LineSet(note.sent);
-      const lost = { api: null, place: { ...place, note }, keyId, fileId, sent, state: null };
+      const lost = { api: null, place: { ...place, note }, fileId, sent, state: null };
       await collectResults(service, lost);
       await records.noteProvider(jobId, { ...note, step: 'over' });
       return;
@@ -71,12 +71,15 @@ export async function runAtProvider(
 
 /** Notes where a batch goes; null where the gateway does it. */
 async function firstNote(
-  { services, files, records, queue, readIdentity, now }: TextBatchService,
-  { id, keyId, fileId, endpoint: url }: BatchRecord,
+  { services, files, records, readIdentity, now }: TextBatches,
+  {
+    batch: { id, keyId, fileId, endpoint: url },
+    journal,
+  }: { readonly batch: BatchRecord; readonly journal: LineJournal },
   signal: AbortSignal,
 ): Promise<ProviderNote | null> {
   // The gateway has begun with its lines, before a channel was told to have them done: it goes on with them.
-  if ((await patiently(signal, () => queue.find(lineJobId(id, 0), keyId))) !== undefined) return null;
+  if (!journal.isEmpty) return null;
   const identity = await readIdentity(keyId);
   const endpoint = LINE_ENDPOINTS.get(url);
   if (identity === undefined || endpoint === undefined) return null;
@@ -104,7 +107,7 @@ async function firstNote(
 
 /** One process at a time has to do with a provider's batch; another one goes on where that one dies. */
 async function claimed(
-  { records, onError }: TextBatchService,
+  { records, onError }: Pick<TextBatches, 'records' | 'onError'>,
   id: string,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<void>,

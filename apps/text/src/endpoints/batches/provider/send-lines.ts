@@ -3,13 +3,13 @@ import { writeWhole } from '@gateway/assets/write-whole';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
-import { patiently } from '@gateway/model-service/batch/run-batch';
+import { patiently } from '@gateway/model-service/batch/patiently';
 import type { BatchApi, BatchFile } from '@gateway/upstream/batches/batch-api';
-import { z } from 'zod';
 import { LineSet } from '../../../batches/provider-note.ts';
 import { type FileLine, inOrder, linesOf } from '../batch-lines.ts';
-import type { TextBatchService } from '../batch-service.ts';
+import type { TextBatches } from '../batch-service.ts';
 import { ENDING_MS } from '../create-batch.ts';
+import { endLine } from '../end-line.ts';
 import { releaseLine } from './collect-results.ts';
 import { type LinePlace, type ProviderLine, providerLine } from './provider-line.ts';
 
@@ -35,8 +35,6 @@ interface LinesToPrepare {
   readonly uploadId: string;
 }
 
-const Named = z.object({ body: z.object({ model: z.string() }) });
-
 /** A line that its provider cannot do alone: then it does none of the batch. */
 export class NotForProvider extends Error {
   override readonly name = 'NotForProvider';
@@ -49,20 +47,20 @@ export class NotForProvider extends Error {
  * @throws {NotForProvider}
  */
 export async function prepareLines(
-  service: TextBatchService,
+  service: TextBatches,
   { api, place, fileId, untilMs, earlier, name, uploadId }: LinesToPrepare,
 ): Promise<PreparedLines> {
-  const { queue, uploads, now } = service;
-  const { context, note } = place;
+  const { uploads, now } = service;
+  const { context, note, journal } = place;
   const { signal } = context;
-  const { keyId } = note.identity;
   const { head, between, tail } = api.frame;
   const sent = new LineSet();
   let hasMore = false;
   let sizeBytes = head.length + tail.length;
   let inputs = 0;
   const lines = async function* () {
-    for await (const line of linesOf(service, fileId, { signal })) if (!earlier.has(line.index)) yield line;
+    for await (const line of linesOf(service, fileId, { signal }))
+      if (!earlier.has(line.index) && journal.end(line.index) === undefined) yield line;
   };
   const prepare = async (line: FileLine) => {
     try {
@@ -86,11 +84,10 @@ export async function prepareLines(
   const textOf = async (line: FileLine, prepared: ProviderLine | GatewayError | null) => {
     if (prepared === null) throw new NotForProvider(`line ${line.number} is not for its provider alone`);
     if (prepared instanceof GatewayError) {
-      const { model } = Named.parse(JSON.parse(line.bytes.toString())).body;
-      const job = { id: lineJobId(context.jobId, line.index), kind: 'text.line', keyId, model } as const;
-      await patiently(signal, () => queue.keepRefused(job, prepared));
+      const ending = { type: 'errored', error: prepared } as const;
+      await endLine(service, journal, line.index, { ending, settlement: null });
       // Who was interrupted had reserved it, where it was not refused then.
-      await releaseLine(service, place, job.id);
+      await releaseLine(service, place, lineJobId(context.jobId, line.index));
       return null;
     }
     const text = api.line({ id: prepared.id, url: place.url, body: prepared.body });

@@ -1,0 +1,311 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { GatewayError } from '@gateway/contracts/gateway-error';
+import type { Identity, JobShare } from '@gateway/contracts/identity';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
+import { type JobSpec, NOT_BEGUN } from '@gateway/jobs/catalog';
+import { outcomeUnknown, toJobError } from '@gateway/jobs/job-failure';
+import { type JobMetering, withEarlier } from '@gateway/jobs/job-metering';
+import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import type { JobContext } from '@gateway/jobs/worker/job-processor';
+import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
+import { runStoppable, WorkerStopping } from '@gateway/jobs/worker/running-job';
+import { checkLine, readLine } from '@gateway/model-service/batch/line-endpoint';
+import { isWaitedOut, patiently } from '@gateway/model-service/batch/patiently';
+import type { LineEnding, LineJournal } from '../../batches/line-journal.ts';
+import { JournalTaken } from '../../batches/line-journal.ts';
+import { type AnsweredLine, answerLine, type LineInput } from './answer-line.ts';
+import type { FileLine } from './batch-lines.ts';
+import type { TextBatchRunner } from './batch-service.ts';
+import { ENDING_MS } from './create-batch.ts';
+import { endLine, settlementFor } from './end-line.ts';
+import type { textLines } from './text-lines.ts';
+import { trackLines } from './track-lines.ts';
+import { Underway } from './underway.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Nobody waits: a provider that has too much to do is left alone for longer than for a caller. */
+export const LINE_RULES: Pick<JobSpec, 'attempts' | 'retry' | 'timeLimitMs'> = {
+  attempts: 6,
+  retry: { notBegun: NOT_BEGUN, mayHaveBegun: new Set(), firstDelayMs: 2000, maxDelayMs: 2 * MINUTE_MS },
+  timeLimitMs: 60 * MINUTE_MS,
+};
+
+/** Of as many lines as may be at work at a time: some wait for their turn, and some for their end to be kept. */
+const WINDOW = 3;
+/** A line as bytes, and as what its endpoint reads. */
+const BODY_COPIES = 2;
+/** An answer as bytes, as text, and as it is written. */
+const ANSWER_COPIES = 3;
+/** Lines for which it is kept at a time that they may have been taken. */
+const TAKEN_AHEAD = 256;
+/** A key that was revoked has no line begun that is taken later. */
+const IDENTITY_MS = 250;
+
+/** What a run of lines takes of its job. */
+export interface LineRunContext
+  extends Pick<JobContext, 'jobId' | 'keyId' | 'requestId' | 'signal' | 'trace'> {
+  /** Aborted when lines at work are waited for no longer, which is after `signal`. */
+  readonly ending: AbortSignal;
+}
+
+interface LinesToRun {
+  readonly journal: LineJournal;
+  readonly lines: AsyncIterable<FileLine>;
+  readonly total: number;
+  /** Lines that have not begun by then are not begun. Unix milliseconds. */
+  readonly untilMs: number;
+  readonly endpoints: ReturnType<typeof textLines>;
+}
+
+/** A line that its key's limits have let in. */
+interface TakenLine {
+  readonly index: number;
+  readonly input: LineInput;
+  readonly metering: JobMetering;
+  readonly share: JobShare;
+  readonly takenAtMs: number;
+}
+
+/**
+ * Does the lines of a batch, each as for a caller who waits, as its key's limits let them in, until all of them have ended. What has
+ * become of lines is in the batch's journal, so that a run that was interrupted is gone on with by another.
+ *
+ * @throws the reason of the signal, when lines that were at work have ended
+ */
+export async function runLines(
+  service: TextBatchRunner,
+  { journal, lines, total, untilMs, endpoints }: LinesToRun,
+  context: LineRunContext,
+): Promise<void> {
+  const { places, lineMemory, now, progress, onError } = service;
+  const { jobId, keyId, signal, ending } = context;
+  const taken = new AbortController();
+  const track = trackLines({ progress, journal, batchId: jobId, total, onError });
+  const underway = new Underway();
+  const readIdentity = remembering(() => service.readIdentity(keyId), now);
+  const taking = { service, endpoints, context, untilMs, readIdentity, underway };
+  const doing = { service, journal, context, lost: AbortSignal.any([ending, taken.signal]), track };
+  /** Resolves to whether the line was taken: not where it is too late for it. */
+  const begin = async (line: FileLine): Promise<boolean> => {
+    using holding = new DisposableStack();
+    holding.use(await lineMemory.bodies.take(BODY_COPIES * line.sizeBytes, signal));
+    const { index } = line;
+    if (index >= journal.reach)
+      await journal.extend(Math.max(index + 1, Math.min(total, index + TAKEN_AHEAD)));
+    const one = await takeLine(taking, line);
+    if (one === null) return false;
+    const held = holding.move();
+    const work = one instanceof GatewayError ? refuseLine(doing, index, one) : doLine(doing, one);
+    underway.add(work.finally(() => held.dispose()));
+    return true;
+  };
+  try {
+    for await (const line of lines) {
+      if (journal.end(line.index) !== undefined) continue;
+      while (underway.size >= WINDOW * places.most) await underway.oneEnded();
+      signal.throwIfAborted();
+      if (now() >= untilMs || !(await begin(line))) break;
+    }
+    while (underway.size > 0) await underway.oneEnded();
+    await underway.oneEnded();
+  } catch (error) {
+    if (error instanceof JournalTaken) taken.abort(error);
+    await underway.settled();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    // What has not begun after all is known to whoever goes on.
+    await journal.close();
+    await track.close();
+  }
+}
+
+interface Taking {
+  readonly service: TextBatchRunner;
+  readonly endpoints: LinesToRun['endpoints'];
+  readonly context: LineRunContext;
+  readonly untilMs: number;
+  readonly readIdentity: () => Promise<Identity | undefined>;
+  /** The batch's lines at work. */
+  readonly underway: Underway;
+}
+
+/** Lets a line in, once its key's limits do. Resolves to the error of one that is refused; null where they do not before the batch is over. */
+async function takeLine(
+  { service, endpoints, context, untilMs, readIdentity, underway }: Taking,
+  { index, bytes }: FileLine,
+): Promise<TakenLine | GatewayError | null> {
+  const { meter, services, now } = service;
+  const { jobId, keyId, requestId, signal } = context;
+  try {
+    const read = readLine(bytes, { endpoints, maxJsonDepth: services.maxJsonDepth });
+    const check = async () => {
+      const identity = await readIdentity();
+      if (identity === undefined) throw keyGone();
+      return { identity, checked: await checkLine(read, { identity, strict: false }) };
+    };
+    const { identity, checked } = await patiently(signal, check);
+    const { team, accounts, jobShare = {} } = identity;
+    const { estimate, mostMicroUsd, names, input } = checked;
+    const takenAtMs = now();
+    const { model } = input;
+    const id = lineJobId(jobId, index);
+    const about = { id, keyId, team, endpoint: read.endpoint.usage, model, startedAtMs: takenAtMs };
+    const subject = { ...about, requestId, ...names };
+    const leaseMs = untilMs - takenAtMs + ENDING_MS;
+    const admitted = async () => {
+      for (;;) {
+        try {
+          // A run that was interrupted has reserved the same, which counts once.
+          return await meter.begin({ subject, accounts, estimate, mostMicroUsd, leaseMs });
+        } catch (error) {
+          // Lines at work hold more of the budget than they will have used.
+          if (!isOverBudget(error) || underway.size === 0) throw error;
+          await underway.oneEnded();
+        }
+      }
+    };
+    await patiently(signal, admitted, () => untilMs - now());
+    return { index, input, metering: { subject, estimate }, share: jobShare, takenAtMs };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof GatewayError)) throw error;
+    return isWaitedOut(error) && now() >= untilMs ? null : error;
+  }
+}
+
+interface Doing {
+  readonly service: TextBatchRunner;
+  readonly journal: LineJournal;
+  readonly context: LineRunContext;
+  /** Aborted when lines at work are waited for no longer. */
+  readonly lost: AbortSignal;
+  readonly track: ReturnType<typeof trackLines>;
+}
+
+async function refuseLine(
+  { service, journal, track }: Doing,
+  index: number,
+  error: GatewayError,
+): Promise<void> {
+  await endLine(service, journal, index, { ending: { type: 'errored', error }, settlement: null });
+  track.changed(index);
+}
+
+/** Does a line, again where its provider has certainly not begun it. Rejects when it is stopped before: then nothing is at its provider. */
+async function doLine(doing: Doing, line: TakenLine): Promise<void> {
+  const { signal } = doing.context;
+  for (let attempt = 1; ; attempt += 1) {
+    const againMs = await tryLine(doing, line, attempt);
+    if (againMs === undefined) return;
+    await delay(againMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}
+
+/** Resolves when a line has ended; to how long to wait where it is to be tried again. */
+async function tryLine(doing: Doing, line: TakenLine, attempt: number): Promise<number | undefined> {
+  const { service, journal, context, track } = doing;
+  const { index, metering, input } = line;
+  const place = await service.places.take({ keyId: context.keyId, share: line.share }, context.signal);
+  let tried: Awaited<ReturnType<typeof attemptLine>>;
+  // Until it is kept what it was answered.
+  using _held = await service.lineMemory.answers
+    .take(ANSWER_COPIES * (input.answerBytes ?? input.body.length), context.signal)
+    .catch((error: unknown) => {
+      place[Symbol.dispose]();
+      throw error;
+    });
+  try {
+    tried = await attemptLine(doing, line, attempt);
+  } finally {
+    place[Symbol.dispose]();
+  }
+  const { consumed, outcome, queuedMs, startedAtMs, trace } = tried;
+  const before = journal.usedBefore(index);
+  const error = outcome instanceof GatewayError ? outcome : undefined;
+  const againMs = error && retryDelayMs(error, attempt, LINE_RULES);
+  if (againMs !== undefined) {
+    const used = consumed && before ? withEarlier(consumed, before) : (consumed ?? before);
+    journal.notBegun(index, metering, used);
+    track.changed(index);
+    return againMs;
+  }
+  const nowMs = service.now();
+  const used = outcome instanceof GatewayError ? consumed : (consumed ?? outcome.usage);
+  const settlement = settlementFor(service, {
+    ...{ metering, hasRun: true, consumed: used, consumedBefore: before, error, nowMs, queuedMs },
+    traceId: trace?.shownId,
+  });
+  const ending: LineEnding =
+    outcome instanceof GatewayError
+      ? { type: 'errored', error: outcome }
+      : { type: 'succeeded', answer: outcome };
+  await endLine(service, journal, index, { ending, settlement });
+  track.changed(index);
+  const { subject, result: usage } = settlement;
+  const about = { id: subject.id, batchId: context.jobId, subject, error, usage, attempts: attempt };
+  service.onLine({ ...about, queuedMs, durationMs: nowMs - startedAtMs, trace });
+  return undefined;
+}
+
+/** One attempt at a line. */
+async function attemptLine(
+  { service, journal, context, lost, track }: Doing,
+  { index, input, metering, takenAtMs }: TakenLine,
+  attempt: number,
+) {
+  const { services, now } = service;
+  const { requestId, signal } = context;
+  await journal.begin(index, metering);
+  track.changed(index);
+  if (signal.aborted) {
+    journal.notBegun(index, metering, journal.usedBefore(index));
+    signal.throwIfAborted();
+  }
+  const startedAtMs = now();
+  const queuedMs = startedAtMs - takenAtMs;
+  const trace = context.trace?.linked('internal');
+  let consumed: ConsumedUsage | null | undefined;
+  const errorFor = (thrown: unknown) =>
+    thrown instanceof WorkerStopping || thrown instanceof JournalTaken
+      ? outcomeUnknown(thrown)
+      : toJobError(thrown);
+  const asked = {
+    ...{ jobId: metering.subject.id, requestId, trace },
+    consumed: (used: ConsumedUsage | null | undefined) => {
+      consumed = used;
+    },
+    isTriedAgain: (thrown: unknown) => retryDelayMs(errorFor(thrown), attempt, LINE_RULES) !== undefined,
+  };
+  const stopper = new AbortController();
+  const stop = () => stopper.abort(lost.reason);
+  if (lost.aborted) stop();
+  lost.addEventListener('abort', stop, { once: true });
+  const outcome: AnsweredLine | GatewayError = await runStoppable(
+    (stopped) => answerLine(services, input, { ...asked, signal: stopped }),
+    { stopper, timeLimitMs: LINE_RULES.timeLimitMs },
+  )
+    .catch(errorFor)
+    .finally(() => lost.removeEventListener('abort', stop));
+  return { consumed, outcome, queuedMs, startedAtMs, trace };
+}
+
+/** Reads something again when what was read is older than `IDENTITY_MS`. */
+function remembering<Value>(read: () => Promise<Value>, now: () => number): () => Promise<Value> {
+  let known: { readonly value: Value; readonly atMs: number } | null = null;
+  return async () => {
+    const nowMs = now();
+    if (known === null || nowMs >= known.atMs + IDENTITY_MS) known = { value: await read(), atMs: nowMs };
+    return known.value;
+  };
+}
+
+const isOverBudget = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'budget_exhausted';
+
+const keyGone = (): GatewayError =>
+  new GatewayError(
+    'invalid_key',
+    'The key that created the batch no longer works, so the line was not started.',
+  );
