@@ -82,6 +82,8 @@ export interface JobQueue<Kinds extends JobKind> extends KnownJobs<Kinds>, EndKe
    * it held, or has not stopped in time.
    */
   cancel(record: JobRecord): Promise<void>;
+  /** The same for a job that ends with what it has begun, which nobody waits for here. */
+  cancelLater(record: JobRecord): Promise<void>;
   /**
    * The same for a submitted job, of which only the id is known. Waits for a Redis that is away. @throws
    * {GatewayError} `service_unavailable`
@@ -272,6 +274,7 @@ export async function createJobQueue<Kinds extends JobKind>(
       return openHandle({ id: jobId, waiter, spec, isDetached: true, cancel, delivered, onError });
     },
     cancel: async ({ kind, id }) => void (await cancelWhole(kind, id, true)),
+    cancelLater: async ({ kind, id }) => void (await unlessAway(cancelIn(kind, id, true))),
     cancelSubmitted: async (kind, jobId) => void (await cancelWhole(kind, jobId, false)),
     ...createEndKeeper({ redis: prompt, files, now }),
     keepCounts: (batchId, counts) => unlessAway(keepCounts(prompt, batchId, counts)),

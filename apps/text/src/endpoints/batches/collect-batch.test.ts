@@ -146,8 +146,8 @@ test('a batch that its caller has cancelled is cancelled, also where Redis was a
   await records.mark(id, 'cancellingAtMs', Date.now());
   const running = runningJob(id);
   const cancelled: string[] = [];
-  const cancel = async (job: { readonly id: string }) => void cancelled.push(job.id);
-  await finishIfOver({ ...text.batches, queue: { ...queue, find: async () => running, cancel } }, id);
+  const cancelLater = async (job: { readonly id: string }) => void cancelled.push(job.id);
+  await finishIfOver({ ...text.batches, queue: { ...queue, find: async () => running, cancelLater } }, id);
   expect(cancelled).toEqual([id]);
 });
 

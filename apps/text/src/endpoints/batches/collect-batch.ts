@@ -232,7 +232,7 @@ export async function finishIfOver(service: TextBatchService, id: string): Promi
     // Lines that have begun may take longer than was thought when it was made.
     await files.hold(batch.fileId, now() + ENDING_MS);
     // Redis may have been away when its caller cancelled it.
-    if (batch.cancellingAtMs !== null && !job.isStopping) await queue.cancel(job);
+    if (batch.cancellingAtMs !== null && !job.isStopping) await queue.cancelLater(job);
     return;
   }
   const error =

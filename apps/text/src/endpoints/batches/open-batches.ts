@@ -36,7 +36,7 @@ export async function cancelBatch(service: TextBatchService, batch: BatchRecord)
   if (batch.end !== null) return batch;
   await records.mark(batch.id, 'cancellingAtMs', now());
   const job = await queue.find(batch.id, batch.keyId);
-  if (job !== undefined && !hasEnded(job)) await queue.cancel(job);
+  if (job !== undefined && !hasEnded(job)) await queue.cancelLater(job);
   finishLater(service, batch);
   return (await records.find(batch.id)) ?? batch;
 }
