@@ -5,7 +5,8 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import { awaitRedis } from '@gateway/metering/keys/await-redis';
 import type { Readiness } from '@gateway/service-kit/life/readiness';
 import type { MetricsPage } from '@gateway/service-kit/metrics';
-import { mountHealth, mountMetrics } from '@gateway/service-kit/ops';
+import { healthPages, metricsPage } from '@gateway/service-kit/ops';
+import { servePages } from '@gateway/service-kit/pages';
 import { checkRequest } from '@gateway/service-kit/request/check-request';
 import { findContext, openContext, type RequestContext } from '@gateway/service-kit/request/request-context';
 import { requestIdOf } from '@gateway/service-kit/request/request-id';
@@ -56,8 +57,8 @@ export function createAdminApp(options: AdminAppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  mountHealth(app, options.readiness, { showMissing: true });
-  mountMetrics(app, options.page);
+  const pages = { ...healthPages(options.readiness, { showMissing: true }), ...metricsPage(options.page) };
+  app.use(servePages(pages));
   mountInstanceProof(app, options.instanceKey);
   app.use((request, _response, next) => {
     options.checkHost(request.headers.host);

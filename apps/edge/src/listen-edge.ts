@@ -18,11 +18,9 @@ import { createRefusals } from '@gateway/metering/usage/refusals';
 import { createRedis } from '@gateway/redis/open-redis';
 import { connectRedis } from '@gateway/service-kit/life/connect-redis';
 import { createLoadGuard } from '@gateway/service-kit/load/load-guard';
-import type { MetricsPage } from '@gateway/service-kit/metrics';
-import { mountMetrics } from '@gateway/service-kit/ops';
+import { metricsPage, onlyPages } from '@gateway/service-kit/ops';
 import { createRequestLog } from '@gateway/service-kit/request/request-log';
 import type { Started } from '@gateway/service-kit/start-service';
-import express, { type Express } from 'express';
 import { createEdgeApp } from './app.ts';
 import type { EdgeSettings } from './config.ts';
 import type { Forwarder } from './forwarding/forwarder.ts';
@@ -131,21 +129,12 @@ export async function listenEdge(
       configureEdgeServer(server, { app, forwarder, logger, metrics });
     },
   });
-  await life.listen(createMetricsApp(page), {
+  // Anyone may call the public port.
+  await life.listen(onlyPages(metricsPage(page)), {
     port: config.EDGE_METRICS_PORT,
     host: config.HOST,
     portSetting: 'EDGE_METRICS_PORT',
   });
-}
-
-/** `/metrics` alone, on a port of its own, because anyone may call the public one. */
-function createMetricsApp(page: MetricsPage): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  mountMetrics(app, page);
-  // Express's own answer waits for the end of the body, which may have none.
-  app.use((_request, response) => void response.writeHead(404).end());
-  return app;
 }
 
 interface IdentifyCallerOptions {

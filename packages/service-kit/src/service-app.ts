@@ -3,13 +3,13 @@ import { ENDPOINTS, type Endpoint, type ServiceName } from '@gateway/contracts/e
 import { createPathTable, paramsOf, pathOf } from '@gateway/contracts/endpoints/path-table';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import { type Identity, INTERNAL_HEADERS } from '@gateway/contracts/identity';
-import express, { type ErrorRequestHandler, type Express } from 'express';
 import { writeError } from './error-response.ts';
 import { isStray } from './identity/edge-connection.ts';
 import type { Readiness } from './life/readiness.ts';
 import type { LoadGuard } from './load/load-guard.ts';
 import { type Metrics, pageOf } from './metrics.ts';
-import { mountHealth, mountMetrics, mountReadinessChanges } from './ops.ts';
+import { healthPages, metricsPage, readinessChangesPage } from './ops.ts';
+import { servePages } from './pages.ts';
 import { checkRequest } from './request/check-request.ts';
 import type { Handler } from './request/handler.ts';
 import {
@@ -117,36 +117,29 @@ const notThroughGateway = (): GatewayError =>
     message: 'This service answers only requests that came through the gateway. Call the gateway itself.',
   });
 
-function bareExpress(): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  return app;
-}
-
-/** Malformed requests are refused before Express, which would answer them itself; those for an endpoint go by a table before it. */
+/** Malformed requests are refused first; then those for an endpoint go by a table. */
 function createServiceApp(options: ServiceAppOptions, serve: Serve): RequestListener {
   const dispatched = createDispatched(options, serve);
-  const app = bareExpress();
-  mountHealth(app, options.readiness, { showMissing: true });
-  mountReadinessChanges(app, options.readiness);
-  mountMetrics(app, pageOf(options.metrics));
-  app.use((request) => {
-    throw new GatewayError('path_not_found', `Invalid URL (${request.method} ${request.path})`);
+  const serveOps = servePages({
+    ...healthPages(options.readiness, { showMissing: true }),
+    ...readinessChangesPage(options.readiness),
+    ...metricsPage(pageOf(options.metrics)),
   });
   const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse) =>
     writeError(response, error, findContext(request) ?? openUnknown(options, request, response));
-  const onError: ErrorRequestHandler = (error, request, response, _next) => refuse(error, request, response);
-  app.use(onError);
   return (request, response) => {
     try {
       refuseForeign(request, response);
-      if (!dispatched(request, response)) app(request, response);
+      if (dispatched(request, response)) return;
     } catch (error) {
-      refuse(error, request, response);
+      return refuse(error, request, response);
     }
+    serveOps(request, response, (error = noSuchPath(request)) => refuse(error, request, response));
   };
 }
+
+const noSuchPath = ({ method, url = '/' }: IncomingMessage): GatewayError =>
+  new GatewayError('path_not_found', `Invalid URL (${method} ${pathOf(url)})`);
 
 /**
  * Ends the connection of a request that the edge would not send. Such a request gets no reply: it would be read as the

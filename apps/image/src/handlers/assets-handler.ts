@@ -5,7 +5,7 @@ import { verifyAssetUrl } from '@gateway/jobs/files/asset-url';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { Handler } from '@gateway/service-kit/request/handler';
 import { contextOf } from '@gateway/service-kit/request/request-context';
-import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express';
 import type { ImageService } from './image-service.ts';
 
 /** Only images are handed out; a job's stored output is in the same store. */
@@ -15,8 +15,19 @@ const SCRIPTABLE = 'image/svg+xml';
 /** How long a URL at the store holds at most; following it takes a moment. */
 const MAX_REDIRECT_SECONDS = 300;
 
-/** The endpoint as an Express app of its own: Express knows ranges, and whether a caller's copy is fresh. */
-export function serveAssets(service: Pick<ImageService, 'assets' | 'secret' | 'now'>): Handler {
+type AssetService = Pick<ImageService, 'assets' | 'secret' | 'now'>;
+
+/** Express knows ranges, and whether a caller's copy is fresh. It is loaded with the first image that is fetched. */
+export function serveAssets(service: AssetService): Handler {
+  let app: Promise<Express> | undefined;
+  return async (request, response) => {
+    app ??= createApp(service);
+    (await app)(request, response);
+  };
+}
+
+async function createApp(service: AssetService): Promise<Express> {
+  const { default: express } = await import('express');
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -24,7 +35,7 @@ export function serveAssets(service: Pick<ImageService, 'assets' | 'secret' | 'n
   const onError: ErrorRequestHandler = (error, request, response, _next) =>
     writeError(response, error, contextOf(request));
   app.use(onError);
-  return (request, response) => void app(request, response);
+  return app;
 }
 
 /**
@@ -32,7 +43,7 @@ export function serveAssets(service: Pick<ImageService, 'assets' | 'secret' | 'n
  * reached by callers, they are sent there.
  */
 const assetsHandler =
-  ({ assets, secret, now }: Pick<ImageService, 'assets' | 'secret' | 'now'>): RequestHandler =>
+  ({ assets, secret, now }: AssetService): RequestHandler =>
   async (request, response) => {
     const id = String(request.params.id);
     const { expires, signature } = request.query;

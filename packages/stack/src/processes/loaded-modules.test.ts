@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '@gateway/testkit/compile-cache';
 import { expect, test } from 'vitest';
 import { PROCESSES } from './process-table.ts';
 
@@ -11,11 +12,16 @@ const entries = [...PROCESSES.each, ...PROCESSES.one]
   .filter(({ name }) => name !== 'simulator' && name !== 'edge')
   .map(({ entry }) => entry);
 
+/** The admin API alone is an Express app from its start. */
+const WITH_EXPRESS: readonly string[] = ['apps/admin/src/main.ts', 'apps/gateway/src/main.ts'];
+
 /** Starts an entry without settings, so that it loads all of its modules and ends with an error. */
 const output = (entry: string): Promise<string> =>
   new Promise((resolve) => {
     const args = ['--import', reporting, join(root, entry)];
-    execFile(process.execPath, args, { cwd: import.meta.dirname, env: {} }, (_error, out) => resolve(out));
+    execFile(process.execPath, args, { cwd: import.meta.dirname, env: COMPILE_CACHE }, (_error, out) =>
+      resolve(out),
+    );
   });
 
 /**
@@ -29,16 +35,34 @@ const OF_CONFIGURATION =
 const OF_CHECKS_AND_CONTENT =
   /\/(?:hooks\/src\/(?:request-hooks|hook-client|hook-metrics|kinds\/)|call\/hooks\/(?:checked-call|hooked-reply|held-stream)|content-log\/(?:running-log|line-task|sweep-content|clean\/))/;
 
+/** What calls providers of media through their own libraries: loaded with the first such call. */
+const OF_LIBRARIES =
+  /\/libraries\/(?:call-library|library-fetch|imagen|bedrock-images|speak|make-images)\.ts$/;
+
+const loadedBy = async (entry: string): Promise<readonly string[]> =>
+  /\nloaded: (.*)\n$/.exec(await output(entry))?.[1]?.split(' ') ?? [];
+
+test('the starter loads neither a client for HTTP nor one for Redis', async () => {
+  const loaded = await loadedBy('packages/stack/src/starter/run-starter.ts');
+  expect(loaded).toContain('zod');
+  expect(loaded.filter((name) => ['undici', 'fetch', 'ioredis', 'express', 'yaml'].includes(name))).toEqual(
+    [],
+  );
+});
+
 test.concurrent.each(entries)(
   '%s loads neither what only Node’s own fetch needs nor anything of what is not configured',
   async (entry) => {
-    const loaded = /\nloaded: (.*)\n$/.exec(await output(entry))?.[1]?.split(' ') ?? [];
+    const loaded = await loadedBy(entry);
     expect(loaded).toContain('zod');
     expect(loaded).toContainEqual(expect.stringMatching(/^(?:packages|apps)\/.*\.ts$/));
     expect(
       loaded.filter(
-        (name) => name === 'fetch' || OF_CONFIGURATION.test(name) || OF_CHECKS_AND_CONTENT.test(name),
+        (name) =>
+          name === 'fetch' ||
+          [OF_CONFIGURATION, OF_CHECKS_AND_CONTENT, OF_LIBRARIES].some((pattern) => pattern.test(name)),
       ),
     ).toEqual([]);
+    expect(loaded.includes('express')).toBe(WITH_EXPRESS.includes(entry));
   },
 );

@@ -2,10 +2,11 @@ import type { Environment } from '@gateway/contracts/environment';
 import { StartError } from '../start-error.ts';
 import type { PortSetting } from './ports.ts';
 
-/** When a process starts, relative to the others: all get the simulator's address, the edge gets the services'. */
-export type Stage = 'upstream' | 'service' | 'edge';
+/** When a process starts and stops, relative to the others. */
+export type Stage = 'service' | 'edge' | 'upstream';
 
-export const STAGES: readonly Stage[] = ['upstream', 'service', 'edge'];
+/** What starts together: the edge gets the services' addresses; the simulator's is known before it runs. */
+export const STARTED_TOGETHER: readonly (readonly Stage[])[] = [['service'], ['edge', 'upstream']];
 
 export interface ProcessRow {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { Environment } from '@gateway/contracts/environment';
-import { type ProcessRow, SECRET_VARIABLES, STAGES } from './process-table.ts';
+import { type ProcessRow, SECRET_VARIABLES, STARTED_TOGETHER } from './process-table.ts';
 import type { RunningChild } from './start-child.ts';
 import { type ProcessOptions, type StackProcess, startProcess } from './start-process.ts';
 import type { Supervised } from './supervise.ts';
@@ -14,17 +14,17 @@ interface ProcessesOptions extends Omit<ProcessOptions, 'row' | 'replica' | 'por
 }
 
 /**
- * Starts the rows stage by stage, those of one stage together; later stages get the addresses of earlier ones.
+ * Starts the rows in the order of their stages; later ones get the addresses of earlier ones.
  * @throws the first StartError; those that were starting have ended then, the caller stops those that run
  */
 export async function startProcesses(options: ProcessesOptions): Promise<StackProcess[]> {
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const processes: StackProcess[] = [];
-  for (const stage of STAGES) {
+  for (const stages of STARTED_TOGETHER) {
     const env = { ...options.env, ...addressesOf(processes) };
     const starting = options.rows
-      .filter((row) => row.stage === stage)
+      .filter((row) => stages.includes(row.stage))
       .flatMap((row) =>
         Array.from({ length: options.replicas[row.name] ?? 1 }, (_, replica) => ({ row, replica })),
       )

@@ -1,7 +1,5 @@
 import { lookUp } from '@gateway/contracts/look-up';
 import type { TranscriptFormat } from '@gateway/contracts/openai/transcriptions';
-import { bedrockImages } from './bedrock-images.ts';
-import { imagen, isImagen } from './imagen.ts';
 import type { CallFacts, ImageAbilities, Library } from './library.ts';
 import { assemblyTurns, deepgramTurns, elevenLabsTurns } from './transcripts/turns.ts';
 
@@ -225,6 +223,7 @@ export const LIBRARIES = {
     ...GOOGLE,
     load: async (settings) => {
       const { createGoogle } = await import('@ai-sdk/google');
+      const { imagen, isImagen } = await import('./imagen.ts');
       const { image, speech } = createGoogle(settings);
       return { image: (id) => (isImagen(id) ? imagen(id, GEMINI_API, settings) : image(id)), speech };
     },
@@ -232,7 +231,10 @@ export const LIBRARIES = {
   // InvokeModel, whose form is the maker's.
   bedrock: {
     bases: [BEDROCK_RUNTIME],
-    load: async (settings) => ({ image: (id) => bedrockImages(id, BEDROCK_RUNTIME, settings) }),
+    load: async (settings) => {
+      const { bedrockImages } = await import('./bedrock-images.ts');
+      return { image: (id) => bedrockImages(id, BEDROCK_RUNTIME, settings) };
+    },
     images: AMAZON_IMAGES,
     imagesOf: [
       { ids: /stability\.stable-image-core/, abilities: { ...STABILITY_IMAGES, maxInputImages: 0 } },

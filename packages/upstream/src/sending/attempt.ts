@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { TRACEPARENT_HEADER, type TraceContext, traceparentOf } from '@gateway/contracts/trace/trace-context';
 import { type Candidate, libraryBy } from '../candidate.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
-import { callLibrary } from '../libraries/call-library.ts';
 import { callerQuery } from '../requests/caller-query.ts';
 import { requestPath } from '../requests/operation-path.ts';
 import { upstreamHeaders } from '../requests/request-headers.ts';
@@ -43,7 +42,9 @@ export function attempt({ request, credentials, traceContext, ...options }: Atte
     const final = { ...sent, origin, body } as const;
     void new AuthorizedRequest({ request: final, method, open, credentials, client, exchange }).send();
   } else if (library !== null)
-    void callLibrary({ candidate, credentials, client, request, library }, exchange);
+    void import('../libraries/call-library.ts').then(({ callLibrary }) =>
+      callLibrary({ candidate, credentials, client, request, library }, exchange),
+    );
   return exchange;
 }
 
