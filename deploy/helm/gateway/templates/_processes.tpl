@@ -57,6 +57,7 @@ audio-worker:
   reads: [config, providers, files]
 retrieval:
   entry: apps/retrieval/src/main.ts
+  isBusy: true
   scaledBy: cpu
   ports: { ops: 8084 }
   secrets: [GATEWAY_SECRET]

@@ -50,7 +50,7 @@ test('the starter loads neither a client for HTTP nor one for Redis', async () =
   );
 });
 
-test.concurrent.each(entries)(
+test.each(entries)(
   '%s loads neither what only Node’s own fetch needs nor anything of what is not configured',
   async (entry) => {
     const loaded = await loadedBy(entry);
