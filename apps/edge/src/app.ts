@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { pathNotFound } from '@gateway/contracts/endpoints/missing-paths';
-import { openapiDocument } from '@gateway/contracts/endpoints/openapi';
 import { pathOf } from '@gateway/contracts/endpoints/path-table';
 import { writeError } from '@gateway/service-kit/error-response';
 import type { Readiness } from '@gateway/service-kit/life/readiness';
@@ -48,11 +47,20 @@ export function createEdgeApp({ contexts, gateway, readiness }: EdgeAppOptions):
 
 /** The pages that need no key; none reveals anything about this installation. Clients probe `/` and `/api/hello` before their first call. */
 function publicPages(readiness: Readiness): Pages {
-  const document = JSON.stringify(openapiDocument());
+  let openapi: Promise<string> | undefined;
   return {
     '/': (_request, response) => writeJsonPage(response, { status: 'ok' }),
     '/api/hello': (_request, response) => writeJsonPage(response, { status: 'ok' }),
-    '/openapi.json': (_request, response) => writeJsonPage(response, document),
+    '/openapi.json': async (_request, response) => {
+      openapi ??= writeOpenapi();
+      writeJsonPage(response, await openapi);
+    },
     ...healthPages(readiness, { showMissing: false }),
   };
+}
+
+/** Nothing else at the edge needs the schemas of all endpoints. */
+async function writeOpenapi(): Promise<string> {
+  const { openapiDocument } = await import('@gateway/contracts/endpoints/openapi');
+  return JSON.stringify(openapiDocument());
 }

@@ -2,11 +2,8 @@ import type { Environment } from '@gateway/contracts/environment';
 import { StartError } from '../start-error.ts';
 import type { PortSetting } from './ports.ts';
 
-/** When a process starts and stops, relative to the others. */
-export type Stage = 'service' | 'edge' | 'upstream';
-
-/** What starts together: the edge gets the services' addresses; the simulator's is known before it runs. */
-export const STARTED_TOGETHER: readonly (readonly Stage[])[] = [['service'], ['edge', 'upstream']];
+/** When a process starts, relative to the others: the edge gets the services' addresses; the simulator's is known before it runs. */
+export type Stage = 'upstream' | 'service' | 'edge';
 
 export interface ProcessRow {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { Environment } from '@gateway/contracts/environment';
-import { type ProcessRow, SECRET_VARIABLES, STARTED_TOGETHER } from './process-table.ts';
+import { type ProcessRow, SECRET_VARIABLES, type Stage } from './process-table.ts';
 import type { RunningChild } from './start-child.ts';
 import { type ProcessOptions, type StackProcess, startProcess } from './start-process.ts';
 import type { Supervised } from './supervise.ts';
@@ -14,40 +14,43 @@ interface ProcessesOptions extends Omit<ProcessOptions, 'row' | 'replica' | 'por
 }
 
 /**
- * Starts the rows in the order of their stages; later ones get the addresses of earlier ones.
+ * Starts the rows together, but for edges: they get the addresses of the services, which run then.
  * @throws the first StartError; those that were starting have ended then, the caller stops those that run
  */
 export async function startProcesses(options: ProcessesOptions): Promise<StackProcess[]> {
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
-  const processes: StackProcess[] = [];
-  for (const stages of STARTED_TOGETHER) {
-    const env = { ...options.env, ...addressesOf(processes) };
-    const starting = options.rows
-      .filter((row) => stages.includes(row.stage))
+  let firstError: unknown;
+  const start = (stage: Stage, env: Environment): Promise<StackProcess>[] =>
+    options.rows
+      .filter((row) => row.stage === stage)
       .flatMap((row) =>
         Array.from({ length: options.replicas[row.name] ?? 1 }, (_, replica) => ({ row, replica })),
       )
       .map(async ({ row, replica }) => {
         const port = replica === 0 && row.port ? (options.ports[row.port.variable] ?? 0) : 0;
         const ownEnv = replica === 0 ? envFor(row, env) : { ...envFor(row, env), ...freePorts(row) };
-        const started = await startProcess({ ...options, row, replica, port, signal, env: ownEnv });
-        options.onStarted(row, started.supervised);
-        return started.process;
+        try {
+          const started = await startProcess({ ...options, row, replica, port, signal, env: ownEnv });
+          options.onStarted(row, started.supervised);
+          return started.process;
+        } catch (error) {
+          firstError ??= error;
+          failed.abort();
+          throw error;
+        }
       });
-    let firstError: unknown;
-    for (const start of starting) {
-      start.catch((error: unknown) => {
-        firstError ??= error;
-        failed.abort();
-      });
-    }
-    const outcomes = await Promise.allSettled(starting);
-    if (outcomes.some(({ status }) => status === 'rejected')) throw firstError;
-    processes.push(...outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])));
-  }
-  return processes;
+  const upstream = start('upstream', options.env);
+  const services = start('service', options.env);
+  const addresses = addressesOf(fulfilled(await Promise.allSettled(services)));
+  const edges = failed.signal.aborted ? [] : start('edge', { ...options.env, ...addresses });
+  const outcomes = await Promise.allSettled([...upstream, ...services, ...edges]);
+  if (failed.signal.aborted) throw firstError;
+  return fulfilled(outcomes);
 }
+
+const fulfilled = (outcomes: readonly PromiseSettledResult<StackProcess>[]): StackProcess[] =>
+  outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 
 /** Several replicas of one service are several addresses, separated by commas. */
 function addressesOf(processes: readonly StackProcess[]): Record<string, string> {
