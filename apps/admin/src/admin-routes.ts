@@ -149,7 +149,7 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
   const readConfiguration = createConfigurationReader({ path: config.GATEWAY_CONFIG, env, stored });
   const readConfigurationState = createConfigurationState({ path: config.GATEWAY_CONFIG, env, stored });
   const rests = createChannelRests({ redis, now });
-  const contentStore = options.own(createContentStore(config), (store) => store.close());
+  const contentStores = options.own(createContentStore(config), (stores) => stores.close());
   const find = createFindRequest(usage);
   const keysOf = keysOfOwner(keys);
   const readBalances = createBalanceReader({ redis, now, timeZone });
@@ -263,7 +263,11 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
       ...usageRoutes({ usage, now, keysOf, keys }),
       ...contentRoutes({
         find,
-        content: createContentReader({ openStore: contentStore.get, dataDir: config.GATEWAY_DATA_DIR }),
+        content: createContentReader({
+          openStores: contentStores.get,
+          dataDir: config.GATEWAY_DATA_DIR,
+          now,
+        }),
         usage,
         now,
         readConfiguration,

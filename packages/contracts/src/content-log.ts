@@ -8,8 +8,8 @@ export type Redaction = (typeof REDACTIONS)[number];
 /** By which a caller keeps a request out of the content log, where a rule allows it: `off`. */
 export const CONTENT_LOG_HEADER = 'x-gateway-content-log';
 
-/** The store in which its objects lie. */
-export const CONTENT_STORE = 'content';
+/** The stores in which its objects lie, and notes of what was deleted from them. */
+export const CONTENT_STORES = { lines: 'content', erasures: 'content-erasures' } as const;
 
 /** Why a request to which a rule applies is not in the content log: not in the rule's share; its caller did not want it. */
 export const ContentOmission = z.enum(['share', 'caller']);

@@ -40,13 +40,11 @@ export async function eraseContent(
       ...{ only: {}, names: { endUser: whose.endUser }, whose: () => true },
     }),
   );
-  const objects = Map.groupBy(records, ({ detail }) => detail?.contentObject);
-  let deleted = 0;
-  for (const [object, those] of objects)
-    if (object !== undefined)
-      deleted += await content.remove(
-        object,
-        those.map(({ id }) => id),
-      );
+  const ids = new Map<string, string[]>();
+  for (const { id, detail } of records) {
+    const object = detail?.contentObject;
+    if (object !== undefined) ids.set(object, [...(ids.get(object) ?? []), id]);
+  }
+  const deleted = ids.size === 0 ? 0 : await content.remove(ids);
   return { deleted, next: next === null ? OBJECTS : `records:${next}` };
 }

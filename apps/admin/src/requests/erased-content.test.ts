@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { AssetStore, AssetStores } from '@gateway/assets/asset-store';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
-import { CONTENT_STORE } from '@gateway/contracts/content-log';
+import { CONTENT_STORES } from '@gateway/contracts/content-log';
 import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { startS3, type TestS3 } from '@gateway/testkit/start-s3';
@@ -27,7 +27,7 @@ interface Line {
 /** @param logged what the log has of the end user, where that is redacted */
 const lineOf = ({ id, keyId = 'key_a', endUser }: Line, logged = endUser): string =>
   `${JSON.stringify({
-    ...{ version: 1, id, requestId: `caller-${id}`, at: '2026-11-27T02:15:00.000Z', keyId, team: null },
+    ...{ version: 1, id, requestId: `caller-${id}`, at: '2025-11-27T02:15:00.000Z', keyId, team: null },
     ...{ endpoint: 'chat', model: 'gpt-5', channel: 'one', ...(logged && { endUser: logged }) },
     request: { messages: [{ role: 'user', content: 'it names "keyId":"key_b" and "endUser":"ann"' }] },
     answer: null,
@@ -49,7 +49,7 @@ describe.each(['a folder', 'a bucket'] as const)('with the content log in %s', (
         ? { url: `s3://${bucket}/files`, endpoint, region, credentials }
         : { url: admin.dataFolder },
     );
-    store = await stores.open(CONTENT_STORE);
+    store = await stores.open(CONTENT_STORES.lines);
   });
   afterAll(() => stores?.close());
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
-import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import { createOperationBatch } from '@gateway/metering/batch/operation-batch';
 import { createAdmission } from '@gateway/metering/limits/admission';
@@ -12,6 +11,7 @@ import { createRefusals } from '@gateway/metering/usage/refusals';
 import { unrecordedRecords } from '@gateway/metering/usage/unrecorded-usage';
 import { createContentLog } from '@gateway/model-service/content-log/content-log';
 import { createContentMetrics } from '@gateway/model-service/content-log/content-metrics';
+import { openContentStores } from '@gateway/model-service/content-log/content-store';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
 import { createReadiness } from '@gateway/service-kit/life/readiness';
@@ -85,7 +85,7 @@ export async function startRetrieval({ configuration, cloud }: RetrievalOptions)
     createContentLog({
       configuration: () => upstream.configuration,
       dataDir: folder.path,
-      openStore: () => stores.open(CONTENT_STORE),
+      openStores: () => openContentStores(stores),
       now,
       createMetrics: (spool) => createContentMetrics(metrics, spool),
       report: ({ reason, cause }) => logger.warn({ reason, err: cause }, 'content log'),

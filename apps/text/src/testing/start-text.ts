@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
-import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import { openHooks } from '@gateway/hooks/open-hooks';
 import type { JobWorker } from '@gateway/jobs/worker/job-worker';
@@ -20,6 +19,7 @@ import { createRefusalCounts } from '@gateway/metering/usage/refusal-counts';
 import { createRefusals } from '@gateway/metering/usage/refusals';
 import { createContentLog } from '@gateway/model-service/content-log/content-log';
 import { createContentMetrics } from '@gateway/model-service/content-log/content-metrics';
+import { openContentStores } from '@gateway/model-service/content-log/content-store';
 import { createUpstreamMetrics } from '@gateway/model-service/upstream-metrics';
 import { LoadSettings, parseConfig } from '@gateway/service-kit/config';
 import { createIdentitySigner, createIdentityVerifier } from '@gateway/service-kit/identity/identity-token';
@@ -190,7 +190,7 @@ export async function startText(options: StartOptions): Promise<TextUnderTest> {
   const contentLog = createContentLog({
     configuration: () => upstream.configuration,
     dataDir,
-    openStore: () => stores.open(CONTENT_STORE),
+    openStores: () => openContentStores(stores),
     now: Date.now,
     createMetrics: (spool) => createContentMetrics(metrics, spool),
     report: ({ reason, cause }) => logger.warn({ reason, err: cause }, 'content log'),

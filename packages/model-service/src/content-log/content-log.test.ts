@@ -4,6 +4,7 @@ import type { ContentRule } from '@gateway/upstream/configuration/content-log';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseContent } from './choose-content.ts';
 import { createContentLog } from './content-log.ts';
+import { openContentStores } from './content-store.ts';
 import { withJobContent } from './job-content.ts';
 
 const HOUR_MS = 3_600_000;
@@ -49,14 +50,15 @@ test('the first rule that fits counts; nothing that is never kept is logged', ()
 test('objects are deleted when their time is over, by the hour of their lines, under the retention of the moment', async () => {
   const folder = await temporaryFolder();
   onTestFinished(() => folder.close());
-  const store = await (await openAssetStores({ url: folder.path })).open('content');
+  const stores = await openContentStores(await openAssetStores({ url: folder.path }));
+  const store = stores.lines;
   const [begun, named] = [Date.parse('2026-11-27T02:00:00Z'), '2026-11-27_02_deadbeef_1.gz'];
   await store.put(named, Buffer.from('x'));
   let retentionMs = 10 * HOUR_MS;
   const log = createContentLog({
     configuration: () => ({ ...under(), contentLog: { ...under().contentLog, retentionMs } }),
     dataDir: folder.path,
-    openStore: async () => store,
+    openStores: async () => stores,
     now: () => begun + 9 * HOUR_MS,
     createMetrics: () => ({ written: () => undefined, lost: () => undefined }),
     report: () => undefined,
@@ -72,11 +74,12 @@ test('objects are deleted when their time is over, by the hour of their lines, u
 test('what is logged beside a job that is under way does not wait for the job', async () => {
   const folder = await temporaryFolder();
   onTestFinished(() => folder.close());
-  const store = await (await openAssetStores({ url: folder.path })).open('content');
+  const stores = await openContentStores(await openAssetStores({ url: folder.path }));
+  const store = stores.lines;
   const log = createContentLog({
     configuration: () => under({}),
     dataDir: folder.path,
-    openStore: async () => store,
+    openStores: async () => stores,
     now: () => Date.parse('2026-11-27T02:00:00Z'),
     createMetrics: () => ({ written: () => undefined, lost: () => undefined }),
     report: () => undefined,

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AssetStore } from '@gateway/assets/asset-store';
 import type { ContentOmission } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import type { UsageDetail } from '@gateway/contracts/usage/usage-detail';
@@ -8,6 +7,7 @@ import { chooseContent } from './choose-content.ts';
 import type { ContentMetrics, LossReason } from './content-metrics.ts';
 import type { ContentSide } from './content-side.ts';
 import type { ContentSpool, ContentSpoolOptions } from './content-spool.ts';
+import type { ContentStores } from './content-store.ts';
 import type { ContentFacts, LineTask } from './line-task.ts';
 import type { RunningLog } from './running-log.ts';
 
@@ -62,7 +62,7 @@ export interface ContentLog {
 export interface ContentLogOptions {
   readonly configuration: () => Pick<Configuration, 'contentLog' | 'conversations'>;
   readonly dataDir: string;
-  readonly openStore: () => Promise<Pick<AssetStore, 'put' | 'list' | 'delete' | 'sweep'>>;
+  readonly openStores: () => Promise<ContentStores>;
   readonly now: () => number;
   /** Called when there is something to count. */
   readonly createMetrics: (spool: Pick<ContentSpool, 'sizeBytes'>) => ContentMetrics;
@@ -73,7 +73,7 @@ export interface ContentLogOptions {
 
 /** Nothing is opened before the first request to which a rule applies. */
 export function createContentLog(options: ContentLogOptions): ContentLog {
-  const { configuration, openStore, now } = options;
+  const { configuration, openStores, now } = options;
   let running: Promise<RunningLog> | null = null;
   const run = async () => {
     const { RunningLog } = await import('./running-log.ts');
@@ -96,7 +96,7 @@ export function createContentLog(options: ContentLogOptions): ContentLog {
       const { contentLog } = configuration();
       if (contentLog === null) return 0;
       const { sweepContent } = await import('./sweep-content.ts');
-      return sweepContent(await openStore(), now() - contentLog.retentionMs);
+      return sweepContent(await openStores(), now() - contentLog.retentionMs);
     },
     close: async () => {
       await (await running)?.close();

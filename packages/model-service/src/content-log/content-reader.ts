@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
-import type { AssetStore } from '@gateway/assets/asset-store';
+import { gunzip } from 'node:zlib';
 import { ContentRecord } from '@gateway/contracts/content-log';
-import { CONTENT_SPOOL, spoolFileOf } from './content-spool.ts';
+import { CONTENT_SPOOL, spoolFileOf, writeObject } from './content-spool.ts';
+import type { ContentStores } from './content-store.ts';
+import { createErasures } from './erasures.ts';
 
 const decompressed = promisify(gunzip);
-const compressed = promisify(gzip);
 
 const LINE_END = '\n';
 /** Objects are written at some 8 MB; one line more may be as long as the log takes. */
@@ -17,8 +17,8 @@ const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
 export interface ContentReader {
   /** Those of these records that are there, by their ids: others are not any more, or not yet. */
   find(object: string, ids: readonly string[]): Promise<ReadonlyMap<string, ContentRecord>>;
-  /** Deletes the lines of these records. Resolves to how many those were. */
-  remove(object: string, ids: readonly string[]): Promise<number>;
+  /** Deletes the lines of these records, by their objects. Resolves to how many those were. */
+  remove(ids: ReadonlyMap<string, readonly string[]>): Promise<number>;
   /** Deletes every line that is one person's or one key's, object by object, for as long as one call may take. */
   erase(whose: Whose, after: string | null): Promise<ErasedPart>;
 }
@@ -36,13 +36,15 @@ export interface ErasedPart {
 const MAX_ERASING_MS = 10_000;
 
 interface ReaderOptions {
-  readonly openStore: () => Promise<Pick<AssetStore, 'open' | 'put' | 'delete' | 'list'>>;
+  readonly openStores: () => Promise<ContentStores>;
   readonly dataDir: string;
+  readonly now: () => number;
 }
 
-export function createContentReader({ openStore, dataDir }: ReaderOptions): ContentReader {
+export function createContentReader({ openStores, dataDir, now }: ReaderOptions): ContentReader {
+  const erasures = createErasures(openStores);
   const stored = async (object: string): Promise<Buffer | null> => {
-    const asset = await (await openStore()).open(object);
+    const asset = await (await openStores()).lines.open(object);
     return asset === undefined
       ? null
       : decompressed(await asset.bytes(), { maxOutputLength: MAX_OBJECT_BYTES });
@@ -51,47 +53,46 @@ export function createContentReader({ openStore, dataDir }: ReaderOptions): Cont
   const spooled = (object: string): Promise<Buffer | null> =>
     readFile(join(dataDir, CONTENT_SPOOL, spoolFileOf(object))).catch(() => null);
 
-  /** An object is written whole or not at all. @returns how many of its lines were left out */
-  const without = async (object: string, isMeant: (line: string) => boolean): Promise<number> => {
+  /** Writes an object without what was erased, until it reads one in which nothing is. @returns how many lines were left out */
+  const clean = async (object: string): Promise<number> => {
+    const isErased = await erasures.read();
     const lines = (await stored(object))?.toString().split(LINE_END) ?? [];
-    const rest = lines.filter((line) => !isMeant(line));
+    const rest = lines.filter((line) => !isErased(object, line));
     const count = lines.length - rest.length;
     if (count === 0) return 0;
-    const store = await openStore();
-    if (rest.every((line) => line === '')) await store.delete(object);
-    else await store.put(object, await compressed(rest.join(LINE_END)));
-    return count;
-  };
-  let turn: Promise<unknown> = Promise.resolve();
-  /** Who writes an object anew has read what others have left of it. */
-  const inTurn = <Result>(write: () => Promise<Result>): Promise<Result> => {
-    const written = turn.then(write);
-    turn = written.catch(() => undefined);
-    return written;
+    await writeObject((await openStores()).lines, object, rest.join(LINE_END));
+    return count + (await clean(object));
   };
 
   return {
     find: async (object, ids) => {
       const lines = (await stored(object)) ?? (await spooled(object));
+      if (lines === null) return new Map();
+      const isErased = await erasures.read();
       return new Map(
         ids.flatMap((id) => {
-          const line = lines && lineOf(lines, id);
-          return line ? [[id, ContentRecord.parse(JSON.parse(line.toString()))] as const] : [];
+          const line = lineOf(lines, id)?.toString();
+          return line !== undefined && !isErased(object, line)
+            ? [[id, ContentRecord.parse(JSON.parse(line))] as const]
+            : [];
         }),
       );
     },
-    remove: (object, ids) => {
-      const openings = ids.map(openingOf);
-      return inTurn(() => without(object, (line) => openings.some((opening) => line.startsWith(opening))));
+    remove: async (ids) => {
+      await erasures.note({ ids: Object.fromEntries(ids) });
+      let deleted = 0;
+      for (const object of ids.keys()) deleted += await clean(object);
+      return deleted;
     },
     erase: async (whose, after) => {
-      const store = await openStore();
+      await erasures.note({ ...whose, untilMs: now() });
       const names: string[] = [];
-      for await (const { id } of store.list()) if (after === null || id > after) names.push(id);
+      for await (const { id } of (await openStores()).lines.list())
+        if (after === null || id > after) names.push(id);
       const endsAt = performance.now() + MAX_ERASING_MS;
       let deleted = 0;
       for (const name of names.toSorted()) {
-        deleted += await inTurn(() => without(name, isOf(whose)));
+        deleted += await clean(name);
         if (performance.now() > endsAt && name !== names.at(-1)) return { deleted, next: name };
       }
       return { deleted, next: null };
@@ -101,19 +102,6 @@ export function createContentReader({ openStore, dataDir }: ReaderOptions): Cont
 
 /** How a line begins; a text within one has its quotes escaped. */
 const openingOf = (id: string): string => `{"version":1,"id":${JSON.stringify(id)},`;
-
-/** Few lines have to be parsed: a text within one has its quotes escaped. */
-function isOf(whose: Whose): (line: string) => boolean {
-  const [[name, value] = []] = Object.entries(whose);
-  const member = `"${name}":${JSON.stringify(value)}`;
-  return (line) => {
-    if (!line.includes(member)) return false;
-    const read = Facts.safeParse(JSON.parse(line));
-    return read.success && Reflect.get(read.data, String(name)) === value;
-  };
-}
-
-const Facts = ContentRecord.pick({ keyId: true, endUser: true });
 
 /** A record's line with its end. */
 function spanOf(lines: Buffer, id: string): { start: number; end: number } | null {

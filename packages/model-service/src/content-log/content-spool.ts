@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AssetStore } from '@gateway/assets/asset-store';
+import type { ContentStores } from './content-store.ts';
+import { createErasures } from './erasures.ts';
 
 const compressed = promisify(gzip);
 
@@ -14,15 +16,27 @@ const ENDING = '.jsonl';
 const LEFT_ALONE_MS = 5 * 60_000;
 const NAME_BYTES = 4;
 
+const OBJECT_ENDING = '.gz';
+
 /** The object that a file of the spool becomes. */
-const objectOf = (file: string): string => `${file.slice(0, -ENDING.length)}.gz`;
+const objectOf = (file: string): string => `${file.slice(0, -ENDING.length)}${OBJECT_ENDING}`;
 
 /** The file of the spool that becomes an object. */
-export const spoolFileOf = (object: string): string => `${object.slice(0, -'.gz'.length)}${ENDING}`;
+export const spoolFileOf = (object: string): string => `${object.slice(0, -OBJECT_ENDING.length)}${ENDING}`;
+
+/** Whole or not at all; one without lines is deleted. */
+export async function writeObject(
+  store: Pick<AssetStore, 'put' | 'delete'>,
+  object: string,
+  lines: string,
+): Promise<void> {
+  if (lines.trim() === '') await store.delete(object);
+  else await store.put(object, await compressed(lines));
+}
 
 export interface ContentSpoolOptions {
   readonly folder: string;
-  readonly openStore: () => Promise<Pick<AssetStore, 'put'>>;
+  readonly openStores: () => Promise<ContentStores>;
   readonly now: () => number;
   /** What all files together may hold. */
   readonly maxBytes: number;
@@ -64,7 +78,7 @@ interface OpenFile {
 }
 
 export function createContentSpool(options: ContentSpoolOptions): ContentSpool {
-  const { folder, openStore, now, maxBytes, fileBytes, fileMs, onLost, onProblem } = options;
+  const { folder, openStores, now, maxBytes, fileBytes, fileMs, onLost, onProblem } = options;
   const processName = randomBytes(NAME_BYTES).toString('hex');
   let count = 0;
   let sizeBytes = 0;
@@ -115,12 +129,22 @@ export function createContentSpool(options: ContentSpoolOptions): ContentSpool {
     }
   };
 
+  const erasures = createErasures(openStores);
+  /** What is erased while it is written is written again without that. */
+  const writeUnerased = async (object: string, lines: readonly string[]): Promise<void> => {
+    const isErased = await erasures.read();
+    const rest = lines.filter((line) => !isErased(object, line));
+    await writeObject((await openStores()).lines, object, rest.join('\n'));
+    const isErasedNow = await erasures.read();
+    if (rest.some((line) => isErasedNow(object, line))) await writeUnerased(object, lines);
+  };
+
   const bringFile = async (name: string): Promise<void> => {
     const path = join(folder, name);
     const text = await readFile(path);
     // What follows the last line end was being written when its process died.
     const whole = text.subarray(0, text.lastIndexOf('\n') + 1);
-    if (whole.length > 0) await (await openStore()).put(objectOf(name), await compressed(whole));
+    if (whole.length > 0) await writeUnerased(objectOf(name), whole.toString().split('\n'));
     await rm(path, { force: true });
     sizeBytes = Math.max(0, sizeBytes - text.length);
   };

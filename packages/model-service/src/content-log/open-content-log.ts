@@ -17,7 +17,7 @@ export function openContentLog(
   { sweeps = false }: { readonly sweeps?: boolean } = {},
 ): ContentLog {
   const { config, life, logger, metrics } = started;
-  const store = createContentStore(config);
+  const stores = createContentStore(config);
   const reports = new Map<string, (error: unknown) => void>();
   const report = ({ reason, cause }: ContentProblem) => {
     const say =
@@ -34,14 +34,14 @@ export function openContentLog(
     createContentLog({
       configuration: () => upstream.configuration,
       dataDir: config.GATEWAY_DATA_DIR,
-      openStore: store.get,
+      openStores: stores.get,
       now: Date.now,
       createMetrics: (spool) => createContentMetrics(metrics, spool),
       report,
     }),
     async (opened) => {
       await opened.close();
-      await store.close();
+      await stores.close();
     },
   );
   if (!sweeps) return log;

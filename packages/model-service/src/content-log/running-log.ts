@@ -33,12 +33,12 @@ export class RunningLog {
       new GatewayError('request_too_large', 'It takes too long to be written to the content log.'),
   });
 
-  constructor({ dataDir, openStore, now, createMetrics, report, spool }: ContentLogOptions) {
+  constructor({ dataDir, openStores, now, createMetrics, report, spool }: ContentLogOptions) {
     this.#now = now;
     this.#report = report;
     this.#spool = createContentSpool({
       folder: join(dataDir, CONTENT_SPOOL),
-      openStore,
+      openStores,
       now,
       ...SPOOL,
       ...spool,

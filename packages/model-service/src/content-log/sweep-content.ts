@@ -1,4 +1,4 @@
-import type { AssetStore } from '@gateway/assets/asset-store';
+import type { ContentStores } from './content-store.ts';
 
 const HOUR_MS = 3_600_000;
 const NAMED_HOUR = /^(\d{4}-\d{2}-\d{2})_(\d{2})_/;
@@ -10,19 +10,19 @@ const NAMED_HOUR = /^(\d{4}-\d{2}-\d{2})_(\d{2})_/;
  * @param beforeMs Unix milliseconds
  * @returns how many those were
  */
-export async function sweepContent(
-  store: Pick<AssetStore, 'list' | 'delete' | 'sweep'>,
-  beforeMs: number,
-): Promise<number> {
+export async function sweepContent({ lines, erasures }: ContentStores, beforeMs: number): Promise<number> {
   const old: string[] = [];
-  for await (const { id } of store.list()) {
+  for await (const { id } of lines.list()) {
     const hour = hourOf(id);
     // Its last line may be of the end of the next minute.
     if (hour !== null && hour + HOUR_MS < beforeMs) old.push(id);
   }
-  await store.delete(...old);
+  await lines.delete(...old);
   // With what writers that died have left.
-  return old.length + (await store.sweep(beforeMs));
+  const swept = await lines.sweep(beforeMs);
+  // No line that is older is left to be kept out.
+  await erasures.sweep(beforeMs - HOUR_MS);
+  return old.length + swept;
 }
 
 function hourOf(id: string): number | null {

@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { openAssetStores } from '@gateway/assets/open-asset-stores';
-import { CONTENT_STORE } from '@gateway/contracts/content-log';
 import type { Identity } from '@gateway/contracts/identity';
 import type { JobKind } from '@gateway/contracts/jobs';
 import { openJobStores } from '@gateway/jobs/files/job-stores';
@@ -33,6 +32,7 @@ import { parseConfiguration } from '@gateway/upstream/configuration/parse-config
 import { createUpstream } from '@gateway/upstream/upstream';
 import { createContentLog } from '../content-log/content-log.ts';
 import { createContentMetrics } from '../content-log/content-metrics.ts';
+import { openContentStores } from '../content-log/content-store.ts';
 import { createJobMetrics } from '../jobs/job-metrics.ts';
 import { loggedLines } from './logged-lines.ts';
 import { IDENTITY, type MediaOptions, type MediaParts, SECRET } from './media-options.ts';
@@ -109,7 +109,7 @@ export async function startMedia<Kind extends JobKind>(options: MediaOptions<Kin
     createContentLog({
       configuration: () => upstream.configuration,
       dataDir: folder.path,
-      openStore: async () => (await openAssetStores({ url: folder.path })).open(CONTENT_STORE),
+      openStores: async () => openContentStores(await openAssetStores({ url: folder.path })),
       now,
       createMetrics: (spool) => createContentMetrics(metrics, spool),
       report: onError,

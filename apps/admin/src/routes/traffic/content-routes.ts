@@ -144,7 +144,7 @@ export function contentRoutes({
       handle: async ({ parameter: id, principal, by }) => {
         const { record, object } = await loggedRecord(id, principal);
         await note('content.deleted', record, by);
-        const deleted = await content.remove(object, [record.id]);
+        const deleted = await content.remove(new Map([[object, [record.id]]]));
         if (deleted === 0) throw new GatewayError('object_not_found', GONE);
         return { id: record.id, deleted };
       },
