@@ -30,6 +30,8 @@ export interface Check {
 /** What a request has beside its texts: images as URLs, also such with their data; tools and their calls as Chat Completions has them. */
 export interface Surroundings {
   readonly images: readonly string[];
+  /** Images that are named by the id of a file: there is nothing of them to send. */
+  readonly namedImages: number;
   readonly tools: readonly unknown[];
   readonly toolCalls: readonly unknown[];
 }
@@ -47,12 +49,19 @@ export class HookFailure extends Error {
   override readonly name = 'HookFailure';
   /** Whether its server fails, and not this check alone. Whoever sends texts that it cannot answer for does not keep others from it. */
   readonly isOfServer: boolean;
+  /** What its caller can do, who is told the message then. Null: it is not about what the caller sent. */
+  readonly advice: string | null;
 
   constructor(
     message: string,
-    { isOfServer = false, ...options }: ErrorOptions & { isOfServer?: boolean } = {},
+    {
+      isOfServer = false,
+      advice = null,
+      ...options
+    }: ErrorOptions & { isOfServer?: boolean; advice?: string | null } = {},
   ) {
     super(message, options);
     this.isOfServer = isOfServer;
+    this.advice = advice;
   }
 }

@@ -162,6 +162,7 @@ test('credentials that do not come in time are no verdict', async () => {
 test('a generic hook gets what it is to get beside the texts, and cannot change images', async () => {
   const surroundings = {
     images: ['data:image/png;base64,AAAA'],
+    namedImages: 0,
     tools: [{ type: 'function' }],
     toolCalls: [],
   };
@@ -181,4 +182,27 @@ test('a generic hook gets what it is to get beside the texts, and cannot change 
   expect(server.requests.at(-1)?.body).toMatchObject({ tools: surroundings.tools, tool_calls: [] });
   answers(['data:image/png;base64,BBBB']);
   expect(await ask(', include: [images, tools]')).toMatchObject({ isBlocked: true });
+});
+
+test('an image of which there is nothing to send fails the check of a hook that gets images', async () => {
+  const surroundings = { images: [], namedImages: 1, tools: [], toolCalls: [] };
+  const ask = async (settings: string, texts: readonly string[]) => {
+    const section = `  one: { kind: generic, baseUrl: "${server.url}", ${settings} }`;
+    return (await hooksOf(section)).before(
+      texts,
+      texts.map(() => 'user'),
+      surroundings,
+    );
+  };
+  for (const texts of [[], ['a']])
+    expect(await ask('include: [images]', texts)).toMatchObject({
+      isBlocked: true,
+      error: { code: 'guardrail_blocked', message: expect.stringContaining('Send images as URLs') },
+    });
+  expect(server.requests).toHaveLength(0);
+  const passed = { isBlocked: false, texts: null };
+  expect(await ask('include: [images], onFailure: pass', ['a'])).toEqual(passed);
+  expect(onProblem).toHaveBeenLastCalledWith(expect.objectContaining({ onFailure: 'pass' }));
+  expect(await ask('include: [tools]', ['a'])).toEqual(passed);
+  expect(server.requests).toHaveLength(1);
 });

@@ -146,8 +146,7 @@ export class RequestHooks {
   async #inTurn(hooks: readonly HookSettings[], check: Check): Promise<Checked> {
     let { texts } = check;
     for (const hook of hooks) {
-      const isAlone = !hook.include.some((what) => (check.surroundings?.[what].length ?? 0) > 0);
-      if (texts.length === 0 && isAlone) continue;
+      if (texts.length === 0 && !isSentMore(hook, check)) continue;
       const verdict = await this.#ask(hook, { ...check, texts });
       if (verdict instanceof HookFailure) {
         if (hook.onFailure === 'pass') continue;
@@ -174,12 +173,19 @@ export class RequestHooks {
     try {
       const length = check.texts.reduce((sum, text) => sum + text.length, 0);
       if (length > hook.maxChars)
-        throw new HookFailure(`there are ${length} characters to check, and it takes ${hook.maxChars}`);
-      const images = hook.include.includes('images') ? (check.surroundings?.images ?? []) : [];
+        throw new HookFailure(`there are ${length} characters to check, and it takes ${hook.maxChars}`, {
+          advice: 'Send less.',
+        });
+      const { images, namedImages } = imagesFor(hook, check);
+      if (namedImages > 0)
+        throw new HookFailure('it checks images, and cannot be sent one that is named by the id of a file', {
+          advice: 'Send images as URLs or as data URLs.',
+        });
       const imageLength = images.reduce((sum, image) => sum + image.length, 0);
       if (imageLength > MAX_IMAGE_CHARS)
         throw new HookFailure(
           `there are ${imageLength} characters of images, and hooks get ${MAX_IMAGE_CHARS}`,
+          { advice: 'Send less.' },
         );
       const verdict = await client.ask(hook, network, check, request);
       note(isReport && verdict.kind !== 'passed' ? 'reported' : verdict.kind);
@@ -199,6 +205,16 @@ export class RequestHooks {
   }
 }
 
+const NO_IMAGES = { images: [], namedImages: 0 };
+
+const imagesFor = ({ include }: HookSettings, { surroundings }: Check) =>
+  include.includes('images') ? (surroundings ?? NO_IMAGES) : NO_IMAGES;
+
+/** Whether there is more than texts for a hook. */
+const isSentMore = (hook: HookSettings, check: Check): boolean =>
+  imagesFor(hook, check).namedImages > 0 ||
+  hook.include.some((what) => (check.surroundings?.[what].length ?? 0) > 0);
+
 const MAX_REASON_CHARS = 500;
 /** Of images that are sent with their data, in base64. */
 const MAX_IMAGE_CHARS = 32 * 1024 ** 2;
@@ -212,11 +228,10 @@ function blocked(hook: string, side: Side, reason: string | null): GatewayError 
 
 /** What the operator learns of its reason is in the log. */
 function unavailable(hook: string, cause: HookFailure): GatewayError {
-  const isTooLong = cause.message.startsWith('there are ');
-  const message = isTooLong
-    ? `The request cannot be checked by '${hook}': ${cause.message}. Send less.`
-    : `The check '${hook}', which this request needs, is not available. Try again later.`;
-  return isTooLong
-    ? new GatewayError('guardrail_blocked', { message, cause })
-    : new GatewayError('guardrail_unavailable', { message, cause });
+  if (cause.advice !== null) {
+    const message = `The request cannot be checked by '${hook}': ${cause.message}. ${cause.advice}`;
+    return new GatewayError('guardrail_blocked', { message, cause });
+  }
+  const message = `The check '${hook}', which this request needs, is not available. Try again later.`;
+  return new GatewayError('guardrail_unavailable', { message, cause });
 }

@@ -72,7 +72,7 @@ const inTokens = (): GatewayError =>
 
 const NO_TEXTS: BodyTexts = {
   found: [],
-  surroundings: () => Promise.resolve({ images: [], tools: [], toolCalls: [] }),
+  surroundings: () => Promise.resolve({ images: [], namedImages: 0, tools: [], toolCalls: [] }),
   written: () => Promise.reject(new Error('a body without texts')),
 };
 const UNCHANGED: Checked = { isBlocked: false, texts: null };

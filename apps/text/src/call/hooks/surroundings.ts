@@ -6,13 +6,14 @@ const TOOL_LISTS: ReadonlySet<string> = new Set(['tools', 'functions']);
 
 interface Found {
   readonly images: string[];
+  namedImages: number;
   readonly tools: unknown[];
   readonly toolCalls: unknown[];
 }
 
 /** What a request's body has beside its texts, of every protocol. Tools and calls are as Chat Completions has them, where they are functions. */
 export function surroundingsIn(body: unknown): Surroundings {
-  const found: Found = { images: [], tools: [], toolCalls: [] };
+  const found: Found = { images: [], namedImages: 0, tools: [], toolCalls: [] };
   if (!isObject(body)) return found;
   for (const [name, value] of Object.entries(body)) {
     if (TOOL_LISTS.has(name)) found.tools.push(...objectsIn(value).flatMap(toolsOf));
@@ -35,6 +36,7 @@ function visit(value: unknown, found: Found): void {
     found.images.push(image);
     return;
   }
+  if (isNamedImage(value)) found.namedImages += 1;
   const call = callOf(value);
   if (call !== null) {
     found.toolCalls.push(call);
@@ -62,6 +64,12 @@ function imageOf(value: JsonObject): string | null {
         typeof uri === 'string' ? uri : null,
       )
     : null;
+}
+
+/** An image that is in the provider's files: of Responses and Messages. */
+function isNamedImage({ type, source, file_id: id }: JsonObject): boolean {
+  if (type === 'image') return isObject(source) && source.type === 'file';
+  return typeof type === 'string' && IMAGES.has(type) && typeof id === 'string';
 }
 
 const dataUrl = (type: unknown, data: unknown): string | null =>

@@ -108,7 +108,10 @@ test.for([
     },
   ],
 ])('images, tools and calls of %s are as Chat Completions has them', ([, body]) => {
-  expect(surroundingsIn(body)).toEqual({ images: [PICTURE, WEB], tools: [TOOL], toolCalls: [CALL] });
+  expect(surroundingsIn(body)).toEqual({
+    ...{ images: [PICTURE, WEB], namedImages: 0 },
+    ...{ tools: [TOOL], toolCalls: [CALL] },
+  });
 });
 
 const PARTS = [{ type: 'input_image', image_url: PICTURE }];
@@ -118,6 +121,18 @@ test.for<[what: string, value: object, found: Partial<ReturnType<typeof surround
     'what a computer shows',
     { type: 'computer_call_output', output: { type: 'computer_screenshot', image_url: PICTURE } },
     { images: [PICTURE] },
+  ],
+  [
+    'that there are images which only their provider has',
+    {
+      content: [
+        { type: 'input_image', file_id: 'file-1' },
+        { type: 'computer_screenshot', file_id: 'file-2' },
+        { type: 'image', source: { type: 'file', file_id: 'file_3' } },
+        { type: 'input_file', file_id: 'file-4' },
+      ],
+    },
+    { namedImages: 3 },
   ],
   [
     'a call of a custom tool',
@@ -145,5 +160,8 @@ test.for<[what: string, value: object, found: Partial<ReturnType<typeof surround
     { toolCalls: [CALL] },
   ],
 ])('%s is shown to a hook that gets it', ([, value, found]) => {
-  expect(surroundingsIn({ input: [value] })).toEqual({ images: [], tools: [], toolCalls: [], ...found });
+  expect(surroundingsIn({ input: [value] })).toEqual({
+    ...{ images: [], namedImages: 0, tools: [], toolCalls: [] },
+    ...found,
+  });
 });
