@@ -175,6 +175,8 @@ export function adminRoutes(options: AdminRoutesOptions): readonly AdminRoute[] 
     readSpool: () => readSpoolState(config.GATEWAY_DATA_DIR),
     thresholds: async () => (await readConfiguration())?.alerts.thresholds ?? DEFAULT_THRESHOLDS,
     pingRedis: () => redis.ping(),
+    onUnreadable: (source, error) =>
+      logger.warn({ err: error, source }, 'what needs attention cannot be read in whole'),
   });
   const alerts = options.own(
     openAlerts({

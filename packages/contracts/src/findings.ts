@@ -1,6 +1,7 @@
 /** What a finding can be about. The configuration's rules of alerts name them too. */
 export const FINDING_KINDS = [
   'redis_away',
+  'source_unreadable',
   'usage_waiting',
   'usage_spooled',
   'configuration_invalid',

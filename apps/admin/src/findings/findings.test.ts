@@ -92,6 +92,7 @@ function sourcesWith(other: Partial<FindingSources> = {}): FindingSources {
     readSpool: () => readSpoolState(folder.path),
     thresholds: async () => DEFAULT_THRESHOLDS,
     pingRedis: () => redis.ping(),
+    onUnreadable: () => undefined,
     ...other,
   };
 }
@@ -393,6 +394,29 @@ test('where something cannot be read it is said which kinds are not known, and t
   const { all, unknown } = await read();
   expect(all.map(({ finding }) => finding.kind)).toEqual(['usage_waiting', 'channel_resting']);
   expect([...unknown].toSorted()).toEqual(['model_failing', 'model_slow', 'unpriced_model']);
+});
+
+test('a source that fails by itself is named, the rest is found, and the log is told once', async () => {
+  await restByItself({ channel: 'cloud', cause: 'failing', reason: 'it fails to answer' });
+  const told: string[] = [];
+  let atMs = nowMs;
+  const read = createFindings(
+    sourcesWith({
+      now: () => atMs,
+      jobs: { counts: () => Promise.reject(new Error('WRONGTYPE')) },
+      onUnreadable: (source, error) => told.push(`${source}: ${error}`),
+    }),
+  );
+  const { all, unknown } = await read();
+  expect(all.map(({ finding }) => finding.kind)).toEqual(['channel_resting', 'source_unreadable']);
+  expect(all[1]?.finding).toMatchObject({
+    ...{ subject: 'queues', sentence: 'This list is incomplete: queues could not be read.' },
+    ...{ affects: expect.stringContaining('queue_waiting'), since: new Date(nowMs).toISOString() },
+  });
+  expect([...unknown]).toEqual(['queue_waiting']);
+  atMs += MINUTE_MS;
+  expect((await read()).all[1]?.finding.since).toBe(new Date(nowMs).toISOString());
+  expect(told).toEqual(['queues: Error: WRONGTYPE']);
 });
 
 test('each share of a budget that is reached is a step of one finding', async () => {

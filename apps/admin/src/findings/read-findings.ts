@@ -40,6 +40,8 @@ export interface FindingSources {
   readonly thresholds: () => Promise<Thresholds>;
   /** Rejects where Redis does not answer. */
   readonly pingRedis: () => Promise<unknown>;
+  /** Called once when a source cannot be read any more, for the log. */
+  readonly onUnreadable: (source: string, error: unknown) => void;
 }
 
 /** All that was found, and what could not be looked at. */
@@ -53,6 +55,8 @@ export interface Findings {
 export type ReadFindings = () => Promise<Findings>;
 
 interface Source {
+  /** What it reads, in a person's words. */
+  readonly name: string;
   /** What it can find. */
   readonly kinds: readonly FindingKind[];
   /** How long its answer is good enough: thousands of budgets need not be read for every page that is open. */
@@ -64,19 +68,30 @@ const SECOND_MS = 1000;
 
 /** Everything that is looked at. A new kind of finding is a row here. */
 const SOURCES: readonly Source[] = [
-  { kinds: ['configuration_invalid'], rememberMs: 0, read: configurationFindings },
-  { kinds: ['usage_waiting', 'usage_spooled'], rememberMs: 0, read: usageFindings },
+  { name: 'the configuration', kinds: ['configuration_invalid'], rememberMs: 0, read: configurationFindings },
+  { name: 'usage that waits', kinds: ['usage_waiting', 'usage_spooled'], rememberMs: 0, read: usageFindings },
   {
+    name: 'channels',
     kinds: [...(['channel_resting', 'credentials_refused', 'credentials_expiring'] as const), 'model_routes'],
     rememberMs: 0,
     read: channelFindings,
   },
-  { kinds: ['queue_waiting'], rememberMs: 0, read: queueFindings },
-  { kinds: ['budget_near', 'budget_spent'], rememberMs: 10 * SECOND_MS, read: budgetFindings },
-  { kinds: ['channel_failing'], rememberMs: 10 * SECOND_MS, read: attemptFindings },
-  { kinds: ['model_failing', 'model_slow'], rememberMs: 30 * SECOND_MS, read: trafficFindings },
-  { kinds: ['unpriced_model'], rememberMs: 60 * SECOND_MS, read: unpricedModels },
-  { kinds: ['key_expiring'], rememberMs: 60 * SECOND_MS, read: expiringKeys },
+  { name: 'queues', kinds: ['queue_waiting'], rememberMs: 0, read: queueFindings },
+  {
+    name: 'budgets',
+    kinds: ['budget_near', 'budget_spent'],
+    rememberMs: 10 * SECOND_MS,
+    read: budgetFindings,
+  },
+  { name: 'attempts', kinds: ['channel_failing'], rememberMs: 10 * SECOND_MS, read: attemptFindings },
+  {
+    name: 'requests',
+    kinds: ['model_failing', 'model_slow'],
+    rememberMs: 30 * SECOND_MS,
+    read: trafficFindings,
+  },
+  { name: 'costs', kinds: ['unpriced_model'], rememberMs: 60 * SECOND_MS, read: unpricedModels },
+  { name: 'keys', kinds: ['key_expiring'], rememberMs: 60 * SECOND_MS, read: expiringKeys },
 ];
 
 /** All pages that are open share a reading. */
@@ -90,6 +105,7 @@ export function createFindings(sources: FindingSources): ReadFindings {
     read: remembered(() => source.read(sources), source.rememberMs, now),
   }));
   let awaySinceMs: number | null = null;
+  let unreadableSince: ReadonlyMap<string, number> = new Map();
 
   const read = async (): Promise<Findings> => {
     const isAway = await sources.pingRedis().then(
@@ -98,13 +114,18 @@ export function createFindings(sources: FindingSources): ReadFindings {
     );
     awaySinceMs = isAway ? (awaySinceMs ?? now()) : null;
     const answers = await Promise.allSettled(readers.map((reader) => reader.read()));
-    const failed = answers.flatMap((answer, at) =>
-      answer.status === 'rejected' ? [{ reason: answer.reason, kinds: readers[at]?.kinds ?? [] }] : [],
-    );
-    const isExplained = isAway || sources.usage.trouble() !== null;
-    const [first] = failed;
-    if (first !== undefined && !isExplained) throw first.reason;
+    const failed = readers.flatMap((reader, at) => {
+      const answer = answers[at];
+      return answer?.status === 'rejected' ? [{ ...reader, reason: answer.reason }] : [];
+    });
     const all = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    const isExplained = isAway || sources.usage.trouble() !== null;
+    const unreadable = isExplained ? [] : failed;
+    for (const { name, reason } of unreadable)
+      if (!unreadableSince.has(name)) sources.onUnreadable(name, reason);
+    unreadableSince = new Map(unreadable.map(({ name }) => [name, unreadableSince.get(name) ?? now()]));
+    for (const { name, kinds } of unreadable)
+      all.push(sourceUnreadable(name, kinds, unreadableSince.get(name) ?? now()));
     if (awaySinceMs !== null) all.unshift(redisAway(awaySinceMs));
     return {
       all: all.toSorted((a, b) => Number(b.finding.isUrgent) - Number(a.finding.isUrgent)),
@@ -124,6 +145,16 @@ const redisAway = (sinceMs: number): Found =>
     advice: 'Check that Redis runs and can be reached. The gateway goes on by itself once it answers.',
     since: instantOf(sinceMs),
     isUrgent: true,
+  });
+
+const sourceUnreadable = (name: string, kinds: readonly FindingKind[], sinceMs: number): Found =>
+  found({
+    kind: 'source_unreadable',
+    subject: name,
+    sentence: `This list is incomplete: ${name} could not be read.`,
+    affects: `Missing here: ${kinds.join(', ')}. Requests are not affected.`,
+    advice: "Read the cause in the admin service's log.",
+    since: instantOf(sinceMs),
   });
 
 /** A failure is not remembered. */

@@ -31,6 +31,7 @@ const RANGE = { range: '15m' } as const;
 /** How each kind of finding is shown. */
 export const KINDS: Readonly<Record<Finding['kind'], Kind>> = {
   redis_away: { label: 'Redis unavailable', icon: IconDatabaseOff },
+  source_unreadable: { label: 'Attention list incomplete', icon: IconDatabaseOff },
   usage_waiting: { label: 'Usage not written to the database', icon: IconDatabaseOff },
   usage_spooled: { label: 'Usage waiting on disk', icon: IconDatabaseOff },
   configuration_invalid: {
