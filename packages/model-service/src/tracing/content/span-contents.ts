@@ -35,8 +35,10 @@ export interface SpanContents {
 
 /** Of each attribute: readers cut what is much longer. */
 const MAX_CHARACTERS = 65_536;
-/** What waits for the thread at most: the spans beyond it have no content. */
+/** What waits for the thread at most: the spans beyond it have no content, and say so. */
 const MAX_WAITING = { spans: 500, bytes: 128 * 1024 ** 2 };
+
+const dropped = (why: 'busy' | 'unwritable'): SpanAttributes => ({ 'gateway.content.dropped': why });
 
 /** @param configuration the present one: its content log says what is redacted, and who is never kept */
 export function createSpanContents(
@@ -53,14 +55,14 @@ export function createSpanContents(
     idleMs: 60_000,
     onTooMuch: () => new GatewayError('request_too_large', 'It takes too long to be written to its span.'),
   });
-  const written = (task: ContentTask, owner: string): Promise<SpanAttributes | null> => {
+  const written = (task: ContentTask, owner: string): Promise<SpanAttributes> => {
     const bytes = bytesOf(task.request) + bytesOf(task.answer);
     if (writing.size >= maxWaiting.spans || waitingBytes + bytes > maxWaiting.bytes)
-      return Promise.resolve(null);
+      return Promise.resolve(dropped('busy'));
     waitingBytes += bytes;
     const work = thread
       .run(task, { owner })
-      .catch(() => null)
+      .catch(() => dropped('unwritable'))
       .finally(() => {
         writing.delete(work);
         waitingBytes -= bytes;
