@@ -99,8 +99,8 @@ export const JobListQuery = z.object({
 });
 export type JobListQuery = z.infer<typeof JobListQuery>;
 
-// Payloads are strict: both ends are ours. A queued job outlives a deploy, so a member that is added later is
-// optional at first.
+// Inputs are strict: what a worker does not know it must not leave out, and leaves the job to a newer worker. A queued job outlives a
+// deploy, so a member that is added later is optional at first. Outputs may have members that are not known: a service answers without them.
 
 /** A file that a request brought and that waits in the uploads area for its job. */
 export const Upload = z.strictObject({
@@ -168,11 +168,11 @@ export const ImageEditInput = z.strictObject({
 export type ImageEditInput = z.infer<typeof ImageEditInput>;
 
 /** The making of images, done: the bytes lie in the asset store. */
-export const ImageOutput = z.strictObject({
+export const ImageOutput = z.object({
   /** Unix seconds, as the upstream reported. */
   created: unixSeconds,
   images: z.array(
-    z.strictObject({
+    z.object({
       assetId: z.string(),
       contentType: z.string(),
       sizeBytes: z.int().min(0),
@@ -191,7 +191,7 @@ export const ImageOutput = z.strictObject({
   /** What the caller wanted, for who fetches the result later. Absent in outputs of jobs from before results could be fetched. */
   responseFormat: ImageResponseFormat.optional(),
   /** What came before the images, and goes with them. */
-  partialImages: z.array(z.strictObject({ assetId: z.string(), sizeBytes: z.int().min(0) })).optional(),
+  partialImages: z.array(z.object({ assetId: z.string(), sizeBytes: z.int().min(0) })).optional(),
 });
 export type ImageOutput = z.infer<typeof ImageOutput>;
 
@@ -212,7 +212,7 @@ export const TranscriptionInput = z.strictObject({
 });
 export type TranscriptionInput = z.infer<typeof TranscriptionInput>;
 
-export const TranscriptionOutput = z.strictObject({
+export const TranscriptionOutput = z.object({
   /** The reply's body in the format that was requested. */
   body: z.string(),
   contentType: z.string(),
@@ -239,7 +239,7 @@ export const SpeechInput = z.strictObject({
 export type SpeechInput = z.infer<typeof SpeechInput>;
 
 /** Speech, done: what the reply's body would have been lies in the asset store. */
-export const SpeechOutput = z.strictObject({
+export const SpeechOutput = z.object({
   assetId: z.string(),
   contentType: z.string(),
   sizeBytes: z.int().min(0),
@@ -267,7 +267,7 @@ export const TextResponseInput = z.strictObject({
 export type TextResponseInput = z.infer<typeof TextResponseInput>;
 
 /** How it went, for the log: the response itself is kept where its caller reads it. */
-export const TextResponseOutput = z.strictObject({
+export const TextResponseOutput = z.object({
   status: z.string(),
   channel: z.string().nullable(),
   upstreamAttempts: z.int().min(0),
@@ -318,7 +318,7 @@ export const BatchInput = z.strictObject({
 export type BatchInput = z.infer<typeof BatchInput>;
 
 /** A batch, done: what its lines made belongs to their own jobs. */
-export const BatchOutput = z.strictObject({
+export const BatchOutput = z.object({
   /** The asset that names its lines. */
   linesId: z.string(),
   linesBytes: z.int().min(0),

@@ -3,11 +3,14 @@ import { JobShare } from '@gateway/contracts/identity';
 import { BatchCounts, JobKind, JobStatus } from '@gateway/contracts/jobs';
 import { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { z } from 'zod';
-import { JOBS } from './catalog.ts';
+import { JOBS, type JobInput } from './catalog.ts';
 import { JobMetering } from './job-metering.ts';
 
-/** The data of one job in its queue. It holds references only, so that each job is small in Redis. */
-export const JobEnvelope = z.strictObject({
+/**
+ * The data of one job in its queue. It holds references only, so that each job is small in Redis. One that was made by a newer version
+ * may have more members: it is listed and cancelled without them, and not begun.
+ */
+export const JobEnvelope = z.object({
   keyId: z.string(),
   /** The id of the request that made the job. The worker logs under it. */
   requestId: z.string(),
@@ -41,9 +44,35 @@ export const JobEnvelope = z.strictObject({
   /** Whether its begin is marked beside its input. Absent in jobs from before these marks. */
   marksBegin: z.literal(true).optional(),
   /** The priority and weight of its key's jobs among others'. Absent: the defaults. */
-  share: JobShare.optional(),
+  share: z.object(JobShare.shape).optional(),
 });
 export type JobEnvelope = z.infer<typeof JobEnvelope>;
+
+/** A job with something that this version does not know, which a worker of a newer one has made sense of when it does the job. */
+export class NewerJob extends Error {
+  override readonly name = 'NewerJob';
+}
+
+export const newerJob = (kind: string, cause: z.ZodError | undefined): NewerJob =>
+  new NewerJob(`jobs of another version are left to its workers: ${kind}: ${cause?.message}`, { cause });
+
+const WholeEnvelope = JobEnvelope.extend({ share: JobShare.optional() }).strict();
+
+/**
+ * A job's input, where nothing of the job is unknown. Its maker has checked it by its own version's schema.
+ *
+ * @throws {NewerJob}
+ */
+export function parseWhole<Kind extends JobKind>(
+  kind: Kind,
+  data: unknown,
+  { input, isInline }: { readonly input: unknown; readonly isInline: boolean },
+): JobInput<Kind> {
+  const envelope = isInline ? undefined : WholeEnvelope.safeParse(data).error;
+  const parsed = JOBS[kind].input.safeParse(input);
+  if (envelope === undefined && parsed.success) return parsed.data;
+  throw newerJob(kind, envelope ?? parsed.error);
+}
 
 /**
  * A job from before inputs lay in files. A queued job outlives a deploy. Remove this in 2027, when nobody

@@ -11,7 +11,7 @@ import { usageWithoutReply } from '@gateway/contracts/usage/usage-without-reply'
 import { z } from 'zod';
 
 /** What was reserved for a job when it was made. The subject's id is the job's. */
-export const JobMetering = z.strictObject({ subject: UsageSubject, estimate: UsageResult });
+export const JobMetering = z.object({ subject: UsageSubject, estimate: UsageResult });
 export type JobMetering = z.infer<typeof JobMetering>;
 
 /** Records how a metered job went. Only the first call for a job counts, in any process. Never rejects. */

@@ -173,7 +173,7 @@ async function requeueJob(redis: Redis, job: Job, reserve: ReserveAgain): Promis
       'may have been done and paid for, failed because of its request, or its input has been deleted',
     );
   // Usage is put down once for each id, and what this one's attempts have used has been.
-  const { consumedBefore: _, ...envelope }: JobEnvelope = JobEnvelopeSchema.parse(job.data);
+  const { consumedBefore: _, ...envelope }: JobEnvelope = JobEnvelopeSchema.loose().parse(job.data);
   const requeues = (envelope.requeues ?? 0) + 1;
   const { metering } = envelope;
   const again = metering && (await reserve(metering, JobKind.parse(job.name), `${job.id}.${requeues}`));

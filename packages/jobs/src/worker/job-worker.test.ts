@@ -45,6 +45,49 @@ test('a job that was cancelled in the moment in which a worker took it is not be
   redis.disconnect();
 });
 
+test.for([
+  ['its envelope', { contentLogOfTomorrow: 'off' }, {}],
+  ['a part of its envelope', { share: { shareOfTomorrow: 1 } }, {}],
+  ['its input', {}, { quality: 'of tomorrow' }],
+])(
+  'a job that a newer version made waits for a newer worker where %s has more than this one knows',
+  async ([, more, member]) => {
+    const queue = await stage.openQueue();
+    const handle = await queue.enqueue('image.generation', generation, owner);
+    const job = await stage.jobOf('image', handle.id);
+    const known = Object(job.data);
+    const inputId = await stage.uploads.putInput(JSON.stringify({ ...generation, ...member }));
+    await job.updateData({ ...known, inputId, ...more });
+    let runs = 0;
+    await stage.openWorker(
+      imageProcessors(async () => {
+        runs += 1;
+        return images;
+      }),
+    );
+    await waitFor(() => stage.errors.some((error) => String(error).includes('left to its workers')));
+    await waitFor(async () => (await job.getState()) === 'delayed');
+    expect(runs).toBe(0);
+    // A worker that knows all of it.
+    await job.updateData(known);
+    expect(await handle.result(staying)).toEqual(images);
+    expect([runs, stage.finished.length]).toEqual([1, 1]);
+  },
+);
+
+test('a service reads the output of a newer worker, without what it does not know', async () => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  await stage.openWorker(imageProcessors(async () => images));
+  await waitFor(() => stage.finished.some(({ jobId }) => jobId === handle.id));
+  const ids: string[] = [];
+  for await (const { id } of stage.assets.list({ prefix: handle.id })) ids.push(id);
+  const [image] = images.images;
+  const newer = { ...images, images: [{ ...image, seed: 7 }], seed: 7 };
+  await stage.assets.put(ids.join(), Buffer.from(JSON.stringify(newer)));
+  expect(await handle.result(staying)).toEqual(images);
+});
+
 test('an upstream that did not begin is asked again, even for paid work', async () => {
   const queue = await stage.openQueue();
   await stage.openWorker(

@@ -13,7 +13,7 @@ import { claimedUntilMs } from '../claims/job-claims.ts';
 import { endJobLog, hasEmitted, openJobLog } from '../events/job-log.ts';
 import type { JobFiles } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
-import { parseEnvelope } from '../job-envelope.ts';
+import { NewerJob, newerJob, parseEnvelope } from '../job-envelope.ts';
 import { encodeFailure } from '../job-failure.ts';
 import { type SettleJob, settlementOf } from '../job-metering.ts';
 import { keepEnd } from '../records/ended-jobs.ts';
@@ -189,15 +189,22 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // leaves it to the one who is doing it.
     const here = running.get(jobId);
     if (here !== undefined) return returnedBy(job, here);
-    const earlier = await earlierRun(job, parseEnvelope(JobKind.parse(job.name), job.data), marks);
-    if (earlier !== undefined && (await channel.isRunElsewhere(jobId, earlier.workerId))) {
+    const leave = async (cause?: NewerJob): Promise<never> => {
+      if (cause !== undefined) onError(cause);
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
-    }
+    };
+    const kind = JobKind.safeParse(job.name);
+    if (!kind.success) return leave(newerJob(job.name, kind.error));
+    const earlier = await earlierRun(job, parseEnvelope(kind.data, job.data), marks);
+    if (earlier !== undefined && (await channel.isRunElsewhere(jobId, earlier.workerId))) return leave();
     const begun = run(job, jobId, token, earlier);
     running.set(jobId, begun);
     try {
       return await returnedBy(job, begun);
+    } catch (thrown) {
+      if (!(thrown instanceof NewerJob)) throw thrown;
+      return await leave(thrown);
     } finally {
       running.delete(jobId);
     }

@@ -12,7 +12,7 @@ import type { EventLog } from '../events/event-log.ts';
 import { jobCancelled } from '../events/job-listener.ts';
 import { createJobEmitter, EMITTED, hasEmitted } from '../events/job-log.ts';
 import { type JobFiles, readInput, readOutput, storeFailure, storeOutput } from '../files/job-files.ts';
-import { parseEnvelope, type QueuedJob } from '../job-envelope.ts';
+import { NewerJob, parseEnvelope, parseWhole, type QueuedJob } from '../job-envelope.ts';
 import { encodeFailure, outcomeUnknown, outputLost, toJobError } from '../job-failure.ts';
 import { withEarlier } from '../job-metering.ts';
 import { keepEnd } from '../records/ended-jobs.ts';
@@ -78,7 +78,8 @@ export interface DoneJob {
 
 /**
  * One attempt at a job, in BullMQ's terms: returns what it came to, throws `UnrecoverableError` when the job has failed for
- * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line.
+ * good, another error when it is to be tried again, `WaitingError` when it has been put back into the line; `NewerJob` when it is not
+ * for this worker.
  */
 export async function processJob<Kind extends JobKind>(options: ProcessOptions<Kind>): Promise<DoneJob> {
   const { kind, job, jobId, token, stopper, redis, log, files, marks, earlier, keep, settle, announce } =
@@ -116,6 +117,7 @@ export async function processJob<Kind extends JobKind>(options: ProcessOptions<K
     await announce();
     return { output, returned: stored?.id ?? output };
   } catch (thrown) {
+    if (thrown instanceof NewerJob) throw thrown;
     if (goesBack(thrown)) {
       await carryConsumed(job, queued, run);
       await job.moveToWait(token);
@@ -210,7 +212,7 @@ async function attempt<Kind extends JobKind>(
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
   if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
   if (!run.hasRun && ofBatch !== null) throw jobCancelled();
-  const input = spec.input.parse(settledValue(read));
+  const input = parseWhole(kind, job.data, { input: settledValue(read), isInline: 'inline' in stored });
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await processor.recover?.(input, { jobId, consumed });
     if (output !== undefined) return output;
