@@ -53,6 +53,11 @@ export class StreamCollector {
     this.#source.resume();
   }
 
+  /** See `NeutralSource`. */
+  get model(): string | null {
+    return this.#source.model;
+  }
+
   /** What the upstream has reported so far. */
   get usage(): Usage {
     return this.#source.usage;

@@ -77,6 +77,11 @@ export class NeutralSource {
     this.#recorder = new TurnRecorder();
   }
 
+  /** The model by its provider's own name for it; null where that says none. */
+  get model(): string | null {
+    return this.#decoder.model ?? null;
+  }
+
   /** What the answer has used by what is known now. */
   get usage(): Usage {
     const reported = this.ended ? null : (this.#decoder.reported ?? null);

@@ -96,6 +96,11 @@ export class StreamTranslator implements RelayedStream {
     return this.#finish;
   }
 
+  /** See `NeutralSource`. */
+  get model(): string | null {
+    return this.#source.model;
+  }
+
   /** The last numbers that the upstream reported; `reported` is false where there are none. */
   get usage(): Usage {
     return this.#source.usage;

@@ -39,3 +39,15 @@ test.for(cases)('$name reaches a caller of $caller the same however it is cut', 
   expect(translate(stream, caller, byteByByte(stream.bytes))).toBe(whole);
   expect(translate(stream, caller, atEventBoundaries(stream.bytes))).toBe(whole);
 });
+
+/** Whatever a fixture was recorded of: what names its model is in each protocol at the place that its own clients read. */
+const NAMED = /"(?:model|modelVersion)":\s?"(.+?)"/;
+
+test.for(streamFixtures())('the model that $name names is known, at whatever caller', (stream) => {
+  for (const caller of CALLERS) {
+    const plan = planFor(caller, stream.upstream, { quirks: stream.quirks });
+    const translator = new StreamTranslator(plan, testReplyContext());
+    translator.push(stream.bytes);
+    expect(translator.model).toBe(NAMED.exec(String(stream.bytes))?.[1] ?? null);
+  }
+});

@@ -137,9 +137,9 @@ async function translateStream(answer: Answer): Promise<ReplyOutcome> {
         firstByteMs = logFirstByte(call, reply);
       },
       onEnd: () => {
-        const { usage, outputLength, finish } = translator;
+        const { usage, outputLength, finish, model } = translator;
         if (finish?.unknown !== undefined) context.line.unknownFinish = finish.unknown;
-        traceAnswer(context, () => ({ model: null, ends: finish === null ? [] : [endOf(finish)] }));
+        traceAnswer(context, () => ({ model, ends: finish === null ? [] : [endOf(finish)] }));
         consumed = consumedOf(
           knownUsage(
             usage,
@@ -290,6 +290,7 @@ async function collect<Ended>(
       collector.resume();
       await read(reply);
     }
+    traceAnswer(answer.call.context, () => ({ model: collector.model, ends: [] }));
     return end(collector);
   } catch (error) {
     const consumed = (isPaused ? consumedByLost : consumedByPart)(answer.call, collector, error);

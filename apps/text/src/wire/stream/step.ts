@@ -9,6 +9,8 @@ export interface StreamStep<In, Out> {
   readonly isComplete?: boolean;
   /** Of an answer: what it has used by what its source has reported until now; null where that is not known. Absent: its events have it. */
   readonly reported?: Usage | null;
+  /** Of an answer: the model by its source's own name for it; null where that says none. */
+  readonly model?: string | null;
   /** Whether what a whole answer used may still come. */
   readonly awaitsUsage?: boolean;
 }

@@ -9,7 +9,7 @@ import type { Finish } from '../../../neutral/reply/reply.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import { isCut } from '../../../neutral/reply/whole-arguments.ts';
 import type { Target } from '../../../neutral/target.ts';
-import { isObject, type JsonObject } from '../../../wire/json-object.ts';
+import { isObject, type JsonObject, objectOf, textAt } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
@@ -51,6 +51,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #messages = new WholeMessages();
   readonly #report = createUsageReport();
   #tier: string | undefined;
+  model: string | null = null;
 
   constructor(target: Target, clean: (text: string) => string) {
     this.#target = target;
@@ -66,6 +67,7 @@ export class ChatStreamDecoder implements StreamStep<string, StreamEvent> {
     }
     const parsed: unknown = JSON.parse(data);
     const chunk = readUpstream(ChatChunk, isObject(parsed) ? this.#spoken(parsed) : parsed);
+    this.model ??= textAt(objectOf(parsed), 'model');
     if (chunk.service_tier) this.#tier = chunk.service_tier;
     this.#report.add(chunk);
     const choice = chunk.choices?.find(isFirst);

@@ -2,7 +2,7 @@ import { END_MARK } from '@gateway/contracts/event-stream/stream-events';
 import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { Target } from '../../../neutral/target.ts';
-import { objectOf } from '../../../wire/json-object.ts';
+import { objectOf, textAt } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import type { CleanText } from '../../../wire/public-message.ts';
 import { parseExactly } from '../../../wire/raw-json.ts';
@@ -16,6 +16,7 @@ export class GeminiStreamDecoder implements StreamStep<string, StreamEvent> {
   readonly #reader: AnswerReader;
   readonly #clean: CleanText;
   #ended = false;
+  model: string | null = null;
 
   constructor(target: Target, clean: CleanText) {
     this.#reader = new AnswerReader(target, clean);
@@ -25,6 +26,7 @@ export class GeminiStreamDecoder implements StreamStep<string, StreamEvent> {
   *event(data: string): Generator<StreamEvent> {
     if (this.#ended || data.trim() === END_MARK) return;
     const frame: unknown = JSON.parse(data);
+    this.model ??= textAt(objectOf(frame), 'modelVersion');
     if (!reportsFailure(frame)) return yield* this.#reader.frame(frame, () => parseExactly(data));
     this.#ended = true;
     this.#reader.report(objectOf(frame));

@@ -9,7 +9,7 @@ import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { Target } from '../../../neutral/target.ts';
-import { objectOf } from '../../../wire/json-object.ts';
+import { objectOf, textAt } from '../../../wire/json-object.ts';
 import { decodeFailure } from '../../../wire/openai-errors.ts';
 import { isJsonObject, parseArguments, parseExactly } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff, upstreamNonsense } from '../../../wire/read-upstream.ts';
@@ -77,6 +77,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
   #tier: string | undefined;
   #ending: Parameters<typeof decodeFinish>[0] = {};
   #ended = false;
+  model: string | null = null;
 
   constructor(target: Target, clean: (text: string) => string) {
     this.#target = target;
@@ -89,6 +90,7 @@ export class MessagesStreamDecoder implements StreamStep<string, StreamEvent> {
     const event = readUpstream(MessagesEvent, parsed);
     switch (event.type) {
       case 'message_start':
+        this.model = textAt(objectOf(objectOf(parsed).message), 'model');
         this.#count(event.message?.usage);
         this.#tier = decodeTier(this.#reported?.service_tier);
         if (Array.isArray(event.message?.content)) this.#content = exactContent(event.message.content, data);

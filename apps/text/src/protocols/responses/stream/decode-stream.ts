@@ -4,7 +4,7 @@ import { reportsFailure } from '@gateway/upstream/first-output/reported-error';
 import { PartSequence } from '../../../neutral/reply/part-sequence.ts';
 import type { StreamEvent } from '../../../neutral/reply/stream-event.ts';
 import type { Target } from '../../../neutral/target.ts';
-import { textAt } from '../../../wire/json-object.ts';
+import { objectOf, textAt } from '../../../wire/json-object.ts';
 import { decodeFailure, decodeOpenAiError } from '../../../wire/openai-errors.ts';
 import { parseBody } from '../../../wire/raw-json.ts';
 import { readUpstream, upstreamCutOff } from '../../../wire/read-upstream.ts';
@@ -32,6 +32,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
   /** By the responses that its events have shown. */
   #usage: Usage | null = null;
   #ended = false;
+  model: string | null = null;
 
   constructor(target: Target, clean: (text: string) => string) {
     this.#clean = clean;
@@ -43,6 +44,7 @@ export class ResponsesStreamDecoder implements StreamStep<string, StreamEvent> {
     const parsed: unknown = OBJECT_ARGUMENTS.test(data) ? parseBody(data) : JSON.parse(data);
     const event = readUpstream(ResponsesEvent, parsed);
     if (event.response?.usage) this.#usage = laterUsage(this.#usage, readUsageAtTier(event.response));
+    if (event.response) this.model ??= textAt(objectOf(objectOf(parsed).response), 'model');
     switch (event.type) {
       case 'response.created':
         yield { type: 'start', usage: NO_USAGE, serviceTier: event.response?.service_tier };
