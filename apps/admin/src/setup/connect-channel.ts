@@ -51,7 +51,7 @@ interface Given {
 }
 
 const MAX_TRIES = 3;
-const NOTHING_WRITTEN = 'Nothing was written.';
+const NOTHING_WRITTEN = 'No configuration was written.';
 /** What stands between quotes in a file of variables. */
 const KEY = /^[\x21-\x26\x28-\x7e]{1,4096}$/;
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
@@ -110,11 +110,15 @@ test('nothing is written where a key is missing or refused, a server is away, or
   const { url } = await startProvider(['gpt-5.2']);
   const empty = await startProvider([], { needsKey: false, answers: { '/v1/models': { data: null } } });
   for (const [argv, env, message] of [
-    [['--provider', `openai=${url}`], {}, /no key for openai: set OPENAI_API_KEY .*Nothing was written/],
+    [
+      ['--provider', `openai=${url}`],
+      {},
+      /no key for openai: set OPENAI_API_KEY .*No configuration was written/,
+    ],
     [
       ['--provider', `openai=${url}`],
       { OPENAI_API_KEY: 'sk-wrong-9876543210' },
-      /^openai: 401: Incorrect API key provided: \[removed\]\n?.*Nothing/s,
+      /^openai: 401: Incorrect API key provided: \[removed\]\n?.*No configuration/s,
     ],
     [['--server', 'http://127.0.0.1:9'], {}, /cannot be reached: .*ECONNREFUSED/],
     [['--server', empty.url], {}, /has no model yet/],
@@ -206,13 +210,38 @@ test('at a terminal what is open is asked, a refused key once more, and keys are
     for (const key of [VALID_KEY, 'gsk-wrong-9876543210']) expect(text).not.toContain(key);
 });
 
+test('a key that was typed is kept where a later provider fails, or there is a file already', async () => {
+  const { url } = await startProvider(['llama-4']);
+  const folder = await newFolder();
+  const keys = async () => await readFile(join(folder, '.env'), 'utf8');
+  const said = /valid are in \.env, where the next init finds them: GROQ_API_KEY\./;
+  const failing = atTerminal(folder);
+  await failing.answer(/Which providers, .*\[none\]: /, `groq=${url} openrouter=http://127.0.0.1:1`);
+  await failing.answer(/Look for model servers on this machine\? \[yes\]: /, 'no');
+  await failing.answer(/Key of groq, .*: /, VALID_KEY);
+  await failing.answer(/Key of openrouter, .*: /, 'gsk-unproven-9876543210');
+  await failing.ended;
+  expect(failing.shown()).toMatch(said);
+  expect(await keys()).toBe(`\nGROQ_API_KEY='${VALID_KEY}'\n`);
+  await rm(join(folder, '.env'));
+  await writeFile(join(folder, 'gateway.yaml'), 'mine');
+  const refused = atTerminal(folder);
+  await refused.answer(/Which providers, .*\[none\]: /, `groq=${url}`);
+  await refused.answer(/Look for model servers on this machine\? \[yes\]: /, 'no');
+  await refused.answer(/Key of groq, .*: /, VALID_KEY);
+  await refused.answer(/A first team, .*\[none\]: /, '');
+  await refused.ended;
+  expect(refused.shown()).toMatch(said);
+  expect(await keys()).toBe(`\nGROQ_API_KEY='${VALID_KEY}'\n`);
+});
+
 test('at a terminal that is left nothing is written', async () => {
   const folder = await newFolder();
   const terminal = atTerminal(folder);
   await terminal.answer(/Which providers, .*\[none\]: /, '\u0003');
   await terminal.ended;
   await expect(stat(join(folder, 'gateway.yaml'))).rejects.toThrow('ENOENT');
-  expect(terminal.shown()).toMatch(/\nNothing was written\.\s*$/);
+  expect(terminal.shown()).toMatch(/\nNo configuration was written\.\s*$/);
 });
 
 test('a server that refuses to answer without a key is asked again with that of its variable', async () => {
@@ -331,7 +360,7 @@ test('what a cloud needs to know, and what it refuses, is said', async () => {
         [
           [...bedrock, '--region', 'eu-central-1', '--model', name],
           env,
-          /: write its entry yourself, as docs\/clouds shows\. Nothing was written\.$/,
+          /: write its entry yourself, as docs\/clouds shows\. No configuration was written\.$/,
         ] as const,
     ),
     [

@@ -35,6 +35,41 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
   const namedTeam = firstTeamIn(options.team, options.budget);
   const chosen = await choose(options, line);
   const typed = new Map<string, string>();
+  const write = async () => {
+    const connected = await connectAll(chosen, { options, typed }, line);
+    const team = isAsked ? await askTeam(line) : namedTeam;
+    const text = configurationText(connected);
+    // What is written is what the gateway takes, before anybody starts it.
+    const env = { ...line.env, ...Object.fromEntries(typed) };
+    orCommandError(() => parseConfiguration(text, 'gateway.yaml', env));
+    await writeConfigurationFile(options.output, text, options.replace);
+    return { connected, team };
+  };
+  const { connected, team } = await write().catch(async (error: unknown) => {
+    if (typed.size === 0 || !(error instanceof CommandError)) throw error;
+    await keepKeys(typed);
+    throw new CommandError(
+      `${error.message}\nThe keys that were typed and are valid are in ${KEYS_FILE}, where the next init finds them: ${[...typed.keys()].join(', ')}.`,
+    );
+  });
+  await keepKeys(typed);
+  return [
+    `Written to ${options.output}: ${connected.map(({ name }) => name).join(', ')}.`,
+    ...(typed.size === 0 ? [] : [`The keys are in ${KEYS_FILE}: ${[...typed.keys()].join(', ')}.`]),
+    '',
+    'Next',
+    '  npm start                           the gateway; it prints a first key, and commands to try',
+    '  npm run gateway -- check            asks every provider again, whenever you have changed the file',
+    ...(await beginTeam(team, line)),
+  ].join('\n');
+}
+
+/** Each of those that are chosen. @throws {CommandError} where one cannot be connected, or none is */
+async function connectAll(
+  chosen: Chosen,
+  { options, typed }: { readonly options: Options; readonly typed: Map<string, string> },
+  line: InitLine,
+): Promise<readonly Connected[]> {
   const connected: Connected[] = [];
   const { region, project, location, resource, 'workspace-id': workspaceId } = options;
   const settings = { region, project, location, resource, workspaceId };
@@ -52,23 +87,10 @@ export async function initialize(argv: readonly string[], line: InitLine): Promi
     if (found !== null) connected.push(found);
   }
   if (connected.length === 0) throw new CommandError('Nothing is connected, so nothing was written.');
-  const team = isAsked ? await askTeam(line) : namedTeam;
-  const text = configurationText(connected);
-  // What is written is what the gateway takes, before anybody starts it.
-  const env = { ...line.env, ...Object.fromEntries(typed) };
-  orCommandError(() => parseConfiguration(text, 'gateway.yaml', env));
-  await writeConfigurationFile(options.output, text, options.replace);
-  await keepKeys(typed);
-  return [
-    `Written to ${options.output}: ${connected.map(({ name }) => name).join(', ')}.`,
-    ...(typed.size === 0 ? [] : [`The keys are in ${KEYS_FILE}: ${[...typed.keys()].join(', ')}.`]),
-    '',
-    'Next',
-    '  npm start                           the gateway; it prints a first key, and commands to try',
-    '  npm run gateway -- check            asks every provider again, whenever you have changed the file',
-    ...(await beginTeam(team, line)),
-  ].join('\n');
+  return connected;
 }
+
+type Options = ReturnType<typeof readArguments>;
 
 function readArguments(argv: readonly string[]) {
   try {
@@ -104,7 +126,7 @@ function readArguments(argv: readonly string[]) {
 }
 
 async function choose(
-  { provider, server, local }: ReturnType<typeof readArguments>,
+  { provider, server, local }: Options,
   { env, terminal, print }: InitLine,
 ): Promise<Chosen> {
   if (provider.length > 0 || server.length > 0 || local)

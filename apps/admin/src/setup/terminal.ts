@@ -22,7 +22,7 @@ export function openTerminal({ input, output }: Streams): Terminal {
     output.write(question);
     // What the person has pressed Ctrl-C or Ctrl-D at is given up, as everywhere.
     const left = new Promise<never>((_, reject) =>
-      lines.once('close', () => reject(new CommandError('\nNothing was written.'))),
+      lines.once('close', () => reject(new CommandError('\nNo configuration was written.'))),
     );
     try {
       return (await Promise.race([lines.question(''), left])).trim();
