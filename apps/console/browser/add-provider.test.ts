@@ -181,7 +181,7 @@ describe('where the database has the configuration', () => {
     await page.goto('/console/configuration?view=edit&add=true');
     const connect = await choose(page, 'bedrock');
     await connect.getByLabel('region').fill('eu-central-1');
-    await connect.getByText('Machine', { exact: true }).click();
+    await connect.getByText('Credential source', { exact: true }).click();
     await connect.getByText(/^AWS' default chain/).waitFor();
     expect(await connect.locator('input[type=password]').count()).toBe(0);
     await lookAt(page);

@@ -121,7 +121,7 @@ interface KeyInputsProps {
 const CHOICES: readonly { readonly value: Connection['holds']; readonly label: string }[] = [
   { value: 'key', label: 'API key' },
   { value: 'variable', label: 'Environment variable' },
-  { value: 'identity', label: 'Machine' },
+  { value: 'identity', label: 'Credential source' },
 ];
 
 const IDENTITIES: Readonly<Record<NonNullable<Connection['provider']['identity']>, string>> = {
