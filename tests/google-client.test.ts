@@ -354,12 +354,16 @@ test.for(['gpt-5.2', 'claude-sonnet-5-5', 'local-model'])('%s: an image is seen'
 });
 
 test('a call that the gateway does not have says what to use in its place', async () => {
-  const asked = google.models.embedContent({ model: 'gemini-3.8-flash', contents: 'Hello' });
+  const asked = google.batches.create({ model: 'gemini-3.8-flash', src: [{ contents: 'Hello' }] });
   const error = await asked.catch((thrown: unknown) => thrown);
   if (!(error instanceof ApiError)) throw new Error('no ApiError');
   expect(error.status).toBe(404);
   expect(JSON.parse(error.message)).toMatchObject({
-    error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining('Use POST /v1/embeddings.') },
+    error: {
+      code: 404,
+      status: 'NOT_FOUND',
+      message: expect.stringContaining('Batches in the Gemini form are not offered.'),
+    },
   });
 });
 

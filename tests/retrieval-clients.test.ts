@@ -1,6 +1,8 @@
 import { type CohereProvider, createCohere } from '@ai-sdk/cohere';
+import { createGoogle } from '@ai-sdk/google';
+import { ApiError, GoogleGenAI } from '@google/genai';
 import { OpenAIEmbeddings } from '@langchain/openai';
-import { rerank } from 'ai';
+import { embed, embedMany, rerank } from 'ai';
 import { CohereClientV2, CohereError } from 'cohere-ai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
@@ -64,4 +66,24 @@ test('LangChain embeds a query, and more documents than go into one request', as
   const [canteen = 1, expiry = 0] = vectors.map(dot);
   expect(vectors.map(({ length }) => length)).toEqual([512, 512, 512]);
   expect(expiry).toBeGreaterThan(canteen + 0.2);
+});
+
+test("Google's client gets vectors of any maker's model", async () => {
+  const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
+  const config = { taskType: 'RETRIEVAL_DOCUMENT', outputDimensionality: 8 };
+  const order = { model: 'text-embedding-3-small', contents: documents, config };
+  const { embeddings = [] } = await google.models.embedContent(order);
+  expect(embeddings.map(({ values }) => values?.length)).toEqual([8, 8, 8]);
+  const refused = google.models.embedContent({ ...order, model: 'of-nobody' });
+  await expect(refused).rejects.toThrow(ApiError);
+  await expect(refused).rejects.toMatchObject({ status: 404 });
+});
+
+test("the AI SDK gets one vector, and many, in Google's form", async () => {
+  const google = createGoogle({ apiKey: gateway.key, baseURL: `${gateway.url}/v1beta` });
+  const asked = { model: google.embedding('text-embedding-3-small'), maxRetries: 0 };
+  const { embedding } = await embed({ ...asked, value: String(documents[1]) });
+  const { embeddings } = await embedMany({ ...asked, values: documents });
+  expect(embeddings).toHaveLength(3);
+  expect(embeddings[1]).toEqual(embedding);
 });

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { GOOGLE_BASES } from '@gateway/contracts/endpoints/endpoints';
+import { paramsOf, pathOf } from '@gateway/contracts/endpoints/path-table';
 import type { PendingEntry } from '@gateway/metering/limits/request-entry';
 import { callModel, type ModelCall } from '@gateway/model-calls/call/call-model';
 import type { SentRequest } from '@gateway/model-calls/call/sent-request';
 import { embeddingsCall } from '@gateway/model-calls/embeddings/embeddings-call';
+import { batchEmbedContentsCall, embedContentCall } from '@gateway/model-calls/embeddings/google-call';
 import { moderationsCall } from '@gateway/model-calls/moderations/moderations-call';
 import type { Caller } from '@gateway/model-service/caller';
 import { countsWhereItReserves } from '@gateway/model-service/counted-request';
@@ -33,6 +36,28 @@ const handlerOf =
     await callModel(service, open(service, { ...body, headers, caller, context, identity, entry }));
   };
 
+type GoogleOpener = (
+  service: RetrievalService,
+  sent: SentRequest & { readonly model: string },
+) => ModelCall<unknown>;
+
+/** The calls of Google's clients, whose models are in their paths. */
+const googleHandlers = (service: RetrievalService, base: string) => {
+  const handlerAt = (path: string, open: GoogleOpener) =>
+    countsWhereItReserves({ scope: 'embeddings' }, service, (request, caller, entry) => {
+      const { model = '' } = paramsOf({ path }, pathOf(request.url ?? '/'));
+      const opened = (_: RetrievalService, sent: SentRequest) => open(service, { ...sent, model });
+      return handlerOf(opened, service, MAX_EMBEDDING_VALUES)(request, caller, entry);
+    });
+  const calls = { embedContent: embedContentCall, batchEmbedContents: batchEmbedContentsCall };
+  return Object.fromEntries(
+    Object.entries(calls).map(([verb, open]) => {
+      const path = `${base}:${verb}`;
+      return [`POST ${path}`, handlerAt(path, open)];
+    }),
+  );
+};
+
 /** The retrieval service: small models that are asked and answer at once, for search over documents above all. */
 export function createRetrievalService(options: RetrievalAppOptions): Service {
   const rerank = countsWhereItReserves({ scope: 'rerank' }, options, rerankHandler(options));
@@ -52,6 +77,8 @@ export function createRetrievalService(options: RetrievalAppOptions): Service {
         options,
         handlerOf(embeddingsCall, options, MAX_EMBEDDING_VALUES),
       ),
+      ...googleHandlers(options, GOOGLE_BASES[0]),
+      ...googleHandlers(options, GOOGLE_BASES[1]),
     },
   });
 }

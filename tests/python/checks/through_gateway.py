@@ -97,6 +97,16 @@ def run(running, given):
         numbers = client.embeddings.create(**order, encoding_format="float")
         equal([one.embedding for one in numbers.data], [one.embedding for one in made.data])
 
+    @running.check("Google through the gateway: vectors, whole and asynchronously")
+    def _():
+        google = genai.Client(api_key=key, http_options=types.HttpOptions(base_url=url))
+        config = types.EmbedContentConfig(task_type="RETRIEVAL_DOCUMENT", output_dimensionality=8)
+        order = {"model": "text-embedding-3-small", "contents": ["one text", "another"], "config": config}
+        made = google.models.embed_content(**order)
+        equal([len(one.values) for one in made.embeddings], [8, 8])
+        again = asyncio.run(google.aio.models.embed_content(**order))
+        equal([one.values for one in again.embeddings], [one.values for one in made.embeddings])
+
     @running.check("Cohere through the gateway: documents by how well they answer, whole and asynchronously, and a wrong key")
     def _():
         documents = ["The canteen opens at eight.", "Keys expire after ninety days.", "Doors have keys."]

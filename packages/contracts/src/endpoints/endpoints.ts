@@ -55,6 +55,23 @@ const contentRows = (base: string): Endpoint[] => [
   row('POST', `${base}:countTokens`, 'text', 'gemini', "Count a content request's input tokens"),
 ];
 
+const embedRows = (base: string): Endpoint[] => [
+  row(
+    'POST',
+    `${base}:embedContent`,
+    'retrieval',
+    'embeddings',
+    "Turn a text into a vector, in Google's form",
+  ),
+  row(
+    'POST',
+    `${base}:batchEmbedContents`,
+    'retrieval',
+    'embeddings',
+    "Turn texts into vectors, in Google's form",
+  ),
+];
+
 /** Where secrets for realtime sessions are made. */
 export const CLIENT_SECRETS_PATH = '/v1/realtime/client_secrets';
 
@@ -107,7 +124,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     'batches',
     'Fetch the results of a batch of messages',
   ),
-  row('GET', '/v1beta/models', 'text', null, "List the text models that the key may use, in Google's form"),
+  row('GET', '/v1beta/models', 'text', null, "List the models of text and embeddings that the key may use, in Google's form"),
   row('GET', '/v1beta/models/{id}', 'text', null, "Read the details of a model, in Google's form"),
   row('GET', '/v1/models', 'text', null, 'List the models that the key may use'),
   row('GET', '/v1/models/{id}', 'text', null, 'Read the details of a model'),
@@ -127,6 +144,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...jobRows('audio', 'audio', null, 'speech'),
   row('POST', CLIENT_SECRETS_PATH, 'audio', 'realtime', 'Create a secret for one realtime session'),
   row('POST', '/v1/embeddings', 'retrieval', 'embeddings', 'Turn texts into vectors'),
+  ...GOOGLE_BASES.flatMap(embedRows),
   row('POST', '/v1/rerank', 'retrieval', 'rerank', 'Sort documents by how well they answer a query'),
   row('POST', '/v2/rerank', 'retrieval', 'rerank', "The same, where Cohere's clients look for it"),
   row(
@@ -152,7 +170,10 @@ const COUNTED_BY_SERVICE = new Set([
   '/v1/messages',
   '/v1/chat/completions',
   '/v1/completions',
-  ...GOOGLE_BASES.flatMap((base) => [`${base}:generateContent`, `${base}:streamGenerateContent`]),
+  ...GOOGLE_BASES.flatMap((base) => [
+    ...[`${base}:generateContent`, `${base}:streamGenerateContent`],
+    ...[`${base}:embedContent`, `${base}:batchEmbedContents`],
+  ]),
   '/v1/embeddings',
   '/v1/rerank',
   '/v2/rerank',

@@ -100,8 +100,8 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: "Vertex AI's own paths are not offered. Use POST /v1beta/models/{model}:generateContent.",
   },
   {
-    paths: callsOf('embedContent', 'batchEmbedContents', 'asyncBatchEmbedContent'),
-    says: 'Vectors are made in the OpenAI form. Use POST /v1/embeddings.',
+    paths: callsOf('asyncBatchEmbedContent'),
+    says: "Batches of embeddings are made in OpenAI's form. Use POST /v1/files, then POST /v1/batches; or POST /v1beta/models/{model}:batchEmbedContents without waiting.",
   },
   {
     paths: callsOf('predict', 'predictLongRunning'),

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { MessageBatchRequest } from '../anthropic/message-batches.ts';
 import { CountTokensRequest, MessagesRequest } from '../anthropic/messages.ts';
 import { BatchLine } from '../batch.ts';
+import { BatchEmbedContentsRequest, EmbedContentRequest } from '../google/embed-content.ts';
 import { CountTokensBody, GenerateContentBody } from '../google/gemini-request.ts';
 import { BatchRequest } from '../openai/batches.ts';
 import { ChatCompletionsRequest } from '../openai/chat.ts';
@@ -39,6 +40,8 @@ const contentBodies = (base: string): Record<string, RequestBody> => ({
   [`POST ${base}:generateContent`]: { schema: GenerateContentBody },
   [`POST ${base}:streamGenerateContent`]: { schema: GenerateContentBody },
   [`POST ${base}:countTokens`]: { schema: CountTokensBody },
+  [`POST ${base}:embedContent`]: { schema: EmbedContentRequest },
+  [`POST ${base}:batchEmbedContents`]: { schema: BatchEmbedContentsRequest },
 });
 
 /** The bodies of the endpoints that take one, by `METHOD /path`. */

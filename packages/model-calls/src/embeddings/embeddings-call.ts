@@ -12,6 +12,7 @@ import type { Part } from '../call/send-parts.ts';
 import type { SentRequest } from '../call/sent-request.ts';
 import { BYTES_PER_TOKEN, LEAST_BYTES_PER_TOKEN } from '../call/token-estimates.ts';
 import { unsupportedMember } from '../call/unsupported-member.ts';
+import { FACES, type FaceName } from './faces.ts';
 import { FORMS } from './forms/forms.ts';
 import { countOf, cutInputs, type Inputs, inputsOf, tokensOf } from './inputs.ts';
 import { readAnyReply } from './read-any-reply.ts';
@@ -24,18 +25,40 @@ const MAX_NUMBER_BYTES: Readonly<Record<EncodingFormat, number>> = { float: 16, 
 /** What one request to a provider came to: its whole reply, or its entries of `data`. */
 type Embedded = { readonly whole: Buffer } | { readonly entries: Uint8Array };
 
+interface VectorsSent extends Omit<SentRequest, 'value'> {
+  readonly order: EmbeddingsRequest;
+  /** In whose form it was sent and is answered. */
+  readonly face: FaceName;
+  /** What a request in Google's form has beside the order. */
+  readonly google: {
+    readonly titles: readonly (string | undefined)[];
+    /** The order's `input_type` is a word that only Google has. */
+    readonly isOwnPurpose: boolean;
+    /** Members that no form has. */
+    readonly unknown: readonly string[];
+  } | null;
+}
+
+/** A request for vectors in OpenAI's form. @throws {GatewayError} for what the endpoint refuses */
+export const embeddingsCall = (
+  services: Pick<ModelCallServices, 'upstream'>,
+  sent: SentRequest,
+): SizedCall<Embedded> =>
+  vectorsCall(services, {
+    ...{ ...sent, order: validate(EmbeddingsRequest, sent.value), face: 'openai', google: null },
+  });
+
 /**
  * A request for vectors: the same bytes go to a provider with OpenAI's form, where nothing has to be changed, and come back. What has more
  * inputs than the provider takes in one request is sent in several.
  *
  * @throws {GatewayError} for what the endpoint refuses
  */
-export function embeddingsCall(
+export function vectorsCall(
   { upstream }: Pick<ModelCallServices, 'upstream'>,
-  sent: SentRequest,
+  sent: VectorsSent,
 ): SizedCall<Embedded> {
-  const { value, bytes, headers: callers, caller, context, identity, entry } = sent;
-  const order = validate(EmbeddingsRequest, value);
+  const { order, face, google, bytes, headers: callers, caller, context, identity, entry } = sent;
   const model = modelFor(upstream, { name: order.model, protocols: ['embeddings'], identity });
   const candidates = upstream.candidates({ model, protocol: 'embeddings' });
   const inputs = inputsOf(order);
@@ -52,9 +75,22 @@ export function embeddingsCall(
     async request(candidate) {
       const isWhole = cut.length === 1;
       const form = formOf(candidate);
-      const written = await form.write({ request: order, inputs: part, isWhole, candidate });
+      const titles = google?.titles.slice(firstIndex, firstIndex + countOf(part)) ?? [];
+      const isForGoogle = form.isGoogles === true;
+      const { input_type: _, ...without } = order;
+      const request = google?.isOwnPurpose && !isForGoogle ? without : order;
+      const written = await form.write({
+        ...{ request, inputs: part, isWhole, candidate, google: google && { titles } },
+      });
       if (written instanceof Error) return written;
-      const { body, dropped } = written;
+      const { body } = written;
+      const names: Readonly<Record<string, string>> = FACES[face].names;
+      const dropped = [
+        ...written.dropped.map((name) => names[name] ?? name),
+        ...(request === order ? [] : ['taskType']),
+        ...(isForGoogle || titles.every((title) => title === undefined) ? [] : ['title']),
+        ...(google?.unknown ?? []),
+      ];
       const [lost] = dropped;
       if (lost !== undefined && isStrict({ headers: callers })) return unsupportedMember(lost);
       return {
@@ -63,16 +99,16 @@ export function embeddingsCall(
           operation: 'embeddings',
           method: 'POST',
           ...(form.method && { subpath: form.method }),
-          ...(formNameOf(candidate) !== 'openai' && { translated: true as const }),
+          ...(formNameOf(candidate) !== face && { translated: true as const }),
           headers: callers,
-          body: body === null ? bytes : JSON.stringify(body),
+          body: body === null && face === 'openai' ? bytes : JSON.stringify(body ?? request),
         },
       };
     },
     async read(reply, candidate, headers) {
       const task = {
         ...{ form: formNameOf(candidate), bytes: reply, count: countOf(part) },
-        ...{ firstIndex, wanted, isWhole: cut.length === 1 },
+        ...{ firstIndex, wanted, face, isWhole: cut.length === 1 },
       };
       const waiter = { owner: identity.keyId, signal: context.signal };
       const { tokens: ofBody, entries } = await readAnyReply(task, waiter);
@@ -92,7 +128,8 @@ export function embeddingsCall(
   return {
     ...{ endpoint: 'embeddings', model, candidates, parts, caller, context, identity, entry },
     ...{ names: { endUser: order.user ?? null }, bytes },
-    write: ({ results, consumption }) => bodyOf(results, model.name, consumption.inputTokens),
+    write: ({ results, consumption: { inputTokens: tokens } }) =>
+      bodyOf(results, FACES[face].around({ model: model.name, tokens })),
     // Vectors say nothing to a reader of the log.
     shown: ({ consumption }) => ({
       ...{ object: 'list', model: model.name, vectors: count },
@@ -107,15 +144,15 @@ const formNameOf = ({ route }: Pick<Candidate, 'route'>) => route.quirks.embeddi
 const formOf = (candidate: Pick<Candidate, 'route'>) => FORMS[formNameOf(candidate)];
 
 /** The reply for the caller: the provider's own, or one of all parts' entries. */
-function bodyOf(results: readonly Embedded[], model: string, tokens: number): Buffer {
+function bodyOf(results: readonly Embedded[], [before, after]: readonly [string, string]): Buffer {
   const [first] = results;
   if (first !== undefined && 'whole' in first) return first.whole;
-  const pieces: Uint8Array[] = [Buffer.from('{"object":"list","data":[')];
+  const pieces: Uint8Array[] = [Buffer.from(before)];
   for (const [at, result] of results.entries()) {
     if (at > 0) pieces.push(Buffer.from(','));
     if ('entries' in result) pieces.push(result.entries);
   }
-  pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usageOf(tokens))}}`));
+  pieces.push(Buffer.from(after));
   return Buffer.concat(pieces);
 }
 

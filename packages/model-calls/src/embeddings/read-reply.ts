@@ -1,6 +1,7 @@
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import type { EncodingFormat } from '@gateway/contracts/openai/embeddings';
 import { encodedVector } from './encode-vector.ts';
+import { FACES, type FaceName } from './faces.ts';
 import type { Vector } from './forms/embeddings-form.ts';
 import { FORMS, type FormName } from './forms/forms.ts';
 import { isInOrder } from './forms/openai-form.ts';
@@ -13,6 +14,8 @@ export interface ReplyTask {
   readonly count: number;
   readonly firstIndex: number;
   readonly wanted: EncodingFormat;
+  /** As whose form they are written. */
+  readonly face: FaceName;
   /** It answers the whole request. */
   readonly isWhole: boolean;
 }
@@ -20,23 +23,22 @@ export interface ReplyTask {
 export interface ReadReply {
   /** As the provider counted them; null where it does not say. */
   readonly tokens: number | null;
-  /** The entries of OpenAI's `data`, separated by commas; `as-wanted`: the reply itself is what the caller wants; null: it is no answer. */
+  /** The entries of the caller's list, separated by commas; `as-wanted`: the reply itself is what the caller wants; null: it is no answer. */
   readonly entries: Uint8Array | 'as-wanted' | null;
 }
 
 /** Reads a reply of any size: a large one in a thread. */
-export function readReply({ form, bytes, count, firstIndex, wanted, isWhole }: ReplyTask): ReadReply {
+export function readReply({ form, bytes, count, firstIndex, wanted, face, isWhole }: ReplyTask): ReadReply {
   const { buffer, byteOffset, byteLength } = bytes;
   const reply = jsonIn(Buffer.from(buffer, byteOffset, byteLength).toString());
   const tokens = FORMS[form].tokensOf(reply);
   const vectors = FORMS[form].vectorsOf(reply);
   if (vectors === null || vectors.length !== count) return { tokens, entries: null };
-  const canPass = isWhole && form === 'openai' && isInOrder(reply);
+  const canPass = isWhole && form === face && isInOrder(reply);
   if (canPass && vectors.every((vector) => formatOf(vector) === wanted))
     return { tokens, entries: 'as-wanted' };
-  const entries = vectors.map(
-    (vector, at) =>
-      `{"object":"embedding","index":${firstIndex + at},"embedding":${JSON.stringify(encodedVector(vector, wanted))}}`,
+  const entries = vectors.map((vector, at) =>
+    FACES[face].entry(JSON.stringify(encodedVector(vector, wanted)), firstIndex + at),
   );
   return { tokens, entries: Buffer.from(entries.join(',')) };
 }

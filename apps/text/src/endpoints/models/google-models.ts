@@ -4,6 +4,7 @@ import { identityOf } from '@gateway/service-kit/request/request-context';
 import { validate } from '@gateway/service-kit/request/validate';
 import type { ResolvedModel } from '@gateway/upstream/catalog';
 import { mayUse } from '@gateway/upstream/model-for';
+import type { ModelKind } from '@gateway/upstream/protocol';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { z } from 'zod';
 
@@ -14,8 +15,14 @@ const ListQuery = z.object({
   pageToken: z.string().optional(),
 });
 
-/** A text model as Google's clients read one; what the gateway does not know is left out. */
-function googleEntry({ name, contextWindow, knownContextWindow, maxOutputTokens }: ResolvedModel) {
+/** What Google's clients can do with a model of each kind that they see. */
+const METHODS: Readonly<Partial<Record<ModelKind, readonly string[]>>> = {
+  text: ['generateContent', 'countTokens'],
+  embedding: ['embedContent', 'batchEmbedContents'],
+};
+
+/** A model as Google's clients read one; what the gateway does not know is left out. */
+function googleEntry({ name, kind, contextWindow, knownContextWindow, maxOutputTokens }: ResolvedModel) {
   const inputTokenLimit = contextWindow ?? knownContextWindow;
   return {
     name: `models/${name}`,
@@ -23,11 +30,11 @@ function googleEntry({ name, contextWindow, knownContextWindow, maxOutputTokens 
     displayName: name,
     ...(inputTokenLimit !== null && { inputTokenLimit }),
     ...(maxOutputTokens !== null && { outputTokenLimit: maxOutputTokens }),
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    supportedGenerationMethods: METHODS[kind],
   };
 }
 
-/** Handles `GET /v1beta/models`: the text models that the key may use. A page's token is the name of its last model. */
+/** Handles `GET /v1beta/models`: the models that the key may use and Google's clients can call. A page's token is the name of its last model. */
 export const createListGoogleModels =
   (upstream: Pick<Upstream, 'listNamedModels'>): Handler =>
   (request, response) => {
@@ -35,7 +42,7 @@ export const createListGoogleModels =
     const { pageSize = MAX_PAGE_SIZE, pageToken } = validate(ListQuery, parsedQuery(request));
     const all = upstream
       .listNamedModels()
-      .filter(({ name, kind }) => kind === 'text' && mayUse(identity, name));
+      .filter(({ name, kind }) => METHODS[kind] !== undefined && mayUse(identity, name));
     const start = pageToken === undefined ? 0 : all.findIndex(({ name }) => name === pageToken) + 1;
     const page = all.slice(start, start + pageSize);
     const last = page.at(-1);
@@ -49,7 +56,7 @@ export const createReadGoogleModel =
   (request, response, params) => {
     const id = String(params.id);
     const model = mayUse(identityOf(request), id) ? upstream.resolveModel(id) : null;
-    if (model === null || model.kind !== 'text')
+    if (model === null || METHODS[model.kind] === undefined)
       throw new GatewayError('model_not_found', {
         path: ['model'],
         message: `The model '${id}' does not exist or you do not have access to it.`,

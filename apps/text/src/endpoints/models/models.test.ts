@@ -133,7 +133,13 @@ models:
     context_window: 1_000_000,
   });
   expect(gateway('text-embedding-3-small')).toMatchObject({
-    ...{ kind: 'embedding', protocols: ['embeddings'], endpoints: ['/v1/embeddings'] },
+    ...{ kind: 'embedding', protocols: ['embeddings'] },
+    endpoints: [
+      '/v1/embeddings',
+      ...['/v1beta', '/v1'].flatMap((base) =>
+        ['embedContent', 'batchEmbedContents'].map((verb) => `${base}/models/{model}:${verb}`),
+      ),
+    ],
     price: { inputPerMTok: 0.02 },
   });
   expect(gateway('rerank-v4.0-pro')).toMatchObject({

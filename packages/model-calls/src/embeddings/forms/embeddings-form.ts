@@ -11,6 +11,8 @@ export interface Order {
   /** These are all of the request's inputs. */
   readonly isWhole: boolean;
   readonly candidate: Pick<Candidate, 'model' | 'route'>;
+  /** Of a request in Google's form: the title of each input. Null: it is in OpenAI's. */
+  readonly google: { readonly titles: readonly (string | undefined)[] } | null;
 }
 
 /** A body, and members of the caller's that it could not carry. */
@@ -27,6 +29,8 @@ export type Vector = readonly number[] | string;
 export interface EmbeddingsForm {
   /** What is called at a model, where its provider's path ends in the model: `:predict`. */
   readonly method?: `:${string}`;
+  /** It is Google's: it takes titles, and all words of Google's for what vectors are for. */
+  readonly isGoogles?: true;
   /** The header that reports tokens where the body does not. */
   readonly tokenHeader?: string;
   /** An error means that this provider cannot take the request. */

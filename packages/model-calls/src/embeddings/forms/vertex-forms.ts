@@ -28,8 +28,10 @@ const Predictions = z.looseObject({
 /** `predict` of Vertex AI, for its text models and Gemini's first one. */
 export const VERTEX_PREDICT_FORM: EmbeddingsForm = {
   method: ':predict',
-  async write({ request, inputs }) {
-    const { input_type: purpose, dimensions, truncate } = request;
+  isGoogles: true,
+  async write(order) {
+    const { request, inputs, google } = order;
+    const { dimensions, truncate } = request;
     const texts = await textsOf(inputs);
     const parameters = {
       ...(dimensions && { outputDimensionality: dimensions }),
@@ -37,7 +39,9 @@ export const VERTEX_PREDICT_FORM: EmbeddingsForm = {
     };
     return {
       body: {
-        instances: texts.map((content) => ({ content, task_type: taskAtGoogle(purpose) })),
+        instances: texts.map((content, at) => ({
+          ...{ content, task_type: taskAtGoogle(order), title: google?.titles[at] },
+        })),
         ...(Object.keys(parameters).length > 0 && { parameters }),
       },
       dropped: droppedFrom(request, TAKES),
@@ -62,14 +66,17 @@ const Embedding = z.looseObject({ embedding: z.looseObject({ values: z.unknown()
 /** `embedContent` of Vertex AI, which Gemini's later models have in place of `predict`: one text in a call. */
 export const VERTEX_EMBED_CONTENT_FORM: EmbeddingsForm = {
   method: ':embedContent',
-  async write({ request, inputs }) {
-    const { input_type: purpose, dimensions, truncate } = request;
+  isGoogles: true,
+  async write(order) {
+    const { request, inputs, google } = order;
+    const { dimensions, truncate } = request;
     const [text = ''] = await textsOf(inputs);
     return {
       body: {
         content: { role: 'user', parts: [{ text }] },
         embedContentConfig: {
-          taskType: taskAtGoogle(purpose),
+          taskType: taskAtGoogle(order),
+          title: google?.titles[0],
           ...(dimensions && { outputDimensionality: dimensions }),
           ...truncation(truncate),
         },
