@@ -45,7 +45,7 @@ test('a job that was cancelled in the moment in which a worker took it is not be
   redis.disconnect();
 });
 
-test.for([
+test.for<[what: string, more: object, member: object]>([
   ['its envelope', { contentLogOfTomorrow: 'off' }, {}],
   ['a part of its envelope', { share: { shareOfTomorrow: 1 } }, {}],
   ['its input', {}, { quality: 'of tomorrow' }],
