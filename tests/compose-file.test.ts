@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
-import { NO_REDIS_FILES } from '@gateway/redis/place/redis-url';
+import { DEFAULT_URL_VARIABLE, NO_REDIS_FILES, redisUrlOf } from '@gateway/redis/place/redis-url';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -37,6 +37,7 @@ const SETTINGS = {
 /** Read with REDIS_URL, by the configuration of channels, by the S3 client, by what connects to the outside and Node, by what exports traces, and by the image's health check. */
 const BESIDE_SETTINGS = [
   ...Object.keys(NO_REDIS_FILES),
+  DEFAULT_URL_VARIABLE,
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
   'SIMULATOR_URL',
@@ -68,9 +69,19 @@ const REQUIRED = {
   REDIS_PASSWORD: 'pa55word',
 };
 
+const filledEnvironment = (environment: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, filledIn(value, REQUIRED)] as const),
+  );
+
+test('no default is made of another variable, which Compose 1 reads up to the first brace', () => {
+  expect(composeText).not.toMatch(/:-[^}\n]*\$\{/);
+});
+
 test('its Redis has a password, which the processes use and no argument shows', () => {
   const { redis, edge } = readCompose().services;
-  expect(filledIn(edge?.environment.REDIS_URL ?? '', REQUIRED)).toBe('redis://:pa55word@redis:6379');
+  const filled = filledEnvironment(edge?.environment ?? {});
+  expect(redisUrlOf(filled)).toBe('redis://:pa55word@redis:6379');
   expect(filledIn(redis?.environment.REDISCLI_AUTH ?? '', REQUIRED)).toBe('pa55word');
   const [shell, option, script = ''] = redis?.command ?? [];
   expect([shell, option]).toEqual(['sh', '-c']);
@@ -117,8 +128,9 @@ test.for(Object.entries(SETTINGS))(
     const { environment = {} } = readCompose().services[service] ?? {};
     const known = [...Object.keys(settings.shape), ...BESIDE_SETTINGS];
     expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
-    const filled = Object.entries(environment).map(([name, value]) => [name, filledIn(value, REQUIRED)]);
-    const present = Object.fromEntries(filled.filter(([, value]) => value !== ''));
+    const filled = filledEnvironment(environment);
+    const whole = { ...filled, REDIS_URL: redisUrlOf(filled) ?? '' };
+    const present = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== ''));
     expect(settings.safeParse(present).error?.issues).toBeUndefined();
   },
 );

@@ -83,6 +83,9 @@ test('the files of the variables are parameters of the URL', () => {
     tls: { caFile: '/a b/ca.pem' },
   });
   expect(redisUrlOf({ ...env, REDIS_URL: '' })).toBeUndefined();
+  const withDefault = { ...NO_REDIS_FILES, REDIS_DEFAULT_URL: 'redis://other' };
+  expect(redisUrlOf({ ...withDefault, REDIS_URL: '' })).toBe('redis://other');
+  expect(redisUrlOf({ ...withDefault, REDIS_URL: 'redis://own' })).toBe('redis://own');
   expect(redisUrlOf({ ...env, ...NO_REDIS_FILES })).toBe('rediss://redis/1');
   expect(problemOf(() => parseRedisUrl(redisUrlOf({ ...env, REDIS_URL: `${url}` }) ?? ''))).toMatch(
     /has caFile twice/,

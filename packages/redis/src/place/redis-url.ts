@@ -69,9 +69,12 @@ export const NO_REDIS_FILES: Readonly<Record<FileVariable, string>> = {
   REDIS_SENTINEL_PASSWORD_FILE: '',
 };
 
+/** What stands for a `REDIS_URL` that is not set: Compose's own Redis, whose URL has to be written whole in a file. */
+export const DEFAULT_URL_VARIABLE = 'REDIS_DEFAULT_URL';
+
 /** `REDIS_URL` with what stands in the variables beside it; undefined where it is not set. */
 export function redisUrlOf(env: Environment): string | undefined {
-  const { REDIS_URL: url } = env;
+  const url = env.REDIS_URL || env[DEFAULT_URL_VARIABLE];
   if (!url) return undefined;
   const given = fileVariables.flatMap((variable) => {
     const path = env[variable];
