@@ -36,14 +36,9 @@ const handlerOf =
     await callModel(service, open(service, { ...body, headers, caller, context, identity, entry }));
   };
 
-type GoogleOpener = (
-  service: RetrievalService,
-  sent: SentRequest & { readonly model: string },
-) => ModelCall<unknown>;
-
 /** The calls of Google's clients, whose models are in their paths. */
 const googleHandlers = (service: RetrievalService, base: string) => {
-  const handlerAt = (path: string, open: GoogleOpener) =>
+  const handlerAt = (path: string, open: typeof embedContentCall) =>
     countsWhereItReserves({ scope: 'embeddings' }, service, (request, caller, entry) => {
       const { model = '' } = paramsOf({ path }, pathOf(request.url ?? '/'));
       const opened = (_: RetrievalService, sent: SentRequest) => open(service, { ...sent, model });
