@@ -3,12 +3,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { COMPILE_CACHE } from './packages/stack/src/compile-cache.ts';
 
-/** Stories take most of the time and wait for many processes: they begin, and small tests keep every core busy to the end. */
-class StoriesFirst extends BaseSequencer {
+/** Their files take the longest: they begin, and small tests keep every core busy to the end. */
+const FIRST = ['stories', 'console'];
+
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isStory = ({ project }: TestSpecification) => project.name === 'stories';
-    return [...sorted.filter(isStory), ...sorted.filter((file) => !isStory(file))];
+    const isOf = (name: string) => sorted.filter(({ project }) => project.name === name);
+    return [...FIRST.flatMap(isOf), ...sorted.filter(({ project }) => !FIRST.includes(project.name))];
   }
 }
 
@@ -18,8 +20,6 @@ const unit = (folder: string) => ({
     name: folder.split('/')[1] ?? folder,
     root: folder,
     include: ['src/**/*.test.ts'],
-    // A process serves many files: nothing of ours keeps state in a module, and a process for each file takes a third of the time.
-    isolate: false,
   },
 });
 
@@ -38,12 +38,14 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Vitest's default leaves one core to itself, which is half of a small machine.
     maxWorkers: '100%',
+    // A process serves many files: nothing of ours keeps state in a module, and a process for each file takes a third of the time.
+    isolate: false,
     provide: {
       isLongRun: process.env.TEST_LONG === '1',
       compileCache: COMPILE_CACHE,
       chromiumPath: process.env.CHROMIUM_PATH,
     },
-    sequence: { sequencer: StoriesFirst },
+    sequence: { sequencer: LongestFirst },
     projects: [
       ...[
         'contracts',
