@@ -11,3 +11,7 @@ declare module 'vitest' {
  * each time, in which every two properties of a case still meet.
  */
 export const isLongRun: boolean = inject('isLongRun');
+
+/** Every nth of these cases, beginning with that of the number `from`; in a long run all. */
+export const everyNth = <Case>(cases: readonly Case[], n: number, from = 0): readonly Case[] =>
+  isLongRun ? cases : cases.filter((_, at) => at % n === from % n);

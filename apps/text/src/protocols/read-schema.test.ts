@@ -6,6 +6,7 @@ import { ChatCompletionsRequest } from '@gateway/contracts/openai/chat';
 import * as chatWire from '@gateway/contracts/openai/chat-wire';
 import { ResponsesRequest } from '@gateway/contracts/openai/responses';
 import * as responsesWire from '@gateway/contracts/openai/responses-wire';
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -103,7 +104,7 @@ describe('reading by a schema agrees with zod', () => {
       fc.property(fc.constantFrom(...fitting, {}), fc.infiniteStream(fc.nat()), (part, choices) => {
         expectAgreement(name, schema, mutated(part, choices));
       }),
-      { numRuns: 100 },
+      { numRuns: isLongRun ? 100 : 30 },
     );
   });
 

@@ -1,3 +1,4 @@
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StreamCollector } from '../conversion/collect-stream.ts';
@@ -14,6 +15,8 @@ import { parseArguments } from '../wire/raw-json.ts';
 import type { TextProtocol } from '../wire/text-protocol.ts';
 import type { Usage } from '../wire/usage.ts';
 import { PROTOCOLS } from './protocols.ts';
+
+const RUNS = isLongRun ? 60 : 20;
 
 const PAIRS = CALLERS.flatMap((caller) => CALLERS.map((upstream) => ({ caller, upstream })));
 
@@ -143,7 +146,7 @@ test.for(PAIRS)(
           asSent(told(essence(reply), pair)),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   },
 );
@@ -157,7 +160,7 @@ test.for(PAIRS)('a reply of $upstream means the same to a caller of $caller', (p
       const read = PROTOCOLS[caller].decodeReply(parse(answer.body), testTarget(caller), (words) => words);
       expect(compact(essence(read))).toEqual(compact(told(essence(reply), pair)));
     }),
-    { numRuns: 60 },
+    { numRuns: RUNS },
   );
 });
 
@@ -181,7 +184,7 @@ test.for(PAIRS)('a stream of $upstream collected for $caller is the reply that i
       );
       expect(compact(essence(read))).toEqual(compact(told(essence(reply), pair)));
     }),
-    { numRuns: 30 },
+    { numRuns: RUNS / 2 },
   );
 });
 
@@ -239,6 +242,6 @@ test.for(CALLERS)('a request written for %s and read again is written the same',
       }).body;
       expect(JSON.stringify(twice)).toBe(JSON.stringify(once));
     }),
-    { numRuns: 60 },
+    { numRuns: RUNS },
   );
 });
