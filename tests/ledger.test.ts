@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { createGate } from '@gateway/simulator/gate';
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { waitFor } from '@gateway/testkit/wait-for';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,10 +13,10 @@ import { readBudget, readUsage, readUsageRecords, type UsageLine } from './suppo
 import { type JobQueues, lookIntoQueues } from './support/job-queues.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
-/** Five hundred requests of all kinds, through two of everything: the books are the provider's. The tests build on each other. */
+/** Hundreds of requests of all kinds, through two of everything: the books are the provider's. The tests build on each other. */
 
 const AT_ONCE = 16;
-const ROUNDS = 15;
+const ROUNDS = isLongRun ? 15 : 6;
 const WORKERS = 2;
 const JOBS_AT_A_TIME = 4;
 /** Jobs that are cancelled in the queue, after those that the workers hold. */

@@ -1,3 +1,4 @@
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 let gateway: Gateway;
 let redis: Redis;
-const TURNS = 200;
+const TURNS = isLongRun ? 200 : 60;
 
 beforeAll(async () => {
   gateway = await startGateway({
@@ -35,7 +36,7 @@ afterAll(async () => {
 const allMoved = () =>
   waitFor(async () => (await redis.keys('gateway:store:{*}:records')).length === 0, { timeoutMs: 60_000 });
 
-test('a chain of two hundred turns, a branch of it and a conversation come back when they are named', {
+test('a long chain of turns, a branch of it and a conversation come back when they are named', {
   timeout: 240_000,
 }, async () => {
   const { responses, conversations } = gateway.openai;

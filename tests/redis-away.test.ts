@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ensureRedisServer } from '@gateway/redis-server/ensure-redis-server';
 import { type RedisServer, runRedisServer } from '@gateway/redis-server/run-redis-server';
 import { createGate } from '@gateway/simulator/gate';
+import { everyNth } from '@gateway/testkit/is-long-run';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -114,7 +115,8 @@ const OUTAGES: readonly Outage[] = [
   },
 ];
 
-test.for(OUTAGES)(
+/** In a short run it is stopped here, and frozen in `redis-failover.test.ts`. */
+test.for(everyNth(OUTAGES, OUTAGES.length))(
   'with Redis $name, keys without limits are served, those with a budget get an error with a retry-after, and all is accounted once',
   { timeout: 120_000 },
   async ({ begin, end }) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createGate } from '@gateway/simulator/gate';
 import type { ScriptedReply } from '@gateway/simulator/script/script-queue';
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { startPostgres } from '@gateway/testkit/start-postgres';
 import { temporaryFolder } from '@gateway/testkit/temporary-folder';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -141,7 +142,10 @@ async function balance(edges: readonly string[], admins: readonly string[]) {
   return { ...balancers, close };
 }
 
-/** Restarts each set of processes under load, while requests of all kinds are held at their provider. */
+/**
+ * Restarts each set of processes under load, while requests of all kinds are held at their provider. In a short run the first one: the
+ * second one's restart is the same with the names exchanged.
+ */
 async function restartInTurn(
   main: Gateway,
   { edge, admin }: Balancers,
@@ -150,7 +154,7 @@ async function restartInTurn(
   const target = { url: edge.url, key: main.key, admin: { url: admin.url, token: main.stack.adminToken } };
   const load = startLoad(target, ['json', 'stream', 'job', 'speech', 'transcription', 'background', 'admin']);
   try {
-    for (const replicas of turns) {
+    for (const replicas of isLongRun ? turns : turns.slice(0, 1)) {
       await load.goesOn(1);
       const held = await hold(main, target);
       const restarted = Promise.all(replicas.map(restart));

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { everyNth } from '@gateway/testkit/is-long-run';
 import { startFlood } from '@gateway/testkit/start-flood';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { expect, onTestFinished, test } from 'vitest';
@@ -66,7 +67,9 @@ function standingReader(gateway: Gateway, body: object, requestId: string) {
 
 const MESSAGES = [{ role: 'user', content: 'x' }];
 
-test.for(['one', 'each'] as const)(
+const MODES = ['one', 'each'] as const;
+/** In a short run with two processes in a row, as either holds the other back. */
+test.for(everyNth(MODES, MODES.length, 1))(
   'with a process for %s: who reads nothing of a stream or of a large reply is let go, who waits for more is not',
   async (mode) => {
     const { stream, json } = await floods();
@@ -100,6 +103,7 @@ test.for(['one', 'each'] as const)(
     }
 
     resume.resolve();
-    expect(await patient.text()).toBe(sse.toString());
+    // Silence that a busy machine makes long is broken by comments.
+    expect((await patient.text()).replaceAll(/^:.*\n\n/gm, '')).toBe(sse.toString());
   },
 );

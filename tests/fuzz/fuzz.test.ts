@@ -1,3 +1,4 @@
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Gateway } from '../support/start-gateway.ts';
 import { ALL_PROPERTIES } from './all-properties.ts';
@@ -6,7 +7,7 @@ import { startFuzzedGateway } from './fuzzed-gateway.ts';
 /** Whatever callers and providers send: a well-formed answer. `npm run fuzz` sends more of it. */
 
 const SEED = 20261123;
-const RUNS = 60;
+const RUNS = isLongRun ? 60 : 20;
 
 let gateway: Gateway;
 beforeAll(async () => {
