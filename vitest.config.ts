@@ -40,6 +40,8 @@ export default defineConfig({
     maxWorkers: '100%',
     // A process serves many files: nothing of ours keeps state in a module, and a process for each file takes a third of the time.
     isolate: false,
+    // Also for the processes that tests start with no environment of their own.
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
     provide: {
       isLongRun: process.env.TEST_LONG === '1',
       compileCache: COMPILE_CACHE,

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { everyNth } from '@gateway/testkit/is-long-run';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type RunningConsole, runConsole } from './run-console.ts';
@@ -72,14 +73,15 @@ test('the search finds a part of a page, by mouse and by keyboard', async () => 
   expect(problems).toEqual([]);
 });
 
+const VIEWPORTS = [
+  { width: 1400, height: 900 },
+  { width: 360, height: 740 },
+];
 test.for(['light', 'dark'] as const)(
   'pages are accessible, in %s colours, wide and on a phone',
   { timeout: 600_000 },
   async (colorScheme) => {
-    for (const viewport of [
-      { width: 1400, height: 900 },
-      { width: 360, height: 740 },
-    ]) {
+    for (const viewport of everyNth(VIEWPORTS, VIEWPORTS.length, colorScheme === 'dark' ? 1 : 0)) {
       const { page, problems } = await openDocs('/docs/', { viewport, colorScheme });
       for (const path of ['index.html', 'local-models.html', 'redis.html']) {
         await page.goto(`/docs/${path}`);

@@ -1,3 +1,4 @@
+import { isLongRun } from '@gateway/testkit/is-long-run';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { type OpenPage, type RunningConsole, runConsole } from './run-console.ts';
 import { seed } from './seed.ts';
@@ -9,11 +10,12 @@ const TOUR_MS = 600_000;
 const DESKTOP = { width: 1280, height: 720 };
 const PHONE = { width: 360, height: 740 };
 
+type Look = readonly [scheme: 'light' | 'dark', rules?: readonly string[]];
 /** The colours are all that differs in the dark. */
-const SCHEMES = [
-  ['light', undefined],
-  ['dark', ['color-contrast']],
-] as const;
+const LOOKS: readonly Look[] = [['light'], ['dark', ['color-contrast']]];
+
+/** In a short run a page is looked at in one of them: those beside it, of the same parts, in the other. */
+const looksOf = (at: number): readonly Look[] => (isLongRun ? LOOKS : [[at % 2 === 0 ? 'light' : 'dark']]);
 
 const PAGES = [
   '/console/keys',
@@ -90,7 +92,7 @@ test('axe finds nothing serious on any page, light or dark, and each fits a scre
   const { page } = person;
   const found: unknown[] = [];
   const width = () => page.evaluate('document.documentElement.scrollWidth');
-  for (const path of [...PAGES, keyPage, ...opened]) {
+  for (const [at, path] of [...PAGES, keyPage, ...opened].entries()) {
     await page.setViewportSize(DESKTOP);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -98,7 +100,7 @@ test('axe finds nothing serious on any page, light or dark, and each fits a scre
     const shown = dialog.getByLabel(/^(?:Key|Job|Request) ID$/).or(dialog.getByText('E-mail address'));
     if (opened.includes(path)) await shown.waitFor();
     await page.waitForLoadState('networkidle');
-    for (const [colorScheme, rules] of SCHEMES) {
+    for (const [colorScheme, rules] of looksOf(at)) {
       await showIn(page, colorScheme);
       for (const violation of await seriousViolations(page, rules))
         found.push({ path, colorScheme, ...violation });

@@ -7,8 +7,8 @@ declare module 'vitest' {
 }
 
 /**
- * Whether this run tries every case of the generated tables (`npm run test:long`). `npm test` tries a part of them, the same
- * each time, in which every two properties of a case still meet.
+ * Whether this run tries every case of the tables, and the whole of the long stories (`npm run test:long`). `npm test` tries a
+ * part of them, the same each time, in which every two properties of a case still meet.
  */
 export const isLongRun: boolean = inject('isLongRun');
 
