@@ -14,8 +14,8 @@ type Look = readonly [scheme: 'light' | 'dark', rules?: readonly string[]];
 /** The colours are all that differs in the dark. */
 const LOOKS: readonly Look[] = [['light'], ['dark', ['color-contrast']]];
 
-/** In a short run a page is looked at in one of them: those beside it, of the same parts, in the other. */
-const looksOf = (at: number): readonly Look[] => (isLongRun ? LOOKS : [[at % 2 === 0 ? 'light' : 'dark']]);
+/** In a short run every other page is looked at in the dark: those beside it have the same parts. */
+const looksOf = (at: number): readonly Look[] => (isLongRun ? LOOKS : LOOKS.slice(0, 1 + (at % 2)));
 
 const PAGES = [
   '/console/keys',
