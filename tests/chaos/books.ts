@@ -52,7 +52,7 @@ const LEFT_ALONE_MS = 120_000;
  * Does what the gateway does when leases have run out: replays what processes that died have left on disk, then settles their
  * reservations. Returns how many those were.
  */
-export async function settleAll({ stack, dataFolder }: World): Promise<number> {
+export async function settleAll({ stack, dataFolder }: Pick<World, 'stack' | 'dataFolder'>): Promise<number> {
   const redis = new Redis(stack.redisUrl);
   try {
     const [seconds] = await redis.time();

@@ -29,7 +29,10 @@ async function openEdge(started: Started<EdgeConfig>): Promise<void> {
   const secret = config.GATEWAY_SECRET;
   await listenEdge(started, {
     forwarder: createForwarder(pools, connections, limitsOf(started)),
-    openSocket: createTunnels({ pools, stopping: life.stopping }),
+    openSocket: createTunnels({
+      ...{ pools, stopping: life.stopping },
+      callerIdleMs: config.EDGE_REPLY_IDLE_TIMEOUT_MS,
+    }),
     seal: { sign: createIdentitySigner({ secret, now: Date.now }), mark: edgeMark(secret) },
   });
 }

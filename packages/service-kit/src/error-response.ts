@@ -5,6 +5,7 @@ import { nestedTooDeeply } from '@gateway/contracts/json/json-depth';
 import { jsonIn } from '@gateway/contracts/json/json-object';
 import { z } from 'zod';
 import type { RequestContext } from './request/request-context.ts';
+import { requestIdOf } from './request/request-id.ts';
 
 export interface ErrorResponse {
   readonly status: number;
@@ -79,6 +80,17 @@ export function shownError(error: GatewayError): ReturnType<typeof openaiError> 
   if (relayed === undefined) return openaiError(error);
   const { message, type, param = null, code } = relayed;
   return { message, type, param, code: code === null || code === undefined ? null : String(code) };
+}
+
+/** The event for an error, as the Realtime API has it. @param eventId of the caller's event that it is about */
+export function realtimeErrorEvent(error: GatewayError, eventId: string | null): string {
+  const { type, code, message, param } = shownError(error);
+  return JSON.stringify({
+    type: 'error',
+    event_id: requestIdOf(undefined).replace(/^req_/, 'event_'),
+    // Clients read a code, which some errors lack over HTTP.
+    error: { type, code: code ?? type, message, param, event_id: eventId },
+  });
 }
 
 /** The Anthropic error object; its message begins with the path of what is wrong. */

@@ -1,10 +1,9 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import { toGatewayError } from '@gateway/service-kit/error-response';
+import { realtimeErrorEvent, toGatewayError } from '@gateway/service-kit/error-response';
 import type { Handshake, SocketArrival } from '@gateway/service-kit/request/handshake';
 import type { WebSocket } from 'ws';
 import type { SessionsOptions } from './accept-sessions.ts';
 import { CallerSocket } from './caller-socket.ts';
-import { errorEvent } from './error-event.ts';
 import { type OpenedSession, openSession } from './open-session.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import { RealtimeSession } from './realtime-session.ts';
@@ -88,7 +87,7 @@ export function acceptSession(
     },
     onDrain: () => running?.session.callerDrained(),
     onFlood: () => {
-      if (running === null) webSocket.terminate();
+      if (running === null) caller.terminate();
       else running.session.end('flood', tooMuch());
     },
     onClose: (lost) => {
@@ -170,7 +169,7 @@ export function acceptSession(
 /** Tells a caller why there is no session, in an event: browsers do not show the answer to a handshake. */
 export function refuse(webSocket: WebSocket, error: GatewayError): void {
   webSocket.resume();
-  webSocket.send(errorEvent(error, null));
+  webSocket.send(realtimeErrorEvent(error, null));
   webSocket.close(error.retry ? TRY_LATER : POLICY);
 }
 

@@ -6,8 +6,8 @@ import type { WebSocket } from 'ws';
 export const MAX_BUFFERED_BYTES = 256 * 1024;
 /** Less is not counted: most messages are small, and come in one piece. */
 const MIN_COUNTED_BYTES = 64 * 1024;
-/** A connection that ended without a close frame. */
-const ABNORMAL = 1006;
+/** A connection that does what it may not, and one that ended without a close frame. */
+const [POLICY, ABNORMAL] = [1008, 1006];
 
 interface CallerSocketOptions {
   readonly socket: Socket;
@@ -126,6 +126,8 @@ export class CallerSocket {
   }
 
   terminate(): void {
+    // A connection without a close frame counts as broken, at the edge too.
+    this.#webSocket.close(POLICY);
     this.#webSocket.terminate();
   }
 

@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JsonObject } from '@gateway/contracts/json/json-object';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
+import { realtimeErrorEvent } from '@gateway/service-kit/error-response';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { createCallerEvents } from './caller-events.ts';
 import { type CallerSocket, MAX_BUFFERED_BYTES } from './caller-socket.ts';
-import { errorEvent } from './error-event.ts';
 import { InOrder } from './in-order.ts';
 import { createProviderEvents } from './provider-events.ts';
 import type { CloseReason } from './realtime-metrics.ts';
@@ -172,7 +172,7 @@ export class RealtimeSession {
 
   #refuse(error: GatewayError, eventId: string | null): void {
     if (this.#ending !== null) return;
-    this.#options.caller.send(errorEvent(error, eventId));
+    this.#options.caller.send(realtimeErrorEvent(error, eventId));
     const reason = ENDING[error.code];
     if (reason !== undefined) this.end(reason);
   }
@@ -181,7 +181,7 @@ export class RealtimeSession {
   stop(): void {
     if (this.#isStopping || this.#ending !== null) return;
     this.#isStopping = true;
-    this.#options.caller.send(errorEvent(shuttingDown(), null));
+    this.#options.caller.send(realtimeErrorEvent(shuttingDown(), null));
     if (this.isIdle) this.end('restart');
   }
 
@@ -195,7 +195,7 @@ export class RealtimeSession {
     if (this.#ending !== null) return;
     // Before anything is sent: what a caller does not take may end its session as well.
     this.#ending = reason;
-    if (error !== undefined) this.#options.caller.send(errorEvent(error, null));
+    if (error !== undefined) this.#options.caller.send(realtimeErrorEvent(error, null));
     this.#settle(reason);
     this.#options.caller.close(CLOSE_CODES[reason]);
   }
@@ -222,7 +222,7 @@ export class RealtimeSession {
     if (this.#ending === null) {
       const { error, closeCode } = providerClosed(code);
       this.#ending = 'upstream';
-      this.#options.caller.send(errorEvent(error, null));
+      this.#options.caller.send(realtimeErrorEvent(error, null));
       this.#options.caller.close(closeCode);
     }
     void this.#finish('cut');

@@ -48,6 +48,14 @@ export const serviceBrokeOff = (cause: unknown): GatewayError =>
     cause,
   });
 
+/** The service ended in the middle of a WebSocket that it had taken. */
+export const socketLost = (): GatewayError =>
+  new GatewayError('service_unavailable', {
+    message:
+      'The connection broke inside the gateway. Open another one and continue there: a response that was under way may have been billed.',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
 export const serviceTooSlow = (timeoutMs: number): GatewayError =>
   new GatewayError(
     'service_timeout',

@@ -1,15 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { writeError } from '@gateway/service-kit/error-response';
+import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
+import { realtimeErrorEvent, writeError } from '@gateway/service-kit/error-response';
 import { http } from '@gateway/service-kit/node-http';
 import { responseHeaders } from '../forwarding/response-headers.ts';
-import { serviceDown, serviceTooSlow } from '../forwarding/service-errors.ts';
+import { serviceDown, serviceTooSlow, socketLost } from '../forwarding/service-errors.ts';
 import type { ServiceAddress, ServicePool } from '../services/service-pool.ts';
+import { ServiceFrames } from './service-frames.ts';
 import type { Opening, OpenSocket } from './socket-door.ts';
 
 interface TunnelOptions {
   readonly pools: Readonly<Record<Opening['endpoint']['service'], ServicePool>>;
   readonly stopping: AbortSignal;
+  /** How long a caller may take nothing of what its service has sent last. */
+  readonly callerIdleMs: number;
 }
 
 /** A service in the same network answers a handshake at once or is not there. */
@@ -22,7 +26,7 @@ const PASSED = ['sec-websocket-accept', 'sec-websocket-protocol', 'x-request-id'
  * Connects WebSockets with a service in another process: after its 101 bytes pass in both directions as they are. Nothing
  * passes before, and each has a connection of its own, so that no bytes of a caller's can become a request.
  */
-export function createTunnels({ pools, stopping }: TunnelOptions): OpenSocket {
+export function createTunnels({ pools, stopping, callerIdleMs }: TunnelOptions): OpenSocket {
   const tunnels = new Set<Tunnel>();
   // Not among the requests in flight: most are idle, and would keep requests from an address for as long as they last.
   const socketsOf = new WeakMap<ServiceAddress, number>();
@@ -76,7 +80,7 @@ export function createTunnels({ pools, stopping }: TunnelOptions): OpenSocket {
     outgoing.once('upgrade', (reply, service: Socket, head: Buffer) => {
       settled();
       service.once('close', end);
-      const tunnel = new Tunnel(opening, service);
+      const tunnel = new Tunnel(opening, service, callerIdleMs);
       tunnels.add(tunnel);
       service.once('close', () => tunnels.delete(tunnel));
       tunnel.begin(reply, head);
@@ -97,13 +101,20 @@ function passRefusal({ response, context }: Opening, reply: IncomingMessage): vo
   reply.pipe(response);
 }
 
+/** How a caller is told that the service is lost (IANA: service restart): clients that reconnect by themselves do so. */
+const LOST = { code: 1012, reason: 'The connection broke inside the gateway. Connect again.' };
+
 class Tunnel {
   readonly #opening: Opening;
   readonly #service: Socket;
+  readonly #frames = new ServiceFrames();
+  readonly #callerIdleMs: number;
+  #hasLeft = false;
 
-  constructor(opening: Opening, service: Socket) {
+  constructor(opening: Opening, service: Socket, callerIdleMs: number) {
     this.#opening = opening;
     this.#service = service;
+    this.#callerIdleMs = callerIdleMs;
   }
 
   begin({ headers }: IncomingMessage, head: Buffer): void {
@@ -124,16 +135,37 @@ class Tunnel {
         '\r\n',
       ].join('\r\n'),
     );
-    if (head.length > 0) caller.write(head);
+    if (head.length > 0) {
+      this.#frames.take(head);
+      caller.write(head);
+    }
     if (this.#opening.head.length > 0) service.write(this.#opening.head);
     service.on('error', () => service.destroy());
-    service.once('close', () => caller.destroySoon());
-    // A reset, because the end of the stream means something else to the service.
-    const leave = () => service.resetAndDestroy();
+    service.once('close', () => {
+      if (!this.#hasLeft && !this.#frames.isClosed) this.#lose();
+      // One that reads nothing would hold its connection for good.
+      caller.setTimeout(this.#callerIdleMs, () => caller.destroy());
+      caller.destroySoon();
+    });
+    const leave = () => {
+      this.#hasLeft = true;
+      // A reset, because the end of the stream means something else to the service.
+      service.resetAndDestroy();
+    };
     caller.once('end', leave);
     caller.once('close', leave);
-    service.pipe(caller);
+    service.on('data', (chunk: Buffer) => this.#frames.take(chunk));
+    service.pipe(caller, { end: false });
     caller.pipe(service, { end: false });
+  }
+
+  /** The service has ended without a close frame: its process was killed, or the network between broke. */
+  #lose(): void {
+    const { socket: caller, context, endpoint } = this.#opening;
+    const error = socketLost();
+    context.failure = error;
+    const event = endpoint === REALTIME ? realtimeErrorEvent(error, null) : null;
+    for (const frame of this.#frames.ending(event, LOST)) caller.write(frame);
   }
 
   /** The service finishes what runs, and then closes the WebSocket. */

@@ -303,6 +303,8 @@ export class SocketConnection implements Connection, EventSink {
 
   #terminate(reason: CloseReason): void {
     this.#reason ??= reason;
+    // A connection without it counts as broken, at the edge too.
+    this.#webSocket.close(POLICY);
     this.#webSocket.terminate();
   }
 }
@@ -310,8 +312,8 @@ export class SocketConnection implements Connection, EventSink {
 /** Of a frame that is no event only its error is left. */
 const holdNothing = () => () => undefined;
 
-/** A connection that ended without a close frame. */
-const ABNORMAL = 1006;
+/** A connection that does what it may not, and one that ended without a close frame. */
+const [POLICY, ABNORMAL] = [1008, 1006];
 
 /** Headers of a handshake that do not concern the requests that follow it, beside those of WebSockets. */
 const OF_HANDSHAKE = new Set([
