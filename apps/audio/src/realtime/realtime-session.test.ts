@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { createGate } from '@gateway/simulator/gate';
 import { connectSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
@@ -38,14 +39,19 @@ const ACCOUNT: ResponseAccount = {
 const ACCOUNTS: Omit<ResponseAccounts, 'transcript' | 'sound'> = {
   reserve: async () => ACCOUNT,
   unreserved: () => ACCOUNT,
+  charged: async () => undefined,
   checkKey: async () => IDENTITY,
 };
 
 /** What either side has not taken, beyond which there is no room for it. */
 const MAX_HELD_BYTES = 300_000;
 
+interface SessionChanges extends Partial<Pick<ResponseAccounts, 'reserve' | 'charged'>> {
+  readonly takesAll?: boolean;
+}
+
 /** A session between a caller over a real connection and a provider that does what the test has it do. */
-async function startSession({ takesAll = false, reserve = ACCOUNTS.reserve } = {}) {
+async function startSession({ takesAll = false, ...changed }: SessionChanges = {}) {
   const upstream = createUpstream({ configuration: parseConfiguration(FILE, 'gateway.yaml', {}) });
   onTestFinished(() => upstream.close());
   const model = upstream.resolveModel('voice');
@@ -56,7 +62,7 @@ async function startSession({ takesAll = false, reserve = ACCOUNTS.reserve } = {
   const charged: string[] = [];
   const accounts: ResponseAccounts = {
     ...ACCOUNTS,
-    reserve,
+    ...changed,
     transcript: async ({ inputTokens, outputTokens }, transcriber, isGuessed) => {
       const used = `${inputTokens} and ${outputTokens}${isGuessed ? ', guessed' : ''}`;
       charged.push(`${transcriber?.model.name}: ${used}, ${closes.length} closed`);
@@ -244,4 +250,32 @@ test('transcripts that are under way when their caller leaves are charged, repor
   expect(await over).toBe('lost');
   expect(charged).toEqual(['scribe: 10 and 3, 0 closed', 'scribe: 6 and 6, guessed, 0 closed']);
   expect(closes).toEqual([false]);
+});
+
+test('a session is over when all is reserved, given back and charged that was under way when its caller left', async () => {
+  const [reserving, charging] = [createGate(), createGate()];
+  const steps: string[] = [];
+  const { client, callerEnd, over, sent } = await startSession({
+    reserve: async () => {
+      steps.push('reserving');
+      await reserving.opened;
+      return { ...ACCOUNT, release: () => void steps.push('given back') };
+    },
+    charged: async () => {
+      await charging.opened;
+      steps.push('charged');
+    },
+  });
+  client.send({ type: 'response.create' });
+  await waitFor(() => steps.length === 1);
+  const left = once(callerEnd, 'close');
+  client.webSocket.terminate();
+  await left;
+  void over.then(() => steps.push('over'));
+  charging.open();
+  await new Promise(setImmediate);
+  reserving.open();
+  await over;
+  expect(steps).toEqual(['reserving', 'given back', 'charged', 'over']);
+  expect(sent).toEqual([]);
 });

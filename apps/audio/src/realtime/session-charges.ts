@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import { fitsPattern } from '@gateway/contracts/models/model-pattern';
 import type { Price } from '@gateway/contracts/models/price';
 import {
   type Consumption,
@@ -29,10 +30,12 @@ export interface SessionCharges {
   ): Promise<GatewayError | null>;
   /** Counts sound of the caller's that no response followed. Resolves to why there may be no more of it; null: there may. */
   sound(heardMs: number): Promise<GatewayError | null>;
+  /** Resolves when nothing is being charged any more. */
+  charged(): Promise<void>;
 }
 
 interface ChargesOptions {
-  readonly meter: Meter;
+  readonly meter: Pick<Meter, 'begin' | 'settleOnce'>;
   readonly metrics: Pick<RealtimeMetrics, 'used'>;
   /** As the key was when the session was opened. */
   readonly opener: Identity;
@@ -55,8 +58,16 @@ interface Charged {
 
 export function createCharges(options: ChargesOptions): SessionCharges {
   const { meter, metrics, opener, model, price, socket, subjectOf } = options;
+  const charging = new Set<Promise<unknown>>();
 
-  const charge = async (name: string, charged: Charged): Promise<GatewayError | null> => {
+  const charge = (name: string, charged: Charged): Promise<GatewayError | null> => {
+    const work = begun(name, charged);
+    charging.add(work);
+    void work.then(() => charging.delete(work));
+    return work;
+  };
+
+  const begun = async (name: string, charged: Charged): Promise<GatewayError | null> => {
     const { by, used, needed = used, isGuessed = false, key } = charged;
     const resultOf = (consumption: Consumption): UsageResult => ({
       ...estimateOf(by, consumption),
@@ -84,7 +95,7 @@ export function createCharges(options: ChargesOptions): SessionCharges {
     transcript: (used, transcriber, isGuessed) => {
       const by = transcriber === null ? price : transcriber.price;
       return charge(transcriber?.model.name ?? model.name, {
-        ...{ by, used, isGuessed, key: withoutSlots(opener) },
+        ...{ by, used, isGuessed, key: forTranscripts(opener, model.name) },
       });
     },
     sound: (heardMs) => {
@@ -96,6 +107,9 @@ export function createCharges(options: ChargesOptions): SessionCharges {
         needed: { ...NOTHING_CONSUMED, audioMs: Math.min(heardMs, RESERVED_AUDIO_MS) },
         key: forSoundAlone(opener),
       });
+    },
+    charged: async () => {
+      while (charging.size > 0) await Promise.all(charging);
     },
   };
 }
@@ -111,6 +125,21 @@ export const withoutSlots = (identity: Identity): Identity => ({
     ...account,
     limits,
   })),
+});
+
+/** A key for transcripts: their sound is the session's, which counts it on every limit that its own model has. */
+const forTranscripts = (identity: Identity, sessionModel: string): Identity => ({
+  ...identity,
+  accounts: withoutSlots(identity).accounts.map(({ limits: { models = {}, ...limits }, ...account }) => {
+    const { audioSecondsPerMinute: _, ...others } = limits;
+    const ofModels = Object.entries(models).map(([pattern, { audioSecondsPerMinute, ...ofModel }]) => [
+      pattern,
+      audioSecondsPerMinute === undefined || fitsPattern(pattern, sessionModel)
+        ? ofModel
+        : { ...ofModel, audioSecondsPerMinute },
+    ]);
+    return { ...account, limits: { ...others, models: Object.fromEntries(ofModels) } };
+  }),
 });
 
 /** A key for what is no request, and counts on its limits on sound and its budget alone. */

@@ -49,7 +49,8 @@ export class SessionResponses {
   readonly #requested: ResponseAccount[] = [];
   readonly #active = new Map<string, Active>();
   readonly #ended = new Set<string>();
-  readonly #settling = new Set<Promise<void>>();
+  /** What is being reserved or settled. */
+  readonly #underway = new Set<Promise<void>>();
   #isClosed = false;
   count = 0;
 
@@ -80,9 +81,13 @@ export class SessionResponses {
         retryAfterSeconds: 1,
       });
     }
-    const account = await accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) });
-    if (this.#isClosed) account.release();
-    else this.#requested.push(account);
+    const reserving = accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) });
+    await this.#awaited(
+      reserving.then((account) => {
+        if (this.#isClosed) account.release();
+        else this.#requested.push(account);
+      }),
+    );
   }
 
   /** The provider has begun a response. False: it has begun too many. */
@@ -162,10 +167,16 @@ export class SessionResponses {
     this.#active.delete(id);
     this.#ended.add(id);
     if (this.#ended.size > MAX_ENDED) for (const oldest of this.#ended) if (this.#ended.delete(oldest)) break;
-    const settling = Promise.resolve(account).then((reserved) => reserved.settle(end));
-    this.#settling.add(settling);
-    void settling.finally(() => this.#settling.delete(settling));
+    void this.#awaited(Promise.resolve(account).then((reserved) => reserved.settle(end)));
     if (this.isIdle) this.#options.onIdle();
+  }
+
+  /** Has the end of the session wait for it. */
+  #awaited(work: Promise<void>): Promise<void> {
+    this.#underway.add(work);
+    const over = () => this.#underway.delete(work);
+    work.then(over, over);
+    return work;
   }
 
   /** The provider refused an event: a response that was requested by it does not begin. */
@@ -189,7 +200,8 @@ export class SessionResponses {
       });
     const unansweredMs = this.#options.facts.takeHeardMs();
     if (unansweredMs > 0) await this.#options.accounts.sound(unansweredMs);
-    await Promise.allSettled(this.#settling);
+    await Promise.allSettled(this.#underway);
+    await this.#options.accounts.charged();
   }
 }
 

@@ -56,6 +56,7 @@ async function open(path: string, id = 'a-lost-socket') {
   const caller = await waitFor(() =>
     connect().catch((error: unknown) => {
       if (!(error instanceof RefusedHandshake)) throw error;
+      return undefined;
     }),
   );
   const connection = connections.at(-1);

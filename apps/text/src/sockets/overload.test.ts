@@ -192,7 +192,8 @@ test('a message that takes too long ends its connection, and control frames betw
   using idle = await socketOf('normal');
   slow.connection.write(frameHead(1000));
   await slow.closed;
-  expect(await page()).toContain('gateway_websockets_closed_total{reason="slow",service="text"} 1\n');
+  const closed = 'gateway_websockets_closed_total{reason="slow",service="text"} 1\n';
+  await waitFor(async () => (await page()).includes(closed));
   idle.send(CREATE);
   expect((await idle.answer()).at(-1)).toMatchObject({ type: 'response.completed' });
 });
