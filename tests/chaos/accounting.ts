@@ -49,3 +49,17 @@ export function unaccounted({
     ];
   });
 }
+
+/** How long a place is held without its process. */
+const PLACE_LEASE_MS = 60_000;
+
+/** Places that are held when all is quiet, but for those that nobody could give back: they end with their lease. */
+export function heldPlaces({ books, happened }: Pick<Round, 'books' | 'happened'>): string[] {
+  const ends = happened
+    .filter(({ disturbance: { kind } }) => kind === 'kill' || kind.startsWith('redis'))
+    .map(({ endedAt }) => performance.timeOrigin + endedAt + PLACE_LEASE_MS);
+  const latest = Math.max(0, ...ends);
+  return books.placeLeases
+    .filter((leaseEnd) => leaseEnd > latest)
+    .map((leaseEnd) => `one is held until ${new Date(leaseEnd).toISOString()}`);
+}

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createLedger } from '@gateway/metering/ledger/ledger';
 import { openUsageSpool } from '@gateway/metering/meter/usage-spool';
+import { redisNames } from '@gateway/metering/redis-names';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { askAdmin, createKey, type MadeKey } from '../support/admin-keys.ts';
@@ -24,15 +25,22 @@ export interface Books {
   readonly balances: readonly { readonly of: string; readonly spent: number; readonly reserved: number }[];
   /** The usage record that a request's log lines name, by the request's id. */
   readonly recordsOf: ReadonlyMap<string, readonly string[]>;
+  /** When the leases end of the places that requests of the budgeted key hold; Unix milliseconds. */
+  readonly placeLeases: readonly number[];
 }
 
+/** More than there ever are: places are counted, and nobody is refused. */
+const PLENTY = 10_000;
 const BUDGET = { usd: 10_000, period: 'total' };
 
 export async function createKeys({ stack }: World, round: number): Promise<Keys> {
   const team = `team-${round}`;
   await askAdmin(stack, 'POST', '/admin/v1/teams', { name: team, budget: BUDGET });
   return {
-    budgeted: await createChaosKey(stack, { name: 'budgeted', team, budget: BUDGET }),
+    budgeted: await createChaosKey(stack, {
+      ...{ name: 'budgeted', team, budget: BUDGET },
+      limits: { concurrentRequests: PLENTY },
+    }),
     free: await createChaosKey(stack, { name: 'free' }),
   };
 }
@@ -108,5 +116,23 @@ export async function readBooks({ stack, lines }: World, keys: Keys, round: numb
     },
     balances,
     recordsOf,
+    placeLeases: await placeLeasesOf(stack, keys.budgeted.id),
   };
+}
+
+async function placeLeasesOf({ redisUrl }: World['stack'], keyId: string): Promise<number[]> {
+  const redis = new Redis(redisUrl);
+  try {
+    const [seconds] = await redis.time();
+    const members = await redis.zrange(
+      redisNames.slots(keyId),
+      `(${Number(seconds) * 1000}`,
+      '+inf',
+      'BYSCORE',
+      'WITHSCORES',
+    );
+    return members.filter((_, at) => at % 2 === 1).map(Number);
+  } finally {
+    await redis.quit();
+  }
 }

@@ -1,5 +1,4 @@
 import type { Failure } from '../wire/replies.ts';
-import { stageOf } from './faults.ts';
 import { kindOf } from './request-kinds.ts';
 import type { Travelled } from './round.ts';
 import type { Attempted, Happened } from './world.ts';
@@ -25,15 +24,14 @@ const AWAY: readonly number[] = [429, 502, 503, 504, 529];
 export const CIRCUMSTANCES: readonly Circumstance[] = [
   {
     name: 'a provider broke off within its answer',
-    holds: (_, { attempted }) =>
-      attempted.some(({ fault, isComplete }) => stageOf(fault) === 'begun' && !isComplete),
+    holds: (_, { attempted }) => attempted.some(({ stage, isComplete }) => stage === 'begun' && !isComplete),
     // What is not passed on as it comes is asked of another. The failure of a response in the background is found with a 200.
     allows: ({ where, status }) => where !== 'reply' || status === 200,
   },
   {
     name: 'paid work whose provider gave no answer',
     holds: (trip, { attempted }) =>
-      isPaid(trip) && attempted.some(({ fault, isComplete }) => stageOf(fault) !== 'refused' && !isComplete),
+      isPaid(trip) && attempted.some(({ stage, isComplete }) => stage !== 'refused' && !isComplete),
     allows: ({ where, status, code }) =>
       where !== 'reply' ||
       code === 'outcome_unknown' ||

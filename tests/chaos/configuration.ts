@@ -8,7 +8,7 @@ export interface ProviderUrls {
 }
 
 const SPEAKS = {
-  '': ['responses', 'images', 'speech', 'transcriptions'],
+  '': ['responses', 'images', 'speech', 'transcriptions', 'realtime'],
   '-messages': ['messages'],
   '-chat': ['chat'],
 } as const;
@@ -21,6 +21,7 @@ const PRICES = {
   image: { perImage: 0.02 },
   speech: { perMillionChars: 15 },
   transcription: { perMinute: 0.006 },
+  realtime: { inputPerMTok: 4, outputPerMTok: 16, audioOutputPerMTok: 64 },
 } as const;
 
 const FAMILIES: Readonly<Record<string, string>> = {
@@ -43,6 +44,7 @@ const MODELS: Readonly<
   'tts-1': { kind: 'speech', channels: ['', '', ''] },
   'whisper-1': { kind: 'transcription', channels: ['', '', ''] },
   'gpt-4o-transcribe': { kind: 'transcription', channels: ['', '', ''] },
+  'gpt-realtime': { kind: 'realtime', channels: ['', '', ''] },
 };
 
 const NOT_USABLE = 'channels: { first: { provider: nobody-knows-it } }\nmodels: [';

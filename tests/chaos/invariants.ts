@@ -1,6 +1,6 @@
-import { unaccounted } from './accounting.ts';
+import { heldPlaces, unaccounted } from './accounting.ts';
 import { aroundOf, CIRCUMSTANCES } from './circumstances.ts';
-import { stageOf } from './faults.ts';
+import { miscountedResponses, unfoundedEnds } from './realtime-accounting.ts';
 import { kindOf } from './request-kinds.ts';
 import { type Round, shown, type Travelled } from './round.ts';
 
@@ -11,8 +11,8 @@ interface Invariant {
 }
 
 /** The provider may have done it. */
-const mayHaveDone = ({ fault, used }: Round['attempted'][number]): boolean =>
-  used !== null && stageOf(fault) !== 'refused';
+const mayHaveDone = ({ stage, used }: Round['attempted'][number]): boolean =>
+  used !== null && stage !== 'refused';
 
 function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
   const counts = new Map<string, number>();
@@ -109,6 +109,18 @@ export const INVARIANTS: readonly Invariant[] = [
           .map(({ of, spent, reserved }) => `${of}: spent ${spent}, reserved ${reserved}, records ${sum}`)
       );
     },
+  },
+  {
+    name: 'a response of a realtime session is charged once, or not at all, as its provider reports it',
+    check: miscountedResponses,
+  },
+  {
+    name: 'realtime sessions of processes that are not killed go on',
+    check: unfoundedEnds,
+  },
+  {
+    name: "no request keeps its place in its key's concurrent requests",
+    check: heldPlaces,
   },
   {
     name: 'no reservation outlives its request, but for a process or a Redis that died',

@@ -1,5 +1,6 @@
 import type { Reading } from '../wire/replies.ts';
 import { MEDIA_KINDS } from './media-kinds.ts';
+import { REALTIME_SESSION } from './realtime-kind.ts';
 import { SOCKET_KINDS } from './socket-kinds.ts';
 import { TEXT_KINDS } from './text-kinds.ts';
 import type { Trip } from './trip.ts';
@@ -20,6 +21,7 @@ export const REQUEST_KINDS = {
   ...TEXT_KINDS,
   ...SOCKET_KINDS,
   ...MEDIA_KINDS,
+  'realtime session': REALTIME_SESSION,
   'image with a webhook': REPORTED_IMAGE,
 } as const satisfies Record<string, RequestKind>;
 export type RequestKindName = keyof typeof REQUEST_KINDS;

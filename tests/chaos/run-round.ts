@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@gateway/testkit/wait-for';
 import type { Reading } from '../wire/replies.ts';
-import { unaccounted } from './accounting.ts';
+import { heldPlaces, unaccounted } from './accounting.ts';
 import { createKeys, type Keys, readBooks, settleAll } from './books.ts';
 import { excessOf, holdingsOf } from './holdings.ts';
 import { INVARIANTS } from './invariants.ts';
 import type { Plan, PlannedRequest } from './plan.ts';
+import { miscountedResponses } from './realtime-accounting.ts';
 import { kindOf } from './request-kinds.ts';
 import type { Round, Travelled } from './round.ts';
 import { createTrip } from './trip.ts';
@@ -41,8 +42,16 @@ export async function runRound(world: World, plan: Plan): Promise<string[]> {
   const attempted = [...world.attempted];
   const read = () => readBooks(world, keys, plan.round);
   // What is still being settled must not be taken for abandoned.
-  const isAccounted = async () =>
-    unaccounted({ travelled, happened, attempted, books: await read() }).length === 0;
+  const isAccounted = async () => {
+    const known = {
+      travelled,
+      happened,
+      attempted,
+      books: await read(),
+      abandoned: Number.POSITIVE_INFINITY,
+    };
+    return [unaccounted, miscountedResponses, heldPlaces].every((check) => check(known).length === 0);
+  };
   await waitFor(isAccounted, ACCOUNTED).catch(() => undefined);
   const abandoned = await settleAll(world);
   // Workers sweep, every hour, what a killed process leaves and what Redis has forgotten.

@@ -9,8 +9,9 @@ import { waitFor } from '@gateway/testkit/wait-for';
 import { startChaosRedis } from './chaos-redis.ts';
 import { chaosConfiguration, unusableConfiguration } from './configuration.ts';
 import type { Disturbance } from './disturbances.ts';
-import { answerTo, FAULTS, type FaultName, faultOf, MARK, type ProviderName } from './faults.ts';
+import { answerTo, FAULTS, faultOf, MARK, type ProviderName, type Stage, stageOf } from './faults.ts';
 import { type HoldingsByName, holdingsOf } from './holdings.ts';
+import { realtimeProvider } from './realtime-provider.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** A request that a provider got, and what became of it. */
@@ -18,7 +19,9 @@ export interface Attempted {
   readonly provider: ProviderName;
   readonly mark: string;
   readonly path: string;
-  readonly fault: FaultName;
+  /** By its name. */
+  readonly fault: string;
+  readonly stage: Stage;
   readonly isComplete: boolean;
   /** Null: it refused. */
   readonly used: { readonly inputTokens: number; readonly outputTokens: number } | null;
@@ -98,15 +101,26 @@ async function start(seed: number, resources: AsyncDisposableStack): Promise<Wor
         const mark = markOf(request);
         if (mark === '') return;
         const { inputTokens = 0, outputTokens = 0 } = used ?? {};
+        const fault = faultOf(seed, mark, provider);
         attempted.push({
           provider,
           mark,
           path: request.path,
-          fault: faultOf(seed, mark, provider),
+          fault,
+          stage: stageOf(fault),
           isComplete,
           used: used && { inputTokens, outputTokens },
         });
       },
+      realtime: realtimeProvider(seed, provider, {
+        onSession: (closed) => {
+          begun += 1;
+          void closed.then(() => {
+            over += 1;
+          });
+        },
+        onResponse: (response) => void attempted.push(response),
+      }),
     });
   const open = async (simulator: Promise<Simulator>) =>
     resources.adopt(await simulator, (owned) => owned.close());

@@ -6,7 +6,7 @@ import { createFileStore } from './images/file-store.ts';
 import { createLedger, type LedgerRow } from './ledger.ts';
 import { createThreadStore } from './messages/thread-store.ts';
 import { createIds, type Provider } from './provider.ts';
-import type { SimulatedRealtime } from './realtime/realtime-script.ts';
+import type { RealtimeBehaviour, SimulatedRealtime } from './realtime/realtime-script.ts';
 import { serveRealtime } from './realtime/realtime-server.ts';
 import { RepeatCounter } from './requests/call.ts';
 import type { RecordedRequest } from './requests/recorded-request.ts';
@@ -37,6 +37,8 @@ export interface SimulatorOptions {
   readonly behave?: (request: RecordedRequest) => ScriptedReply | undefined;
   /** Called when a reply is over. */
   readonly onServed?: (served: Served) => void;
+  /** The same for realtime sessions. */
+  readonly realtime?: RealtimeBehaviour;
 }
 
 export interface Simulator extends AsyncDisposable {
@@ -104,7 +106,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
       onServed: options.onServed,
     }),
   );
-  const realtime = serveRealtime(server, provider, { records });
+  const realtime = serveRealtime(server, provider, { records, behaviour: options.realtime });
   const listen = (onPort: number): Promise<void> =>
     new Promise((resolve, reject) => {
       server.once('error', reject);

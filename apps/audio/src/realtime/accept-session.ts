@@ -8,6 +8,7 @@ import { type OpenedSession, openSession } from './open-session.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import { RealtimeSession } from './realtime-session.ts';
 import { createResponseAccounts, type ResponseAccounts } from './response-accounts.ts';
+import type { Closing } from './session-end.ts';
 import { createSessionFacts } from './session-facts.ts';
 
 /** One caller, from the handshake until everything is settled. */
@@ -35,7 +36,14 @@ interface SessionLine {
 
 /** Signs of life that may be missing in a row. */
 const MAX_MISSED_PINGS = 3;
-const [POLICY, TRY_LATER] = [1008, 1013];
+const REFUSED: Closing = {
+  code: 1008,
+  reason: 'The session may not be opened. The error event before says why.',
+};
+const TRY_LATER: Closing = {
+  code: 1013,
+  reason: 'No session can be opened at the moment. Try again later.',
+};
 
 export function acceptSession(
   options: SessionsOptions,
@@ -170,7 +178,8 @@ export function acceptSession(
 export function refuse(webSocket: WebSocket, error: GatewayError): void {
   webSocket.resume();
   webSocket.send(realtimeErrorEvent(error, null));
-  webSocket.close(error.retry ? TRY_LATER : POLICY);
+  const { code, reason } = error.retry ? TRY_LATER : REFUSED;
+  webSocket.close(code, reason);
 }
 
 const causeOf = ({ options: { cause } }: GatewayError): string | undefined =>

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionMemory } from '@gateway/model-service/sockets/socket-memory';
 import type { WebSocket } from 'ws';
+import type { Closing } from './session-end.ts';
 
 /** What has been sent and is not taken, beyond which nothing more is read of the other side. */
 export const MAX_BUFFERED_BYTES = 256 * 1024;
@@ -118,9 +119,9 @@ export class CallerSocket {
   }
 
   /** To be called when nothing that it sends matters any more. */
-  close(code: number): void {
+  close({ code, reason }: Closing): void {
     this.resume();
-    this.#webSocket.close(code);
+    this.#webSocket.close(code, reason);
     // An edge that stops has half-closed it: nothing can come any more in answer to the close frame.
     if (this.#options.socket.readableEnded) this.#options.socket.end();
   }

@@ -11,7 +11,7 @@ import { createProviderEvents } from './provider-events.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
 import {
-  CLOSE_CODES,
+  CLOSINGS,
   cancelEvent,
   ENDING,
   type EndReason,
@@ -197,7 +197,7 @@ export class RealtimeSession {
     this.#ending = reason;
     if (error !== undefined) this.#options.caller.send(realtimeErrorEvent(error, null));
     this.#settle(reason);
-    this.#options.caller.close(CLOSE_CODES[reason]);
+    this.#options.caller.close(CLOSINGS[reason]);
   }
 
   callerClosed(isLost: boolean): void {
@@ -220,10 +220,10 @@ export class RealtimeSession {
 
   #providerClosed(code: number): void {
     if (this.#ending === null) {
-      const { error, closeCode } = providerClosed(code);
+      const { error, closing } = providerClosed(code);
       this.#ending = 'upstream';
       this.#options.caller.send(realtimeErrorEvent(error, null));
-      this.#options.caller.close(closeCode);
+      this.#options.caller.close(closing);
     }
     void this.#finish('cut');
   }

@@ -13,6 +13,8 @@ export interface ResponseScript {
   /** What it reports in place of what it used; null: nothing. */
   readonly usage?: unknown;
   readonly status?: 'completed' | 'incomplete' | 'failed';
+  /** What it says, in pieces. Default: the same few words. */
+  readonly words?: readonly string[];
   /** Pieces of sound, and the bytes of each. */
   readonly pieces?: number;
   readonly pieceBytes?: number;
@@ -22,6 +24,24 @@ export interface ResponseScript {
   readonly gate?: Promise<void>;
   /** Its end is reported so often. */
   readonly ends?: number;
+}
+
+/** What becomes of all sessions and responses for which nothing is scripted. */
+export interface RealtimeBehaviour {
+  readonly session?: () => SessionScript | undefined;
+  /** @param asked what was added to the conversation last */
+  readonly response?: (asked: string) => ResponseScript | undefined;
+  /** Called when a session begins. */
+  readonly onSession?: (closed: Promise<unknown>) => void;
+  /** Called when a response has ended, or its connection has. */
+  readonly onResponse?: (served: ServedResponse) => void;
+}
+
+export interface ServedResponse {
+  /** As for `response`. */
+  readonly asked: string;
+  /** Whether its end was reported. */
+  readonly isComplete: boolean;
 }
 
 /** One session, as the provider saw it. */

@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Ids, Provider } from '../provider.ts';
 import type {
+  RealtimeBehaviour,
   ResponseScript,
+  ServedResponse,
   SessionScript,
   SimulatedRealtime,
   SimulatedSession,
@@ -23,7 +25,10 @@ interface RealtimeServer extends SimulatedRealtime {
 export function serveRealtime(
   server: Server,
   provider: Pick<Provider, 'ids' | 'apiKeys'>,
-  { records }: { readonly records: boolean },
+  {
+    records,
+    behaviour = {},
+  }: { readonly records: boolean; readonly behaviour?: RealtimeBehaviour | undefined },
 ): RealtimeServer {
   const sessions: SimulatedSession[] = [];
   const open = new Set<WebSocket>();
@@ -34,7 +39,7 @@ export function serveRealtime(
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     const url = new URL(request.url ?? '/', 'http://simulator');
-    const script = sessionScripts.shift();
+    const script = sessionScripts.shift() ?? behaviour.session?.();
     const refusal = script?.refuse ?? refusalOf(request, url, provider);
     if (refusal !== undefined) return refuse(socket, refusal);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -42,8 +47,10 @@ export function serveRealtime(
       webSocket.once('close', () => open.delete(webSocket));
       const session = begin(webSocket, request, {
         ...{ ids: provider.ids, script, model: url.searchParams.get('model') ?? '' },
-        nextScript: () => responseScripts.shift(),
+        nextScript: (asked) => responseScripts.shift() ?? behaviour.response?.(asked),
+        onResponse: behaviour.onResponse ?? (() => undefined),
       });
+      behaviour.onSession?.(session.closed);
       if (records) sessions.push(session);
     });
   });
@@ -95,20 +102,22 @@ interface Begun {
   readonly ids: Ids;
   readonly model: string;
   readonly script: SessionScript | undefined;
-  readonly nextScript: () => ResponseScript | undefined;
+  readonly nextScript: (asked: string) => ResponseScript | undefined;
+  readonly onResponse: (served: ServedResponse) => void;
 }
 
 function begin(
   webSocket: WebSocket,
   { url = '', headers }: IncomingMessage,
-  { ids, model, script, nextScript }: Begun,
+  { ids, model, script, nextScript, onResponse }: Begun,
 ): SimulatedSession {
   const events: Readonly<Record<string, unknown>>[] = [];
   const send = (event: object | string) =>
     webSocket.send(typeof event === 'string' ? event : JSON.stringify(event));
   const cut = () => webSocket.terminate();
-  const conversation = new SimulatedConversation({ ids, model, send, cut, nextScript });
+  const conversation = new SimulatedConversation({ ids, model, send, cut, nextScript, onResponse });
   webSocket.on('error', () => undefined);
+  webSocket.once('close', () => conversation.lost());
   webSocket.on('message', (data) => {
     const event = JSON.parse(String(data));
     events.push(event);

@@ -1,6 +1,6 @@
 import { asObject, asText } from '../json-value.ts';
 import type { Ids } from '../provider.ts';
-import type { ResponseScript } from './realtime-script.ts';
+import type { ResponseScript, ServedResponse } from './realtime-script.ts';
 import { ConversationTokens } from './realtime-usage.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -10,11 +10,13 @@ interface Wire {
   readonly model: string;
   readonly send: (event: object) => void;
   readonly cut: () => void;
-  readonly nextScript: () => ResponseScript | undefined;
+  readonly nextScript: (asked: string) => ResponseScript | undefined;
+  readonly onResponse: (served: ServedResponse) => void;
 }
 
 interface Active {
   readonly id: string;
+  readonly asked: string;
   readonly script: ResponseScript;
   /** As sound with its transcript; else as text. */
   readonly isSpoken: boolean;
@@ -47,6 +49,8 @@ export class SimulatedConversation {
   #heardBytes = 0;
   #isSpeaking = false;
   #active: Active | null = null;
+  /** The content that was added last. */
+  #added: unknown = '';
 
   constructor(wire: Wire) {
     this.#wire = wire;
@@ -133,6 +137,7 @@ export class SimulatedConversation {
       if (type === undefined)
         throw new RefusedEvent('missing_required_parameter', 'Missing type.', 'item.type');
       this.#tokens.addContent(content);
+      this.#added = content;
       const added = { id: this.#wire.ids.next('item_'), object: 'realtime.item', type, role, content };
       this.#emit('conversation.item.added', { previous_item_id: null, item: added });
       this.#emit('conversation.item.done', { previous_item_id: null, item: added });
@@ -178,13 +183,15 @@ export class SimulatedConversation {
 
   /** Begins a response. @param modalities absent: the session's */
   respond(modalities: unknown = this.#session.output_modalities): void {
-    const script = this.#wire.nextScript() ?? {};
+    const asked = JSON.stringify(this.#added);
+    const script = this.#wire.nextScript(asked) ?? {};
+    const words = script.words ?? WORDS;
     const id = this.#wire.ids.next('resp_');
     const isSpoken = !(Array.isArray(modalities) && modalities.includes('text'));
-    const active: Active = { id, script, isSpoken, soundBytes: 0, transcript: '' };
+    const active: Active = { id, asked, script, isSpoken, soundBytes: 0, transcript: '' };
     this.#active = active;
     this.#emit('response.created', { response: this.#response(active, 'in_progress', null) });
-    const { pieces = WORDS.length, pieceBytes = PIECE_BYTES, cutAfter, gate, status = 'completed' } = script;
+    const { pieces = words.length, pieceBytes = PIECE_BYTES, cutAfter, gate, status = 'completed' } = script;
     const delta = Buffer.alloc(pieceBytes, 7).toString('base64');
     const place = { response_id: id, item_id: `item_of_${id}`, output_index: 0, content_index: 0 };
     for (let at = 0; at < pieces; at += 1) {
@@ -192,7 +199,7 @@ export class SimulatedConversation {
         this.#wire.cut();
         return;
       }
-      const word = WORDS[at % WORDS.length];
+      const word = words[at % words.length];
       active.transcript += word;
       if (isSpoken) {
         active.soundBytes += pieceBytes;
@@ -204,6 +211,12 @@ export class SimulatedConversation {
     else void gate.then(() => this.#end(active, status));
   }
 
+  /** Its connection has ended. */
+  lost(): void {
+    if (this.#active !== null) this.#wire.onResponse({ asked: this.#active.asked, isComplete: false });
+    this.#active = null;
+  }
+
   #end(active: Active, status: string): void {
     if (this.#active !== active) return;
     this.#active = null;
@@ -212,6 +225,7 @@ export class SimulatedConversation {
     const usage = script.usage === undefined ? used : script.usage;
     const response = this.#response(active, status, usage);
     for (let at = 0; at < (script.ends ?? 1); at += 1) this.#emit('response.done', { response });
+    this.#wire.onResponse({ asked: active.asked, isComplete: true });
     this.#emit('rate_limits.updated', { rate_limits: [{ name: 'tokens', limit: 1, remaining: 1 }] });
   }
 
