@@ -40,7 +40,13 @@ const Done = z.looseObject({
 
 /** How a turn, or the begin of a session, went. `again`: nothing of it has begun, and the caller is asked to come back. */
 type Outcome =
-  | { readonly is: 'done'; readonly failure: Failure | null; readonly problems: readonly string[] }
+  | {
+      readonly is: 'done';
+      readonly failure: Failure | null;
+      readonly problems: readonly string[];
+      /** The session takes no further turn. */
+      readonly isLast: boolean;
+    }
   | { readonly is: 'again' }
   | { readonly is: 'over'; readonly reading: Reading };
 
@@ -69,6 +75,7 @@ export const REALTIME_SESSION: RequestKind = {
           if (outcome.is !== 'done') break;
           failure ??= outcome.failure;
           if (outcome.problems.length > 0) return { text: null, failure, problems: outcome.problems };
+          if (outcome.isLast) outcome = { is: 'again' };
         }
         if (outcome.is === 'over') return outcome.reading;
       } finally {
@@ -85,7 +92,7 @@ async function begin(opened: SocketTrip): Promise<Outcome> {
   const answer = await opened.converse([], ({ type }) => type === 'session.created' || type === 'error');
   if (answer.end !== 'complete') return ended(answer, { hasBegun: false });
   const error = errorIn(answer.events.at(-1));
-  if (error === undefined) return { is: 'done', failure: null, problems: [] };
+  if (error === undefined) return { is: 'done', failure: null, problems: [], isLast: false };
   if (error.code === SHUTTING_DOWN) return { is: 'again' };
   return over({ where: 'reply', status: STATUS[error.code] ?? BAD_REQUEST, code: error.code });
 }
@@ -116,8 +123,9 @@ async function take(opened: SocketTrip, trip: Trip, turn: number): Promise<Outco
   const done = Done.safeParse(last);
   if (!done.success) return over(null, [`an end that is none: ${JSON.stringify(last).slice(0, 300)}`]);
   const { status, output } = done.data.response;
+  const isLast = answer.events.some((event) => errorIn(event)?.code === SHUTTING_DOWN);
   if (status === 'failed')
-    return { is: 'done', failure: { where: 'stream', status: 0, code: status }, problems: [] };
+    return { is: 'done', failure: { where: 'stream', status: 0, code: status }, problems: [], isLast };
   const said = output.flatMap(({ content: parts }) => parts.map(({ transcript }) => transcript)).join('');
   const heard = answer.events
     .flatMap(({ type, delta }) => (type === 'response.output_audio_transcript.delta' ? [String(delta)] : []))
@@ -126,7 +134,7 @@ async function take(opened: SocketTrip, trip: Trip, turn: number): Promise<Outco
   const problems = [said, heard].flatMap((text) =>
     text === expected ? [] : [`wrong words: ${text.slice(0, 100)} instead of ${expected.slice(0, 100)}`],
   );
-  return { is: 'done', failure: null, problems };
+  return { is: 'done', failure: null, problems, isLast };
 }
 
 /** A session that ended before its answer: it says why, and what to do. */

@@ -49,7 +49,10 @@ export async function openAudioService(started: Started<AudioSettings>): Promise
   };
   await openBatchRunner(started, service, batchProcessors(audioBatches(service)));
   const appOptions = serviceAppOptions(started, access);
-  const acceptSocket = acceptLazily(started, { ...access, ...appOptions, clientSecrets });
+  const acceptSocket = acceptLazily(started, {
+    ...{ ...access, ...appOptions, clientSecrets },
+    contentLog: service.contentLog,
+  });
   const { verifyIdentity } = appOptions;
   return {
     ...createAudioService({ ...appOptions, ...service }),

@@ -1,4 +1,5 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { isLogged } from '@gateway/model-service/content-log/choose-content';
 import { realtimeErrorEvent, toGatewayError } from '@gateway/service-kit/error-response';
 import type { Handshake, SocketArrival } from '@gateway/service-kit/request/handshake';
 import type { WebSocket } from 'ws';
@@ -8,6 +9,7 @@ import { type OpenedSession, openSession } from './open-session.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import { RealtimeSession } from './realtime-session.ts';
 import { createResponseAccounts, type ResponseAccounts } from './response-accounts.ts';
+import { SessionContent } from './session-content.ts';
 import type { Closing } from './session-end.ts';
 import { createSessionFacts } from './session-facts.ts';
 
@@ -119,9 +121,16 @@ export function acceptSession(
     }
     const { model, socket: provider, settings } = opened;
     const facts = createSessionFacts(model.contextWindow ?? model.knownContextWindow);
+    const content = new SessionContent({
+      log: options.contentLog,
+      isOn: () => isLogged(upstream.configuration, { identity, model: model.name }),
+      ...{ headers, model: model.name, channel: provider.candidate.channel.name },
+      settleMs: limits.settleMs,
+    });
     const accounts = createResponseAccounts({
       ...options,
       ...{
+        content,
         headers,
         connectionId,
         secretHash: identity.secretHash,
@@ -131,7 +140,7 @@ export function acceptSession(
       },
     });
     const session = new RealtimeSession({
-      ...{ caller, socket: provider, accounts, facts, upstream, modelName: model.name },
+      ...{ caller, socket: provider, accounts, facts, content, upstream, modelName: model.name },
       ...{ settings, maxJsonDepth, settleMs: limits.settleMs },
       onOver: (reason) => {
         opened.release();

@@ -7,6 +7,7 @@ import type { Candidate } from '@gateway/upstream/candidate';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { type EventOutline, readEvent, soundIn } from './read-event.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
+import type { SessionContent } from './session-content.ts';
 import { shuttingDown } from './session-end.ts';
 import type { SessionFacts } from './session-facts.ts';
 import type { SessionResponses } from './session-responses.ts';
@@ -23,6 +24,7 @@ interface CallerEventsOptions {
   readonly maxJsonDepth: number;
   readonly responses: SessionResponses;
   readonly transcripts: SessionTranscripts;
+  readonly content: SessionContent;
   readonly isOver: () => boolean;
   readonly isStopping: () => boolean;
   /** Gets what the provider is to get, in its order. */
@@ -37,11 +39,14 @@ type Act = (data: Buffer, outline: EventOutline) => void;
 /** Reads of a caller's events what costs money or may not be sent, and passes them on. All others pass as they are. */
 export function createCallerEvents(options: CallerEventsOptions) {
   const { accounts, facts, upstream, candidate, modelName, maxJsonDepth } = options;
-  const { responses, transcripts, isOver, isStopping, pass, refuse, hold } = options;
+  const { responses, transcripts, content, isOver, isStopping, pass, refuse, hold } = options;
 
   const heard = (base64Bytes: number) => {
+    const before = facts.heardMs;
     facts.heard(base64Bytes);
+    const ms = facts.heardMs - before;
     void responses.heard();
+    return ms;
   };
 
   const added = (data: Buffer, items: readonly unknown[]) => {
@@ -60,7 +65,7 @@ export function createCallerEvents(options: CallerEventsOptions) {
     const eventId = typeof event.event_id === 'string' ? event.event_id : null;
     let isPassed = false;
     try {
-      await responses.request(eventId, response.max_output_tokens ?? response.max_response_output_tokens);
+      await responses.request(eventId, response);
       // The caller may have left meanwhile.
       isPassed = !isOver();
     } finally {
@@ -104,12 +109,14 @@ export function createCallerEvents(options: CallerEventsOptions) {
 
   const acts: Readonly<Record<string, Act>> = {
     'input_audio_buffer.append': (data, { longestBytes }) => {
-      heard(longestBytes);
+      content.heard(heard(longestBytes));
       pass(data);
     },
     'conversation.item.create': (data) => {
       const event = jsonIn(data.toString());
-      added(data, isObject(event) ? [event.item] : []);
+      const item = isObject(event) ? event.item : undefined;
+      added(data, [item]);
+      content.added(item);
       pass(data);
     },
     'response.create': held(request),

@@ -89,6 +89,8 @@ export async function openSession(services: OpeningServices, opening: Opening): 
   const wanted = wantedBy(opening, services);
   const model = modelFor(upstream, { name: wanted.model, protocols: ['realtime'], identity });
   if (mustBeChecked(upstream.configuration.hooks, identity, model.name)) throw notChecked();
+  // A caller who does not want to be logged, and may not choose, gets no session.
+  (await services.contentLog.begin({ identity, model: model.name, headers, requestId }))?.cancel();
   const { context, close } = openRequest(REALTIME.path, { requestId, identity, deadline });
   let entry: PendingEntry | undefined;
   try {

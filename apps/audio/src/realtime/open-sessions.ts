@@ -3,6 +3,7 @@ import { reportOnce } from '@gateway/metering/broken-records';
 import type { ClientSecrets } from '@gateway/metering/keys/client-secret';
 import { createKeyFinder } from '@gateway/metering/keys/find-key';
 import { createKeyCache } from '@gateway/metering/keys/key-cache';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import type { ModelAccess } from '@gateway/model-service/open-model-access';
 import { createCallerAccess } from '@gateway/model-service/sockets/caller-access';
 import { createSocketMemory } from '@gateway/model-service/sockets/socket-memory';
@@ -34,6 +35,7 @@ export interface RealtimeAccess
   extends Pick<ModelAccess, 'upstream' | 'redis' | 'meter' | 'entry' | 'refusals'>,
     Pick<ServiceAppOptions, 'requestLog' | 'load'> {
   readonly clientSecrets: ClientSecrets;
+  readonly contentLog: ContentLog;
 }
 
 /** Of the bytes that a process takes on, the share that the sessions of one key may hold. */

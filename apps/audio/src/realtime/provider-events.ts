@@ -4,6 +4,7 @@ import { lookUp } from '@gateway/contracts/look-up';
 import type { Candidate } from '@gateway/upstream/candidate';
 import { cleanMessage } from '@gateway/upstream/failures/clean-message';
 import { readEvent } from './read-event.ts';
+import type { SessionContent } from './session-content.ts';
 import type { SessionFacts } from './session-facts.ts';
 import type { SessionResponses } from './session-responses.ts';
 import type { SessionTranscripts } from './session-transcripts.ts';
@@ -15,6 +16,7 @@ interface ProviderEventsOptions {
   readonly facts: SessionFacts;
   readonly responses: SessionResponses;
   readonly transcripts: SessionTranscripts;
+  readonly content: SessionContent;
   /** Gets what the caller is to get, in its order. */
   readonly pass: (event: Buffer | string) => void;
   /** A response has begun. @param isOne false: it is one too many */
@@ -24,13 +26,15 @@ interface ProviderEventsOptions {
 }
 
 const SOUND = /^response\.(?:output_)?audio\.delta$/;
+/** Words of a response, spoken or written. */
+const WORDS = /^response\.(?:output_)?(?:audio_transcript|text)\.delta$/;
 const OUTPUT = /^response\..+\.delta$/;
 
 type Act = (event: JsonObject, data: Buffer) => void;
 
 /** Reads of a provider's events what they cost, and passes them on. All others pass as they are. */
 export function createProviderEvents(options: ProviderEventsOptions) {
-  const { candidate, modelName, facts, responses, transcripts, pass, onBegun, onRefused } = options;
+  const { candidate, modelName, facts, responses, transcripts, content, pass, onBegun, onRefused } = options;
 
   const sessionIs: Act = (event, data) => {
     const { session } = event;
@@ -40,6 +44,7 @@ export function createProviderEvents(options: ProviderEventsOptions) {
     }
     facts.sessionIs(session, data.length);
     transcripts.sessionIs(session);
+    content.sessionIs(session);
     // A provider's own client secret would lead past the gateway.
     const { client_secret: secret, ...shown } = session;
     const isAsItIs = !secret && (candidate.model === modelName || session.model === undefined);
@@ -54,7 +59,9 @@ export function createProviderEvents(options: ProviderEventsOptions) {
   };
 
   const transcribed = async (event: JsonObject) => {
-    const refusal = await transcripts.made(event);
+    const charging = transcripts.made(event);
+    content.transcribed(event.item_id, event.transcript);
+    const refusal = await charging;
     if (refusal !== null) onRefused(refusal);
   };
 
@@ -72,13 +79,17 @@ export function createProviderEvents(options: ProviderEventsOptions) {
       // Before what its end leads to: the connection may close then.
       if (isObject(response) && isObject(details) && isObject(error)) {
         const failed = { ...response, status_details: { ...details, error: shown(error) } };
-        pass(JSON.stringify({ ...event, response: failed }));
-      } else pass(data);
+        const told = { ...event, response: failed };
+        pass(JSON.stringify(told));
+        responses.done(told);
+        return;
+      }
+      pass(data);
       responses.done(event);
     },
     'input_audio_buffer.committed': (event, data) => {
       pass(data);
-      transcripts.begun(event);
+      content.spoken(event.item_id, transcripts.begun(event));
     },
     'conversation.item.input_audio_transcription.completed': (event, data) => {
       pass(data);
@@ -87,6 +98,7 @@ export function createProviderEvents(options: ProviderEventsOptions) {
     'conversation.item.input_audio_transcription.failed': (event, data) => {
       pass(isObject(event.error) ? JSON.stringify({ ...event, error: shown(event.error) }) : data);
       transcripts.failed(event);
+      content.transcribed(event.item_id, null);
     },
     error: (event) => {
       const error = isObject(event.error) ? event.error : {};
@@ -106,6 +118,7 @@ export function createProviderEvents(options: ProviderEventsOptions) {
       act(event, data);
       return;
     }
+    if (content.isOn && WORDS.test(type)) responses.said(jsonIn(data.toString()));
     if (OUTPUT.test(type)) responses.output(SOUND.test(type) ? (outline?.longestBytes ?? 0) : 0);
     pass(data);
   };

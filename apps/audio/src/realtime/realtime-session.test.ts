@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import { createGate } from '@gateway/simulator/gate';
 import { connectSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -13,6 +14,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { CallerSocket } from './caller-socket.ts';
 import { RealtimeSession } from './realtime-session.ts';
 import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
+import { SessionContent } from './session-content.ts';
 import { createSessionFacts } from './session-facts.ts';
 
 const FILE = `
@@ -42,6 +44,8 @@ const ACCOUNTS: Omit<ResponseAccounts, 'transcript' | 'sound'> = {
   charged: async () => undefined,
   checkKey: async () => IDENTITY,
 };
+
+const NO_LOG: ContentLog = { begin: () => null, sweep: async () => 0, close: async () => undefined };
 
 /** What either side has not taken, beyond which there is no room for it. */
 const MAX_HELD_BYTES = 300_000;
@@ -97,9 +101,12 @@ async function startSession({ takesAll = false, ...changed }: SessionChanges = {
   onTestFinished(() => client.webSocket.terminate());
   const [webSocket, request] = await accepting;
 
+  const content = new SessionContent({
+    ...{ log: NO_LOG, isOn: () => false, headers: {}, model: 'voice', channel: 'one', settleMs: 1000 },
+  });
   const { promise: over, resolve: onOver } = Promise.withResolvers<string>();
   const session: RealtimeSession = new RealtimeSession({
-    ...{ socket, accounts, facts: createSessionFacts(null), upstream, modelName: 'voice' },
+    ...{ socket, accounts, content, facts: createSessionFacts(null), upstream, modelName: 'voice' },
     ...{ settings: null, maxJsonDepth: 64, settleMs: 1000, onOver },
     caller: new CallerSocket(webSocket, {
       socket: request.socket,

@@ -10,6 +10,7 @@ import { InOrder } from './in-order.ts';
 import { createProviderEvents } from './provider-events.ts';
 import type { CloseReason } from './realtime-metrics.ts';
 import type { ResponseAccounts } from './response-accounts.ts';
+import type { SessionContent } from './session-content.ts';
 import {
   CLOSINGS,
   cancelEvent,
@@ -27,6 +28,7 @@ interface SessionOptions {
   readonly socket: UpstreamSocket;
   readonly accounts: ResponseAccounts;
   readonly facts: SessionFacts;
+  readonly content: SessionContent;
   readonly upstream: Pick<Upstream, 'resolveModel'>;
   /** By the caller's name. */
   readonly modelName: string;
@@ -59,7 +61,7 @@ export class RealtimeSession {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { accounts, facts, socket, caller, upstream, modelName, maxJsonDepth } = options;
+    const { accounts, facts, content, socket, caller, upstream, modelName, maxJsonDepth } = options;
     const onIdle = () => this.#onIdle();
     this.#transcripts = new SessionTranscripts(accounts, onIdle);
     this.#responses = new SessionResponses({
@@ -72,7 +74,7 @@ export class RealtimeSession {
       onIdle,
     });
     this.#fromProvider = createProviderEvents({
-      ...{ candidate: socket.candidate, modelName, facts },
+      ...{ candidate: socket.candidate, modelName, facts, content },
       ...{ responses: this.#responses, transcripts: this.#transcripts },
       pass: (event) => this.#toCaller(event),
       onBegun: (isOne) => {
@@ -86,7 +88,7 @@ export class RealtimeSession {
     });
     this.#incoming = new InOrder({
       take: createCallerEvents({
-        ...{ accounts, facts, upstream, modelName, candidate: socket.candidate, maxJsonDepth },
+        ...{ accounts, facts, content, upstream, modelName, candidate: socket.candidate, maxJsonDepth },
         ...{ responses: this.#responses, transcripts: this.#transcripts },
         isOver: () => this.#ending !== null,
         isStopping: () => this.#isStopping,
@@ -237,9 +239,10 @@ export class RealtimeSession {
   async #finish(outcome: UsageOutcome): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { socket, onOver } = this.#options;
+    const { socket, content, onOver } = this.#options;
     if (this.#settleTimer !== null) clearTimeout(this.#settleTimer);
     await this.#responses.close(outcome);
+    content.close();
     socket.close(this.#isProvidersFault);
     onOver(this.#ending ?? 'upstream');
   }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { REALTIME } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
+import type { JsonObject } from '@gateway/contracts/json/json-object';
 import { failureDetail } from '@gateway/contracts/usage/usage-detail';
 import {
   type Consumption,
@@ -14,6 +15,8 @@ import { estimateOf } from '@gateway/metering/meter/estimate';
 import type { Meter } from '@gateway/metering/meter/meter';
 import { unitPricesOf } from '@gateway/metering/price/unit-prices';
 import { callerNamesIn } from '@gateway/model-service/caller-names';
+import type { ContentLog, ContentNote } from '@gateway/model-service/content-log/content-log';
+import { LEFT } from '@gateway/model-service/content-log/request-content';
 import type { Counting } from '@gateway/model-service/counted-request';
 import { type ReservedRequest, reserveRequest } from '@gateway/model-service/metered-request';
 import { type CallerAccess, keyEnded } from '@gateway/model-service/sockets/caller-access';
@@ -29,6 +32,8 @@ import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
 import type { RealtimeMetrics } from './realtime-metrics.ts';
 import { costOf, createCharges, type SessionCharges, withoutSlots } from './session-charges.ts';
+import type { ResponseContent, SessionContent } from './session-content.ts';
+import { providerClosed } from './session-end.ts';
 
 /** What sessions are accounted with. */
 export interface AccountingServices {
@@ -38,6 +43,7 @@ export interface AccountingServices {
   readonly access: CallerAccess;
   readonly requestLog: RequestLog;
   readonly load: LoadGuard;
+  readonly contentLog: ContentLog;
   readonly metrics: Pick<RealtimeMetrics, 'used'>;
   readonly deadline: AbortSignal;
   /** Unix milliseconds. */
@@ -52,6 +58,7 @@ interface AccountsOptions extends AccountingServices {
   readonly opener: Identity;
   readonly model: ResolvedModel;
   readonly socket: Pick<UpstreamSocket, 'candidate' | 'attempts'>;
+  readonly content: Pick<SessionContent, 'open'>;
 }
 
 /** How a response ended. */
@@ -63,6 +70,8 @@ export interface ResponseEnd {
   readonly spokenTokens: number;
   readonly heardMs: number;
   readonly firstByteMs: number | null;
+  /** Its words: as its provider reports them at its end, or as far as they came. Null: none. */
+  readonly answer: JsonObject | null;
   readonly failure?: GatewayError;
 }
 
@@ -80,6 +89,8 @@ export interface ResponseAccount {
 interface ResponseRequest {
   readonly isCallers: boolean;
   readonly eventId: string | null;
+  /** The members of the request for it. */
+  readonly asked: JsonObject;
   readonly largest: Consumption;
 }
 
@@ -96,7 +107,7 @@ const NO_NOTES = () => undefined;
 
 export function createResponseAccounts(options: AccountsOptions): ResponseAccounts {
   const { counting, access, requestLog, load: guard, deadline, meter, metrics, now } = options;
-  const { headers, connectionId, secretHash, opener, model, socket } = options;
+  const { headers, connectionId, secretHash, opener, model, socket, content } = options;
   const { candidate, attempts } = socket;
   const price = model.priceAt(candidate.route);
   const caller = { note: NO_NOTES, headers };
@@ -116,7 +127,7 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
       close(true);
       logEnd({ status: failure?.status('openai') ?? 200, isAnswered: true });
     };
-    return { context, load, end };
+    return { context, load, identity, end };
   };
   type Opened = ReturnType<typeof open>;
 
@@ -128,7 +139,12 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     return identity;
   };
 
-  const resultOf = (estimate: UsageResult, openedAtMs: number, end: ResponseEnd): UsageResult => {
+  const resultOf = (
+    estimate: UsageResult,
+    openedAtMs: number,
+    end: ResponseEnd,
+    note: ContentNote | undefined,
+  ): UsageResult => {
     const { reported, spokenTokens, outcome, firstByteMs, failure, heardMs } = end;
     // One that failed without a sound is not billed; of any other its input was read.
     const isFree = reported === null && spokenTokens === 0 && outcome === 'failed';
@@ -148,15 +164,17 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
           ...{ attempts: attempts.slice(-1), isStreamed: true },
           unitPrices: price && unitPricesOf(price, consumption),
         }),
+        ...note,
         ...(failure && failureDetail(failure, 'openai')),
       },
     };
   };
 
   const accountOf = (
-    { context, end: logEnd }: Opened,
+    { context, identity, end: logEnd }: Opened,
     { eventId, largest }: Pick<ResponseRequest, 'eventId' | 'largest'>,
     reserved: Pick<ReservedRequest, 'settle' | 'release'>,
+    logged: ResponseContent | null,
   ): ResponseAccount => {
     const openedAtMs = performance.now();
     const estimate = estimateOf(price, largest);
@@ -167,7 +185,7 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
       settle: (end) => {
         if (isOver) return;
         isOver = true;
-        const result = resultOf(estimate, openedAtMs, end);
+        const result = resultOf(estimate, openedAtMs, end, logged?.note);
         const { inputTokens, outputTokens } = result.consumption;
         metrics.used(candidate.channel.name, result.consumption);
         const { outcome: responseOutcome, estimated, costMicroUsd: cost } = result;
@@ -175,12 +193,16 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
         if (estimated) context.line.estimated = true;
         void reserved.settle(result);
         logEnd(end.failure);
+        const { requestId, line } = context;
+        const id = String(line.usageId ?? requestId);
+        logged?.end({ id, requestId, identity, answer: end.answer, error: errorOf(end) });
       },
       release: () => {
         if (isOver) return;
         isOver = true;
         context.line.responseOutcome = 'none';
         void reserved.release();
+        logged?.cancel();
         logEnd();
       },
     };
@@ -201,11 +223,13 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     checkKey,
     reserve: async (request) => {
       let opened: Opened | null = null;
+      let logged: ResponseContent | null = null;
       try {
         const identity = await checkKey();
         opened = open(identity);
         const { context, load } = opened;
         if (request.isCallers) load.admit(0);
+        logged = await content.open(context.requestId, identity);
         // The session has the slot of a request at once; each of its responses counts as one more in a minute.
         const counted = withoutSlots(identity);
         const entry = counting.entry.open(counted, context.dialect, {
@@ -221,8 +245,10 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
             ...{ caller, identity: counted, context, entry },
           },
         );
-        return accountOf(opened, request, reserved);
+        logged?.begin(request.asked);
+        return accountOf(opened, request, reserved, logged);
       } catch (thrown) {
+        logged?.cancel();
         const error = toGatewayError(thrown);
         (opened ?? open(opener)).end(error);
         throw error;
@@ -231,11 +257,23 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     unreserved: (largest) => {
       const subject = subjectOf(model.name);
       const settle = async (result: UsageResult) => void (await meter.settleOnce(subject, result));
-      return accountOf(open(opener), { eventId: null, largest }, { settle, release: async () => undefined });
+      return accountOf(
+        open(opener),
+        { eventId: null, largest },
+        { settle, release: async () => undefined },
+        null,
+      );
     },
     ...createCharges({ ...options, price, subjectOf }),
   };
 }
+
+/** Why a response has no whole answer; null: it has one. */
+const errorOf = ({ outcome, failure }: ResponseEnd): Pick<GatewayError, 'code' | 'message'> | null =>
+  failure ?? (outcome === 'left' ? LEFT : outcome === 'cut' ? providerClosed(ABNORMAL).error : null);
+
+/** How a provider closes that says nothing. */
+const ABNORMAL = 1006;
 
 const modelLost = (name: string): GatewayError =>
   new GatewayError(

@@ -4,6 +4,7 @@ import { lookUp } from '@gateway/contracts/look-up';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { reportedResponse } from './reported-usage.ts';
 import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
+import { brokenOff } from './session-content.ts';
 import type { SessionFacts } from './session-facts.ts';
 
 /** Responses that may be requested and not begun; a provider makes one after the other. */
@@ -14,6 +15,9 @@ const MAX_UNANSWERED_MS = 60_000;
 const MAX_ACTIVE = 16;
 /** Ids of responses that have ended, which a provider may report once more. */
 const MAX_ENDED = 64;
+
+/** Characters that are gathered of a response, as far as it came. */
+const MAX_SAID = 256 * 1024;
 
 const OUTCOMES: Readonly<Record<string, UsageOutcome>> = {
   completed: 'ok',
@@ -29,6 +33,8 @@ interface Active {
   readonly openedAtMs: number;
   firstByteMs: number | null;
   spokenTokens: number;
+  /** Its words, where they are gathered. */
+  said: string;
   isCancelled: boolean;
 }
 
@@ -72,8 +78,8 @@ export class SessionResponses {
     return ids;
   }
 
-  /** Reserves a response that the caller requests. @throws {GatewayError} where it may not be requested */
-  async request(eventId: string | null, maxOutput: unknown): Promise<void> {
+  /** Reserves a response that the caller requests, as it is asked for. @throws {GatewayError} where it may not be requested */
+  async request(eventId: string | null, asked: JsonObject): Promise<void> {
     const { accounts, facts } = this.#options;
     if (this.#requested.length >= MAX_REQUESTED) {
       throw new GatewayError('rate_limited', {
@@ -81,7 +87,10 @@ export class SessionResponses {
         retryAfterSeconds: 1,
       });
     }
-    const reserving = accounts.reserve({ isCallers: true, eventId, largest: facts.largest(maxOutput) });
+    const reserving = accounts.reserve({
+      ...{ isCallers: true, eventId, asked },
+      largest: facts.largest(asked.max_output_tokens ?? asked.max_response_output_tokens),
+    });
     await this.#awaited(
       reserving.then((account) => {
         if (this.#isClosed) account.release();
@@ -99,7 +108,14 @@ export class SessionResponses {
     const requested = this.#requested.shift();
     const account = requested === undefined ? this.#reserveBegun(id) : Promise.resolve(requested);
     const openedAtMs = requested?.openedAtMs ?? performance.now();
-    this.#active.set(id, { account, openedAtMs, firstByteMs: null, spokenTokens: 0, isCancelled: false });
+    this.#active.set(id, {
+      account,
+      openedAtMs,
+      firstByteMs: null,
+      spokenTokens: 0,
+      said: '',
+      isCancelled: false,
+    });
     return true;
   }
 
@@ -107,7 +123,7 @@ export class SessionResponses {
     const { accounts, facts, onRefused } = this.#options;
     const largest = facts.largest(undefined);
     try {
-      return await accounts.reserve({ isCallers: false, eventId: null, largest });
+      return await accounts.reserve({ isCallers: false, eventId: null, asked: {}, largest });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const active = this.#active.get(id);
@@ -133,6 +149,14 @@ export class SessionResponses {
     newest.spokenTokens += this.#options.facts.spokenTokens(soundBytes);
   }
 
+  /** Words of a response have come. */
+  said(event: unknown): void {
+    const { response_id: id, delta } = isObject(event) ? event : {};
+    const active = typeof id === 'string' ? this.#active.get(id) : undefined;
+    if (active !== undefined && typeof delta === 'string' && active.said.length < MAX_SAID)
+      active.said += delta.slice(0, MAX_SAID);
+  }
+
   /** A response has ended, with what it used. */
   done(event: JsonObject): void {
     const { accounts, facts } = this.#options;
@@ -155,6 +179,7 @@ export class SessionResponses {
       ...{ outcome, reported, heardMs: facts.takeHeardMs() },
       spokenTokens: active?.spokenTokens ?? 0,
       firstByteMs: active?.firstByteMs ?? null,
+      answer: response,
       ...(failure && { failure }),
     });
   }
@@ -193,9 +218,9 @@ export class SessionResponses {
   async close(outcome: UsageOutcome): Promise<void> {
     this.#isClosed = true;
     for (const account of this.#requested.splice(0)) account.release();
-    for (const [id, { account, firstByteMs, spokenTokens }] of [...this.#active])
+    for (const [id, { account, firstByteMs, spokenTokens, said }] of [...this.#active])
       this.#end(id, account, {
-        ...{ outcome, reported: null, spokenTokens, firstByteMs },
+        ...{ outcome, reported: null, spokenTokens, firstByteMs, answer: brokenOff(said) },
         heardMs: this.#options.facts.takeHeardMs(),
       });
     const unansweredMs = this.#options.facts.takeHeardMs();

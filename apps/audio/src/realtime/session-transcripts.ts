@@ -38,9 +38,11 @@ export class SessionTranscripts {
     this.#current = named === null ? null : (this.#allowed.get(named) ?? this.#current);
   }
 
-  /** The caller's speech is whole: a transcript of it begins, where there are any. */
-  begun({ item_id: item }: JsonObject): void {
-    if (this.#current !== null && this.#pending.size < MAX_PENDING) this.#pending.add(item);
+  /** The caller's speech is whole. True: a transcript of it begins. */
+  begun({ item_id: item }: JsonObject): boolean {
+    if (this.#current === null || this.#pending.size >= MAX_PENDING) return false;
+    this.#pending.add(item);
+    return true;
   }
 
   /** Charges a transcript. Resolves to why there may be no further ones; null: there may. */

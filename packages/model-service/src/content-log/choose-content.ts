@@ -43,6 +43,13 @@ export const isNeverKept = (
   { identity, model }: Subject,
 ): boolean => keys.includes(identity.keyId) || fitsSome(models, model);
 
+/** Whether a rule applies, so that what is to be logged is worth gathering. */
+export const isLogged = (
+  { contentLog, conversations }: Pick<Configuration, 'contentLog' | 'conversations'>,
+  subject: Subject,
+): boolean =>
+  contentLog !== null && ruleFor(contentLog, subject) !== undefined && !isNeverKept(conversations, subject);
+
 /** The first rule that names a request. */
 export const ruleFor = (
   { rules }: NonNullable<Configuration['contentLog']>,

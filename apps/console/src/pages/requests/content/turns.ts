@@ -42,6 +42,8 @@ const PARTS: Readonly<Record<string, (part: Members) => Piece>> = {
   text: ({ text }) => piece('text', textOf(text)),
   input_text: ({ text }) => piece('text', textOf(text)),
   output_text: ({ text }) => piece('text', textOf(text)),
+  input_audio: (part) => spokenPiece(part),
+  output_audio: (part) => spokenPiece(part),
   summary_text: ({ text }) => piece('reasoning', textOf(text)),
   reasoning_text: ({ text }) => piece('reasoning', textOf(text)),
   refusal: ({ refusal }) => piece('text', textOf(refusal), 'refusal'),
@@ -49,6 +51,10 @@ const PARTS: Readonly<Record<string, (part: Members) => Piece>> = {
   tool_use: ({ name, input }) => piece('call', pretty(input), textOf(name)),
   tool_result: ({ tool_use_id: id, content }) => piece('result', resultText(content), textOf(id)),
 };
+
+/** What was said, by its transcript where there is one. */
+const spokenPiece = (part: Members): Piece =>
+  typeof part.transcript === 'string' ? piece('text', part.transcript) : other(part);
 
 function resultText(content: unknown): string {
   const texts = piecesOf(content);
@@ -121,10 +127,24 @@ const systemTurn = (content: unknown): Turn[] => {
   return pieces.length === 0 ? [] : [{ role: 'system', pieces }];
 };
 
+interface Reader {
+  readonly asked: (request: Members) => Turn[];
+  readonly answered: (answer: Members) => Turn[];
+}
+
+/** Instructions and items, and items. */
+const OF_ITEMS: Reader = {
+  asked: ({ instructions, input }) => [
+    ...systemTurn(instructions),
+    ...(typeof input === 'string'
+      ? [{ role: 'user', pieces: piecesOf(input) }]
+      : listOf(input).map(itemTurn)),
+  ],
+  answered: ({ output }) => listOf(output).map(itemTurn),
+};
+
 /** The turns of a request, and those of its answer, by its protocol; null for one of another form. */
-const READERS: Readonly<
-  Record<string, { asked: (request: Members) => Turn[]; answered: (answer: Members) => Turn[] }>
-> = {
+const READERS: Readonly<Record<string, Reader>> = {
   chat: {
     asked: ({ messages }) => listOf(messages).map((message) => chatTurn(membersOf(message))),
     answered: ({ choices }) =>
@@ -134,15 +154,8 @@ const READERS: Readonly<
     asked: ({ system, messages }) => [...systemTurn(system), ...listOf(messages).map(plainTurn)],
     answered: ({ content }) => [{ role: 'assistant', pieces: piecesOf(content) }],
   },
-  responses: {
-    asked: ({ instructions, input }) => [
-      ...systemTurn(instructions),
-      ...(typeof input === 'string'
-        ? [{ role: 'user', pieces: piecesOf(input) }]
-        : listOf(input).map(itemTurn)),
-    ],
-    answered: ({ output }) => listOf(output).map(itemTurn),
-  },
+  responses: OF_ITEMS,
+  realtime: OF_ITEMS,
 };
 
 const isShown = ({ pieces }: Turn): boolean => pieces.length > 0;
