@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Turn, withoutRepeated } from '../src/pages/requests/content/turns.ts';
+import { type Turn, turnsOf, withoutRepeated } from '../src/pages/requests/content/turns.ts';
 
 const turn = (role: string, text: string): Turn => ({ role, pieces: [{ kind: 'text', name: null, text }] });
 const [SYSTEM, HI, HELLO, HOW] = [
@@ -29,4 +29,17 @@ test('a request that continues by an id repeats its instructions only; the same 
   expect(withoutRepeated([SYSTEM, HI], [FIRST])).toEqual([HI]);
   expect(withoutRepeated([HOW], [FIRST])).toEqual([HOW]);
   expect(withoutRepeated([SYSTEM, HI], [])).toEqual([SYSTEM, HI]);
+});
+
+test('a response of a realtime session is shown by what was said', () => {
+  const spoken = {
+    type: 'message',
+    role: 'user',
+    content: [{ type: 'input_audio', seconds: 1, transcript: 'Hi' }],
+  };
+  const output = [
+    { type: 'message', role: 'assistant', content: [{ type: 'output_audio', transcript: 'Hello' }] },
+  ];
+  const request = { instructions: 'Be brief.', input: [spoken] };
+  expect(turnsOf({ endpoint: 'realtime', request, answer: { output } })).toEqual(FIRST);
 });

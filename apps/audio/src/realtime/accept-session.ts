@@ -167,6 +167,7 @@ export function acceptSession(
       if (running === null) return;
       const { session, accounts } = running;
       const nowMs = uptime();
+      session.check(nowMs);
       if (!session.isIdle) usedAtMs = nowMs;
       if (nowMs - openedAtMs >= limits.lifeMs) session.end('age', tooOld());
       else if (nowMs - usedAtMs >= limits.idleMs) session.end('idle', tooIdle());

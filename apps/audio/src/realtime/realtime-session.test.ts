@@ -1,135 +1,9 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { GatewayError } from '@gateway/contracts/gateway-error';
-import type { Identity } from '@gateway/contracts/identity';
-import type { ContentLog } from '@gateway/model-service/content-log/content-log';
 import { createGate } from '@gateway/simulator/gate';
-import { connectSocket } from '@gateway/testkit/connect-socket';
 import { waitFor } from '@gateway/testkit/wait-for';
-import { parseConfiguration } from '@gateway/upstream/configuration/parse-configuration';
-import type { SocketSink, UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
-import { createUpstream } from '@gateway/upstream/upstream';
-import { expect, onTestFinished, test } from 'vitest';
-import { type WebSocket, WebSocketServer } from 'ws';
-import { CallerSocket } from './caller-socket.ts';
-import { RealtimeSession } from './realtime-session.ts';
-import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
-import { SessionContent } from './session-content.ts';
-import { createSessionFacts } from './session-facts.ts';
-
-const FILE = `
-channels: { one: { provider: openai, apiKey: sk-0123456789 } }
-models:
-  voice: { kind: realtime, routes: [{ channel: one, model: gpt-realtime }] }
-  scribe: { kind: transcription, routes: [{ channel: one }] }
-`;
-const IDENTITY: Identity = {
-  keyId: 'key_1',
-  keyName: 'one',
-  team: null,
-  models: null,
-  endpoints: null,
-  accounts: [],
-};
-
-const ACCOUNT: ResponseAccount = {
-  eventId: null,
-  openedAtMs: 0,
-  settle: () => undefined,
-  release: () => undefined,
-};
-const ACCOUNTS: Omit<ResponseAccounts, 'transcript' | 'sound'> = {
-  reserve: async () => ACCOUNT,
-  unreserved: () => ACCOUNT,
-  charged: async () => undefined,
-  checkKey: async () => IDENTITY,
-};
-
-const NO_LOG: ContentLog = { begin: () => null, sweep: async () => 0, close: async () => undefined };
-
-/** What either side has not taken, beyond which there is no room for it. */
-const MAX_HELD_BYTES = 300_000;
-
-interface SessionChanges extends Partial<Pick<ResponseAccounts, 'reserve' | 'charged'>> {
-  readonly takesAll?: boolean;
-}
-
-/** A session between a caller over a real connection and a provider that does what the test has it do. */
-async function startSession({ takesAll = false, ...changed }: SessionChanges = {}) {
-  const upstream = createUpstream({ configuration: parseConfiguration(FILE, 'gateway.yaml', {}) });
-  onTestFinished(() => upstream.close());
-  const model = upstream.resolveModel('voice');
-  const [candidate] = model === null ? [] : upstream.candidates({ model, protocol: 'realtime' });
-  if (candidate === undefined) throw new Error('no candidate');
-  const sent: string[] = [];
-  const closes: boolean[] = [];
-  const charged: string[] = [];
-  const accounts: ResponseAccounts = {
-    ...ACCOUNTS,
-    ...changed,
-    transcript: async ({ inputTokens, outputTokens }, transcriber, isGuessed) => {
-      const used = `${inputTokens} and ${outputTokens}${isGuessed ? ', guessed' : ''}`;
-      charged.push(`${transcriber?.model.name}: ${used}, ${closes.length} closed`);
-      return null;
-    },
-    sound: async (heardMs) => {
-      charged.push(`${heardMs} ms of sound`);
-      return heardMs > 80_000 ? new GatewayError('rate_limited', 'Too much sound.') : null;
-    },
-  };
-  let sink: SocketSink | undefined;
-  const socket: UpstreamSocket = {
-    ...{ candidate, attempts: [] },
-    get bufferedBytes() {
-      return takesAll ? 0 : sent.join('').length;
-    },
-    start: (started) => {
-      sink = started;
-    },
-    send: (data) => void sent.push(data.toString()),
-    pause: () => undefined,
-    resume: () => undefined,
-    close: (isFailure = false) => void closes.push(isFailure),
-  };
-
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-  onTestFinished(() => server.close());
-  await once(server, 'listening');
-  const address = server.address() as AddressInfo;
-  const accepting = once(server, 'connection') as Promise<[WebSocket, { readonly socket: CallerConnection }]>;
-  const client = await connectSocket(`http://127.0.0.1:${address.port}`, {});
-  onTestFinished(() => client.webSocket.terminate());
-  const [webSocket, request] = await accepting;
-
-  const content = new SessionContent({
-    ...{ log: NO_LOG, isOn: () => false, headers: {}, model: 'voice', channel: 'one', settleMs: 1000 },
-  });
-  const { promise: over, resolve: onOver } = Promise.withResolvers<string>();
-  const session: RealtimeSession = new RealtimeSession({
-    ...{ socket, accounts, content, facts: createSessionFacts(null), upstream, modelName: 'voice' },
-    ...{ settings: null, maxJsonDepth: 64, settleMs: 1000, onOver },
-    caller: new CallerSocket(webSocket, {
-      socket: request.socket,
-      memory: {
-        hold: (kind, bytes) => {
-          if (kind !== 'arriving' && bytes > MAX_HELD_BYTES) throw new GatewayError('overloaded', 'Full.');
-        },
-        remember: () => null,
-        end: () => undefined,
-      },
-      silenceMs: 60_000,
-      now: () => performance.now(),
-      onMessage: (data, isBinary) => session.fromCaller(data, isBinary),
-      onDrain: () => session.callerDrained(),
-      onFlood: () => session.end('flood', new GatewayError('overloaded', 'Too much.')),
-      onClose: (isLost) => session.callerClosed(isLost),
-    }),
-  });
-  session.start();
-  const provider = (event: object) => sink?.onMessage(Buffer.from(JSON.stringify(event)), false);
-  return { client, callerEnd: webSocket, sent, closes, charged, over, provider };
-}
-type CallerConnection = ConstructorParameters<typeof CallerSocket>[1]['socket'];
+import { expect, test } from 'vitest';
+import { ACCOUNT, MAX_HELD_BYTES, startSession } from '../testing/start-session.ts';
 
 test('a caller who takes less than there is room for ends its session, and nobody else notices', async () => {
   const { client, over, closes, provider } = await startSession();
@@ -285,4 +159,45 @@ test('a session is over when all is reserved, given back and charged that was un
   await over;
   expect(steps).toEqual(['reserving', 'given back', 'charged', 'over']);
   expect(sent).toEqual([]);
+});
+
+const begun = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } };
+
+test('a provider that falls silent within a response has failed, and one that nobody waits for has not', async () => {
+  const { session, client, over, closes, provider } = await startSession();
+  const checkAt = (seconds: number) => session.check(seconds * 1000);
+  checkAt(0);
+  checkAt(100);
+  provider(begun);
+  checkAt(200);
+  checkAt(259);
+  provider({ type: 'response.output_text.delta', response_id: 'resp_1', delta: 'Well' });
+  checkAt(300);
+  checkAt(359);
+  expect(session.isIdle).toBe(false);
+  checkAt(360);
+  expect(await over).toBe('upstream');
+  expect(closes).toEqual([true]);
+  expect(await client.closed).toMatchObject({ code: 1011 });
+  expect(client.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_timeout' } });
+});
+
+test('a response that begins when its session is over reserves nothing that nobody would give back', async () => {
+  const charging = createGate();
+  const reserved: boolean[] = [];
+  const { client, callerEnd, over, provider } = await startSession({
+    reserve: async ({ isCallers }) => {
+      reserved.push(isCallers);
+      return ACCOUNT;
+    },
+    charged: () => charging.opened,
+  });
+  const left = once(callerEnd, 'close');
+  client.webSocket.terminate();
+  await left;
+  await new Promise(setImmediate);
+  provider(begun);
+  charging.open();
+  await over;
+  expect(reserved).toEqual([]);
 });

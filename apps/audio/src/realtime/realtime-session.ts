@@ -2,6 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { JsonObject } from '@gateway/contracts/json/json-object';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { realtimeErrorEvent } from '@gateway/service-kit/error-response';
+import { kindOfProtocol } from '@gateway/upstream/sending/time-limits';
 import type { UpstreamSocket } from '@gateway/upstream/sockets/open-socket';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { createCallerEvents } from './caller-events.ts';
@@ -17,6 +18,7 @@ import {
   ENDING,
   type EndReason,
   providerClosed,
+  providerSilent,
   shuttingDown,
 } from './session-end.ts';
 import type { SessionFacts } from './session-facts.ts';
@@ -56,6 +58,9 @@ export class RealtimeSession {
   #ending: CloseReason | null = null;
   #settleTimer: NodeJS.Timeout | null = null;
   #isOver = false;
+  /** The provider has sent something since the last check. */
+  #isHeard = true;
+  #quietSinceMs = 0;
   bytesIn = 0;
   bytesOut = 0;
 
@@ -126,7 +131,10 @@ export class RealtimeSession {
   start(): void {
     const { socket, caller, settings } = this.#options;
     socket.start({
-      onMessage: this.#fromProvider,
+      onMessage: (data, isBinary) => {
+        this.#isHeard = true;
+        this.#fromProvider(data, isBinary);
+      },
       onDrain: () => {
         if (socket.bufferedBytes >= MAX_BUFFERED_BYTES / 2) return;
         caller.holdUnsent(0);
@@ -187,6 +195,20 @@ export class RealtimeSession {
     if (this.isIdle) this.end('restart');
   }
 
+  /** To be called every few seconds, with a monotonic clock: ends where the provider has fallen silent within a response. */
+  check(nowMs: number): void {
+    if (this.#ending !== null) return;
+    const { socket, caller } = this.#options;
+    const { channel, protocol } = socket.candidate;
+    // A provider that is not read cannot be heard.
+    const isWaitedFor = this.#responses.isUnderWay && !this.#isHeard && !caller.isFull;
+    if (!isWaitedFor) this.#quietSinceMs = nowMs;
+    this.#isHeard = false;
+    if (nowMs - this.#quietSinceMs < channel.timeLimits[kindOfProtocol(protocol)].idleMs) return;
+    this.#isProvidersFault = true;
+    this.end('upstream', providerSilent());
+  }
+
   /** The key may no longer have this session, or could not be looked up. */
   keyChanged(error: GatewayError): void {
     if (ENDING[error.code] !== undefined) this.#refuse(error, null);
@@ -212,8 +234,9 @@ export class RealtimeSession {
     this.#ending = reason;
     socket.resume();
     this.#cancel();
-    if (this.#isSettled) void this.#finish('left');
-    else this.#settleTimer = setTimeout(() => void this.#finish('left'), settleMs);
+    const outcome = reason === 'upstream' ? 'cut' : 'left';
+    if (this.#isSettled) void this.#finish(outcome);
+    else this.#settleTimer = setTimeout(() => void this.#finish(outcome), settleMs);
   }
 
   #cancel(): void {

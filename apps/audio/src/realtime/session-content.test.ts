@@ -129,6 +129,15 @@ test('what no response follows is bounded: the oldest is left out, and the line 
   expect(text).not.toContain('"0 a');
 });
 
+test('an item that is nested too deeply to be written is left out', async () => {
+  const { content, lines, respond } = startContent();
+  content.added(written('Hello'));
+  content.added({ ...written('Deep'), deep: JSON.parse('['.repeat(400_000) + ']'.repeat(400_000)) });
+  (await respond())();
+  expect(lines[0]?.overlong).toEqual(['request']);
+  expect(inputOf(lines[0])).toMatchObject({ input: [written('Hello')] });
+});
+
 test('without a log nothing is gathered', async () => {
   const { content, respond, lines, identity } = startContent({ isOn: false });
   content.added(written('Hello'));

@@ -95,7 +95,11 @@ export class SessionContent {
   }
 
   #add(item: unknown): void {
-    const size = JSON.stringify(item)?.length ?? 0;
+    const size = sizeOf(item);
+    if (size === null) {
+      this.#isCut = true;
+      return;
+    }
     this.#added.push({ item, size });
     this.#size += size;
     while (this.#size > MAX_HELD) {
@@ -209,6 +213,15 @@ export const brokenOff = (said: string): JsonObject | null =>
         status: 'incomplete',
         output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said }] }],
       };
+
+/** Of an item as JSON; null: it is nested more deeply than can be written. */
+function sizeOf(item: unknown): number | null {
+  try {
+    return JSON.stringify(item)?.length ?? 0;
+  } catch {
+    return null;
+  }
+}
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,100},/;
 /** A base64 character is six bits. */

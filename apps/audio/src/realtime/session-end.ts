@@ -56,3 +56,10 @@ export function providerClosed(code: number): { readonly error: GatewayError; re
   const ended = { code: CLOSINGS.age.code, reason: 'The upstream has ended this session. Open another one.' };
   return { error, closing: isFailure ? CLOSINGS.upstream : ended };
 }
+
+/** What a caller is told of a provider that sends nothing more of a response. */
+export const providerSilent = (): GatewayError =>
+  new GatewayError('upstream_timeout', {
+    message: 'The upstream fell silent in the middle of a response. Open another session.',
+    source: 'upstream',
+  });

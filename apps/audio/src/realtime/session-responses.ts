@@ -64,6 +64,11 @@ export class SessionResponses {
     this.#options = options;
   }
 
+  /** The provider makes one. */
+  get isUnderWay(): boolean {
+    return this.#active.size > 0;
+  }
+
   get isIdle(): boolean {
     return this.#active.size === 0 && this.#requested.length === 0;
   }
@@ -103,6 +108,8 @@ export class SessionResponses {
   begun(event: JsonObject): boolean {
     const id = idIn(event);
     if (id === null || this.#active.has(id) || this.#ended.has(id)) return true;
+    // Nobody would settle it. What its provider reports of it is charged all the same.
+    if (this.#isClosed) return true;
     if (this.#active.size >= MAX_ACTIVE) return false;
     this.count += 1;
     const requested = this.#requested.shift();
