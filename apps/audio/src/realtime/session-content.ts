@@ -81,7 +81,7 @@ export class SessionContent {
 
   /** A `session` that the provider reports. */
   sessionIs({ instructions }: JsonObject): void {
-    this.#instructions = instructions;
+    if (this.isOn) this.#instructions = instructions;
   }
 
   /** Sound of the caller's has come. */
