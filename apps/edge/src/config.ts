@@ -51,7 +51,7 @@ export const EdgeSettings = ProcessSettings.extend(LoadSettings.shape).extend({
   EDGE_BODY_IDLE_TIMEOUT_MS: setting.integer(30_000, { min: 1 }),
   /** The least average rate of a body, so that many slow ones cannot hold connections; 0 for any rate. */
   EDGE_BODY_MIN_BYTES_PER_SECOND: setting.integer(500),
-  /** How long a caller may take no byte of a reply that waits for it. */
+  /** How long a caller may take no byte of a reply that waits for it, or of what waits for it on a WebSocket. */
   EDGE_REPLY_IDLE_TIMEOUT_MS: setting.integer(60_000, { min: 1 }),
   /** The least average rate at which a caller takes a reply that waits for it; 0 for any rate. */
   EDGE_REPLY_MIN_BYTES_PER_SECOND: setting.integer(500),

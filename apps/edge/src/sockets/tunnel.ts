@@ -141,10 +141,21 @@ class Tunnel {
     }
     if (this.#opening.head.length > 0) service.write(this.#opening.head);
     service.on('error', () => service.destroy());
+    // While the caller takes nothing the service is not read, and its end not seen: both connections would be held for good.
+    let waiting: NodeJS.Timeout | undefined;
+    const wait = () => {
+      waiting ??= setTimeout(() => caller.destroy(), this.#callerIdleMs).unref();
+    };
+    const taken = () => {
+      clearTimeout(waiting);
+      waiting = undefined;
+    };
+    service.on('pause', wait);
+    caller.on('drain', taken);
+    caller.once('close', taken);
     service.once('close', () => {
       if (!this.#hasLeft && !this.#frames.isClosed) this.#lose();
-      // One that reads nothing would hold its connection for good.
-      caller.setTimeout(this.#callerIdleMs, () => caller.destroy());
+      wait();
       caller.destroySoon();
     });
     const leave = () => {
