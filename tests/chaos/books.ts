@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { askAdmin, createKey, type MadeKey } from '../support/admin-keys.ts';
 import { readBudget, readUsageRecords, type UsageLine } from '../support/admin-usage.ts';
+import type { Plan } from './plan.ts';
 import type { World } from './world.ts';
 
 /** The keys that the callers use; the budget of one is its team's too. */
@@ -33,13 +34,14 @@ export interface Books {
 const PLENTY = 10_000;
 const BUDGET = { usd: 10_000, period: 'total' };
 
-export async function createKeys({ stack }: World, round: number): Promise<Keys> {
+export async function createKeys({ stack }: World, { round, requests }: Plan): Promise<Keys> {
+  const hasSessions = requests.some(({ kind }) => kind === 'realtime session');
   const team = `team-${round}`;
   await askAdmin(stack, 'POST', '/admin/v1/teams', { name: team, budget: BUDGET });
   return {
     budgeted: await createChaosKey(stack, {
       ...{ name: 'budgeted', team, budget: BUDGET },
-      limits: { concurrentRequests: PLENTY },
+      ...(hasSessions && { limits: { concurrentRequests: PLENTY } }),
     }),
     free: await createChaosKey(stack, { name: 'free' }),
   };

@@ -44,13 +44,17 @@ export interface PlanOptions {
 
 const KINDS = Object.keys(REQUEST_KINDS).filter((name): name is RequestKindName => name in REQUEST_KINDS);
 
+/** A short round leaves them to their stories. */
+const LONG_KINDS: readonly RequestKindName[] = ['realtime session'];
+
 /** What happens in one round: a pure function of its options. */
 export function planRound(options: PlanOptions): Plan {
   const { seed, round, durationMs, requestsPerSecond, disturbanceEveryMs, isShort } = options;
   const prng = createPrng(`${seed} round ${round}`);
   const total = Math.floor((durationMs / 1000) * requestsPerSecond);
+  const all = isShort ? KINDS.filter((name) => !LONG_KINDS.includes(name)) : KINDS;
   // Every kind comes equally often.
-  const kinds = Array.from({ length: Math.ceil(total / KINDS.length) }, () => prng.shuffled(KINDS)).flat();
+  const kinds = Array.from({ length: Math.ceil(total / all.length) }, () => prng.shuffled(all)).flat();
   const requests = kinds.slice(0, total).map((kind, index) => ({
     atMs: Math.floor((index / total) * durationMs),
     name: `r${round}x${String(index).padStart(4, '0')}`,

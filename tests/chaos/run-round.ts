@@ -22,7 +22,7 @@ const PASSING = ['uploads', 'usage-spool'];
 /** Plays a plan, waits until all is quiet, and returns what is wrong; in words, each with the invariant that it breaks. */
 export async function runRound(world: World, plan: Plan): Promise<string[]> {
   world.forget();
-  const keys = await createKeys(world, plan.round);
+  const keys = await createKeys(world, plan);
   const beganAt = performance.now();
   const at = async <T>(atMs: number, action: () => Promise<T>): Promise<T> => {
     await delay(Math.max(0, beganAt + atMs - performance.now()));
