@@ -51,7 +51,7 @@ function Ends({ of: counts, at: attemptChannel, range }: EndsProps) {
   return (
     <Group gap={6}>
       <Text size="sm" span>
-        <PageLink to="/requests" search={{ attemptChannel, range }} size="inherit">
+        <PageLink to="/requests" search={{ attemptChannel, range }} size="inherit" look="quiet">
           {wholeNumber(all)} {all === 1 ? 'attempt' : 'attempts'}
         </PageLink>
         , {failed === 0 ? 'none failed' : `${percent(failed / all)} failed`}
