@@ -83,29 +83,32 @@ export async function runLines(
   const taken = new AbortController();
   const track = trackLines({ progress, journal, batchId: jobId, total, onError });
   const underway = new Underway();
-  const readIdentity = remembering(() => service.readIdentity(keyId), now);
-  const taking = { service, endpoints, context, untilMs, readIdentity, underway };
+  const taking: Taking = {
+    ...{ service, endpoints, context, untilMs },
+    readIdentity: remembering(() => service.readIdentity(keyId), now),
+    atWork: new Underway(),
+    inTurn: createTurns(),
+  };
   const doing = { service, journal, context, lost: AbortSignal.any([ending, taken.signal]), track };
-  /** Resolves to whether the line was taken: not where it is too late for it. */
-  const begin = async (line: FileLine): Promise<boolean> => {
-    using holding = new DisposableStack();
-    holding.use(await lineMemory.bodies.take(BODY_COPIES * line.sizeBytes, signal));
-    const { index } = line;
-    if (index >= journal.reach)
-      await journal.extend(Math.max(index + 1, Math.min(total, index + TAKEN_AHEAD)));
+  let isLate = false;
+  const takeAndDo = async (line: FileLine, held: Disposable): Promise<void> => {
+    using _held = held;
     const one = await takeLine(taking, line);
-    if (one === null) return false;
-    const held = holding.move();
-    const work = one instanceof GatewayError ? refuseLine(doing, index, one) : doLine(doing, one);
-    underway.add(work.finally(() => held.dispose()));
-    return true;
+    if (one === null) isLate = true;
+    else if (one instanceof GatewayError) await refuseLine(doing, line.index, one);
+    else await taking.atWork.add(doLine(doing, one));
   };
   try {
     for await (const line of lines) {
-      if (journal.end(line.index) !== undefined) continue;
+      const { index, sizeBytes } = line;
+      if (journal.end(index) !== undefined) continue;
       while (underway.size >= WINDOW * places.most) await underway.oneEnded();
       signal.throwIfAborted();
-      if (now() >= untilMs || !(await begin(line))) break;
+      if (isLate || now() >= untilMs) break;
+      if (index >= journal.reach)
+        await journal.extend(Math.max(index + 1, Math.min(total, index + TAKEN_AHEAD)));
+      const held = await lineMemory.bodies.take(BODY_COPIES * sizeBytes, signal);
+      underway.add(takeAndDo(line, held)).catch(() => undefined);
     }
     while (underway.size > 0) await underway.oneEnded();
     await underway.oneEnded();
@@ -127,13 +130,15 @@ interface Taking {
   readonly context: LineRunContext;
   readonly untilMs: number;
   readonly readIdentity: () => Promise<Identity | undefined>;
-  /** The batch's lines at work. */
-  readonly underway: Underway;
+  /** The batch's lines that have been let in. */
+  readonly atWork: Underway;
+  /** Lets those that have to wait for a limit try one after the other. */
+  readonly inTurn: Turns;
 }
 
 /** Lets a line in, once its key's limits do. Resolves to the error of one that is refused; null where they do not before the batch is over. */
 async function takeLine(
-  { service, endpoints, context, untilMs, readIdentity, underway }: Taking,
+  { service, endpoints, context, untilMs, readIdentity, atWork, inTurn }: Taking,
   { index, bytes }: FileLine,
 ): Promise<TakenLine | GatewayError | null> {
   const { meter, services, now } = service;
@@ -154,19 +159,27 @@ async function takeLine(
     const about = { id, keyId, team, endpoint: read.endpoint.usage, model, startedAtMs: takenAtMs };
     const subject = { ...about, requestId, ...names };
     const leaseMs = untilMs - takenAtMs + ENDING_MS;
+    // A run that was interrupted has reserved the same, which counts once.
+    const admit = () => meter.begin({ subject, accounts, estimate, mostMicroUsd, leaseMs });
     const admitted = async () => {
       for (;;) {
         try {
-          // A run that was interrupted has reserved the same, which counts once.
-          return await meter.begin({ subject, accounts, estimate, mostMicroUsd, leaseMs });
+          return await admit();
         } catch (error) {
           // Lines at work hold more of the budget than they will have used.
-          if (!isOverBudget(error) || underway.size === 0) throw error;
-          await underway.oneEnded();
+          if (!isOverBudget(error) || atWork.size === 0) throw error;
+          await atWork.oneEnded();
         }
       }
     };
-    await patiently(signal, admitted, () => untilMs - now());
+    const waiting = () => inTurn.run(() => patiently(signal, admitted, () => untilMs - now()));
+    // Where others wait it would only be refused as they are.
+    if (inTurn.isBusy) await waiting();
+    else
+      await admit().catch((error: unknown) => {
+        if (!isWaitedOut(error) && !isOverBudget(error)) throw error;
+        return waiting();
+      });
     return { index, input, metering: { subject, estimate }, share: jobShare, takenAtMs };
   } catch (error) {
     signal.throwIfAborted();
@@ -293,11 +306,41 @@ async function attemptLine(
 
 /** Reads something again when what was read is older than `IDENTITY_MS`. */
 function remembering<Value>(read: () => Promise<Value>, now: () => number): () => Promise<Value> {
-  let known: { readonly value: Value; readonly atMs: number } | null = null;
-  return async () => {
+  let known: { readonly value: Promise<Value>; readonly atMs: number } | null = null;
+  return () => {
     const nowMs = now();
-    if (known === null || nowMs >= known.atMs + IDENTITY_MS) known = { value: await read(), atMs: nowMs };
-    return known.value;
+    if (known !== null && nowMs < known.atMs + IDENTITY_MS) return known.value;
+    const value = read();
+    known = { value, atMs: nowMs };
+    // What could not be read is asked for again.
+    value.catch(() => {
+      known = null;
+    });
+    return value;
+  };
+}
+
+interface Turns {
+  readonly isBusy: boolean;
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Has one thing done after the other. */
+function createTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve();
+  let count = 0;
+  return {
+    get isBusy() {
+      return count > 0;
+    },
+    run: (work) => {
+      count += 1;
+      const done = last.then(work).finally(() => {
+        count -= 1;
+      });
+      last = done.catch(() => undefined);
+      return done;
+    },
   };
 }
 

@@ -8,7 +8,8 @@ export class Underway {
     return this.#size;
   }
 
-  add(work: Promise<void>): void {
+  /** Resolves and rejects as the work does. */
+  add(work: Promise<void>): Promise<void> {
     this.#size += 1;
     const end = () => {
       this.#size -= 1;
@@ -19,6 +20,7 @@ export class Underway {
       this.#failure ??= { error };
       end();
     });
+    return work;
   }
 
   /** Resolves when another one has ended. @throws the first failure */
