@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Account } from '@gateway/contracts/identity';
 import { BatchObject } from '@gateway/contracts/openai/batches';
 import { UsageRecord } from '@gateway/contracts/usage/usage-record';
@@ -8,7 +9,7 @@ import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
 import { Redis } from 'ioredis';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startText, type TextUnderTest } from '../../testing/start-text.ts';
 
@@ -423,4 +424,43 @@ test('a key that is revoked meanwhile begins no more lines', async () => {
   const failed = await linesIn(batch.error_file_id);
   expect(failed.every(({ response }) => response?.status_code === 401)).toBe(true);
   expect(failed.length + simulator.requests.length).toBe(20);
+});
+
+test('lines wait for a limit, of which one asks at a time, and are all done when it lets them', async () => {
+  const { meter } = text.batches;
+  const begin = meter.begin.bind(meter);
+  let [asked, most, refused] = [0, 0, 0];
+  const limited = vi.spyOn(meter, 'begin').mockImplementation(async (demand) => {
+    if (demand.subject.endpoint !== 'chat') return begin(demand);
+    asked += 1;
+    try {
+      // The first ones come together. All that are refused wait from then on.
+      if (refused < 16 + 5) {
+        refused += 1;
+        if (refused > 16) most = Math.max(most, asked);
+        await new Promise(setImmediate);
+        throw new GatewayError('rate_limited_tokens', { message: 'Too many.', retryAfterSeconds: 0.02 });
+      }
+      return await begin(demand);
+    } finally {
+      asked -= 1;
+    }
+  });
+  const lines = Array.from({ length: 16 }, (_, n) => lineOf(`line ${n}`));
+  const batch = await ended((await batchOf(lines)).id);
+  limited.mockRestore();
+  expect(batch.request_counts).toEqual({ total: 16, completed: 16, failed: 0 });
+  expect(most).toBe(1);
+  expect(await records(16)).toHaveLength(16);
+  await atRest();
+});
+
+test('a line that its provider has not begun is tried again, and is billed once', async () => {
+  const overloaded = { error: { message: 'Too busy.', type: 'server_error', code: 'overloaded' } };
+  simulator.script(CHAT, { status: 503, json: overloaded });
+  const batch = await ended((await batchOf([lineOf('one')])).id);
+  expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+  expect(simulator.requests.filter(({ path }) => path === CHAT)).toHaveLength(2);
+  expect(await records(1)).toMatchObject([{ outcome: 'ok', attempts: 2 }]);
+  await atRest();
 });
