@@ -1,60 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Asset, AssetStore, ByteRange } from '@gateway/assets/asset-store';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
-import { ConsumedUsage, UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-record';
+import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import type { HoldBytes } from '@gateway/jobs/files/job-files';
-import { JobMetering } from '@gateway/jobs/job-metering';
-import { z } from 'zod';
-
-/** What a line's endpoint has answered: the HTTP status and the JSON body. */
-export interface LineAnswer {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** What became of a line that was begun, or refused. */
-export type LineEnding =
-  | { readonly type: 'succeeded'; readonly answer: LineAnswer }
-  | { readonly type: 'errored'; readonly error: GatewayError };
-
-/** What is to be put down in the usage records, once: whose, and what. */
-const Settlement = z.object({ subject: UsageSubject, result: UsageResult });
-export type Settlement = z.infer<typeof Settlement>;
-
-const EndedLine = z.object({
-  index: z.int().min(0),
-  type: z.enum(['succeeded', 'errored']),
-  /** The HTTP status of an answer. */
-  status: z.int(),
-  errorCode: z.string().nullable(),
-  errorMessage: z.string().nullable(),
-  /** Null: nothing was reserved for it. */
-  settlement: Settlement.nullable(),
-  /** Of its answer or its error, which follow the head of the group in the order of their lines here. */
-  sizeBytes: z.int().min(0),
-});
-
-/** What stands at the head of what is written together. */
-const Head = z.object({
-  /** Lines from here on have not been taken: nothing is reserved for them. */
-  reach: z.int().min(0),
-  /** No longer begun, since their provider has certainly not begun them; with what they have used all the same. */
-  notBegun: z.array(
-    z.object({ index: z.int().min(0), metering: JobMetering, used: ConsumedUsage.nullable() }),
-  ),
-  begun: z.array(z.object({ index: z.int().min(0), metering: JobMetering })),
-  ended: z.array(EndedLine),
-  settled: z.array(z.int()),
-});
-type Head = z.infer<typeof Head>;
-
-/** A line that has ended, without what it came to, which `LineJournal.read` reads. */
-export interface KnownEnd extends Omit<z.infer<typeof EndedLine>, 'index' | 'settlement' | 'sizeBytes'> {
-  readonly tokens: Pick<
-    UsageResult['consumption'],
-    'inputTokens' | 'cachedInputTokens' | 'outputTokens' | 'reasoningTokens'
-  > | null;
-}
+import type { JobMetering } from '@gateway/jobs/job-metering';
+import {
+  firstLine,
+  Head,
+  type KnownEnd,
+  type LineEnding,
+  nothing,
+  oneByOne,
+  type Pending,
+  type Settlement,
+  tokensOf,
+} from './journal-entries.ts';
 
 interface StoredEnd extends KnownEnd {
   readonly place: { readonly id: string; readonly start: number; readonly sizeBytes: number };
@@ -75,7 +35,6 @@ const READ_WHOLE_BYTES = 128 * 1024;
 const READ_AT_ONCE = 32;
 /** What is more goes to the store in pieces. */
 const GATHERED_BYTES = 1024 * 1024;
-const LINE_FEED = 0x0a;
 
 const runId = (batchId: string, run: number): string => `${batchId}-${run}`;
 const groupId = (batchId: string, run: number, group: number): string => `${batchId}-${run}-${group}`;
@@ -89,15 +48,6 @@ interface JournalOptions {
   /** Called for what is tried again. */
   readonly onError: (error: unknown) => void;
 }
-
-interface Pending {
-  readonly begun: Head['begun'];
-  readonly notBegun: Head['notBegun'];
-  readonly ended: { readonly line: z.infer<typeof EndedLine>; readonly bytes: Buffer }[];
-  readonly settled: number[];
-}
-
-const nothing = (): Pending => ({ begun: [], notBegun: [], ended: [], settled: [] });
 
 /**
  * What has become of the lines of a batch, in files that outlive the process that does them: which it has begun, before their provider is
@@ -378,22 +328,3 @@ const openPromise = () => {
   opened.promise.catch(() => undefined);
   return opened;
 };
-
-async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* parts;
-}
-
-const tokensOf = ({ consumption }: UsageResult): KnownEnd['tokens'] => {
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = consumption;
-  return { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
-};
-
-async function firstLine(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) {
-    const end = chunk.indexOf(LINE_FEED);
-    chunks.push(end < 0 ? chunk : chunk.subarray(0, end));
-    if (end >= 0) break;
-  }
-  return Buffer.concat(chunks);
-}

@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/gateway-error';
 import type { Identity } from '@gateway/contracts/identity';
 import type { RequestTrace } from '@gateway/contracts/trace/request-trace';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
-import type { LineAnswer } from '../../batches/line-journal.ts';
+import type { LineAnswer } from '../../batches/journal-entries.ts';
 import type { TextServices } from '../../call/request/text-call.ts';
 import type { LineContext } from './batch-endpoint.ts';
 import { LineCaller } from './line-caller.ts';

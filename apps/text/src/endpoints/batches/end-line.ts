@@ -5,7 +5,8 @@ import { type JobEnding, type JobMetering, settlementOf } from '@gateway/jobs/jo
 import { unstarted } from '@gateway/jobs/queue/cancel-job';
 import { lineJobId } from '@gateway/jobs/redis/job-keys';
 import type { BatchRecord } from '../../batches/batch-records.ts';
-import type { LineEnding, LineJournal, Settlement } from '../../batches/line-journal.ts';
+import type { LineEnding, Settlement } from '../../batches/journal-entries.ts';
+import type { LineJournal } from '../../batches/line-journal.ts';
 import type { TextBatches } from './batch-service.ts';
 
 type Settling = Pick<TextBatches, 'meter' | 'now' | 'onError'>;

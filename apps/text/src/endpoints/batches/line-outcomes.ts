@@ -1,7 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/gateway-error';
 import type { BatchFace } from '@gateway/contracts/jobs';
 import { anthropicError, errorResponse } from '@gateway/service-kit/error-response';
-import type { LineEnding } from '../../batches/line-journal.ts';
+import type { LineEnding } from '../../batches/journal-entries.ts';
 
 /** What became of a line. */
 export type LineOutcome = LineEnding | { readonly type: 'canceled' } | { readonly type: 'expired' };

@@ -3,7 +3,7 @@ import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { NOT_BEGUN } from '@gateway/jobs/catalog';
 import { toGatewayError } from '@gateway/service-kit/error-response';
 import { answeredUpstream, type GivenAnswer } from '@gateway/upstream/batches/answered-upstream';
-import type { LineEnding } from '../../../batches/line-journal.ts';
+import type { LineEnding } from '../../../batches/journal-entries.ts';
 import { answerLine } from '../answer-line.ts';
 import type { TextBatches } from '../batch-service.ts';
 import { endLine, settlementFor } from '../end-line.ts';
