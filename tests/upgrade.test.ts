@@ -1,7 +1,6 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { waitFor } from '@gateway/testkit/wait-for';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { askAdmin } from './support/admin-keys.ts';
 import { readBudget } from './support/admin-usage.ts';
@@ -70,12 +69,10 @@ test('a gateway on the data of an earlier one shows the same keys, teams, change
   // Rows may say more than they did.
   // What was refused before the end of the earlier one is added up by the recorder, which begins with the process.
   for (const [path, rows] of Object.entries(facts.replies))
-    await waitFor(
-      async () => {
-        expect(await read(path.startsWith('/usage') ? `${path}&${days}` : path), path).toMatchObject(rows);
-        return true;
-      },
-      { what: path, timeoutMs: 60_000 },
+    await vi.waitFor(
+      async () =>
+        expect(await read(path.startsWith('/usage') ? `${path}&${days}` : path), path).toMatchObject(rows),
+      { timeout: 60_000 },
     );
   const program = (await read('/keys?limit=200')).find(({ id }) => id === facts.programId);
   expect(program?.lastUsedAt).toMatch(/^2026-11-26T/);
