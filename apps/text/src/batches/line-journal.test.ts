@@ -91,6 +91,17 @@ test('who has lost a batch to another learns of it before it begins a line, and 
   expect((await open(id)).end(0)).toMatchObject({ errorCode: 'invalid_value' });
 });
 
+test('who was not heard of until another had ended the batch begins no line of it', async () => {
+  const id = newBatchId();
+  const first = await open(id);
+  await first.begin(0, metering(0));
+  const second = await open(id);
+  await second.finish(0, refused, null);
+  await second.close();
+  await second.delete();
+  await expect(first.begin(1, metering(1))).rejects.toThrow(JournalTaken);
+});
+
 test('a line that is begun while another takes the batch is either not begun, or known to the other', async () => {
   for (let round = 0; round < 20; round += 1) {
     const id = newBatchId();
@@ -112,14 +123,14 @@ test('of several that open a batch at the same time one has it', async () => {
   expect(begun.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
-test('what has been paid for is kept when its store is full or away for a moment', async () => {
+test('what has been paid for is kept when its store is full, or takes nothing for a moment', async () => {
   const id = newBatchId();
-  const failures = ['storage_full', 'service_unavailable'] as const;
+  const failures = [new GatewayError('storage_full', 'Not now.'), new Error('AccessDenied')];
   const left = [...failures];
   const seen: unknown[] = [];
   const put: AssetStore['put'] = async (...given) => {
-    const code = left.shift();
-    if (code !== undefined) throw new GatewayError(code, 'Not now.');
+    const failure = left.shift();
+    if (failure !== undefined) throw failure;
     return store.put(...given);
   };
   const journal = await LineJournal.open({
@@ -127,7 +138,7 @@ test('what has been paid for is kept when its store is full or away for a moment
     onError: (error) => seen.push(error),
   });
   await journal.finish(0, answered('{}'), settlement(0));
-  expect(seen).toMatchObject(failures.map((code) => ({ code })));
+  expect(seen).toEqual(failures);
   expect((await open(id)).end(0)).toMatchObject({ type: 'succeeded' });
 });
 

@@ -59,6 +59,7 @@ interface JournalOptions {
 export class LineJournal {
   readonly #options: JournalOptions;
   readonly #run: number;
+  /** Of groups. */
   readonly #ids: string[] = [];
   readonly #begun = new Map<number, JobMetering>();
   readonly #tried = new Map<number, Omit<Head['notBegun'][number], 'index'>>();
@@ -94,7 +95,6 @@ export class LineJournal {
       run += 1;
     const journal = new LineJournal(options, run);
     for (let earlier = 1; earlier < run; earlier += 1) await journal.#readRun(earlier);
-    journal.#ids.push(runId(batchId, run));
     return journal;
   }
 
@@ -200,9 +200,11 @@ export class LineJournal {
 
   /** Nobody needs it any more. */
   async delete(): Promise<void> {
-    const { store } = this.#options;
+    const { store, batchId } = this.#options;
     for (let at = 0; at < this.#ids.length; at += DELETED_AT_ONCE)
       await store.delete(...this.#ids.slice(at, at + DELETED_AT_ONCE));
+    // In this order: who finds that of its successor gone finds its own gone too.
+    for (let run = 1; run <= this.#run; run += 1) await store.delete(runId(batchId, run));
   }
 
   async #bytesOf(id: string, start: number, sizeBytes: number): Promise<Buffer> {
@@ -235,7 +237,6 @@ export class LineJournal {
 
   async #readRun(run: number): Promise<void> {
     const { store, batchId } = this.#options;
-    this.#ids.push(runId(batchId, run));
     for (let group = 1; ; group += 1) {
       const id = groupId(batchId, run, group);
       const asset = await store.open(id);
@@ -287,17 +288,23 @@ export class LineJournal {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(MAX_RETRY_MS, 2 * retryMs)) {
       try {
         await store.put(id, whole ?? oneByOne(parts));
-        if ((await store.head(runId(batchId, this.#run + 1))) !== undefined)
-          throw new JournalTaken(`another process has the lines of ${batchId}`);
+        if (await this.#isTaken()) throw new JournalTaken(`another process has the lines of ${batchId}`);
         break;
       } catch (error) {
-        // What has been paid for is not given up because a disk is full or a bucket away.
-        if (!(error instanceof GatewayError)) throw error;
+        // What has been paid for is not given up because a disk is full, or a bucket is away or takes nothing for a moment.
+        if (error instanceof JournalTaken) throw error;
         onError(error);
         await delay(retryMs, undefined, { signal });
       }
     }
     this.#apply(id, head, headBytes.length);
+  }
+
+  /** Who has taken it may have ended the batch since, and deleted the marks of all, one after the other. */
+  async #isTaken(): Promise<boolean> {
+    const { store, batchId } = this.#options;
+    if ((await store.head(runId(batchId, this.#run + 1))) !== undefined) return true;
+    return (await store.head(runId(batchId, this.#run))) === undefined;
   }
 
   #apply(id: string, { reach, notBegun, begun, ended, settled }: Head, firstByte: number): void {
