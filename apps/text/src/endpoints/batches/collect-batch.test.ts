@@ -1,6 +1,7 @@
 import { GatewayError } from '@gateway/contracts/gateway-error';
+import { NOTHING_CONSUMED } from '@gateway/contracts/usage/usage-record';
 import type { FoundJob } from '@gateway/jobs/records/find-job';
-import { newJobId } from '@gateway/jobs/redis/job-keys';
+import { lineJobId, newJobId } from '@gateway/jobs/redis/job-keys';
 import { createByteBudget } from '@gateway/jobs/worker/byte-budget';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
 import { waitFor } from '@gateway/testkit/wait-for';
@@ -13,6 +14,7 @@ import { linesOf } from './batch-lines.ts';
 import { collectBatch, finishIfOver } from './collect-batch.ts';
 import { LinePlaces } from './line-places.ts';
 import { startBatchSweeping } from './open-batches.ts';
+import { runTextBatch } from './run-batch.ts';
 import { runLines } from './run-lines.ts';
 import { textLines } from './text-lines.ts';
 
@@ -202,25 +204,186 @@ test('a batch that cannot be ended holds up neither other batches nor the deleti
   await sweeping.close();
 });
 
-test('lines that a limit does not let in before the time is over are not begun, and have not failed by it', async () => {
-  const { id, fileId, keyId } = await begunBatch(['a', 'b', 'c']);
-  const { services, meter } = text.batches;
-  const limited = new GatewayError('rate_limited', { message: 'Too many.', retryAfterSeconds: 30 });
+type Runner = Parameters<typeof runLines>[0];
+const runner = (more: Partial<Runner> = {}): Runner => ({
+  ...text.batches,
+  places: new LinePlaces(4),
+  lineMemory: { bodies: createByteBudget(1_000_000), answers: createByteBudget(1_000_000) },
+  drainTimeoutMs: 0,
+  ...more,
+});
+
+interface LinesRun {
+  readonly journal: LineJournal;
+  readonly total: number;
+  readonly untilMs?: number;
+  readonly signal?: AbortSignal;
+}
+const doLines = (
+  service: Runner,
+  { id, fileId, keyId }: Awaited<ReturnType<typeof begunBatch>>,
+  { journal, total, untilMs = Date.now() + DAY_MS, signal = NEVER }: LinesRun,
+) => {
+  const { services } = text.batches;
   const endpoints = textLines(services, CHAT, { requestId: 'req', headers: {}, label: 'batch' });
+  const lines = linesOf(text.batches, fileId, { signal });
+  const context = { jobId: id, keyId, requestId: 'req', signal, ending: signal };
+  return runLines(service, { journal, lines, total, untilMs, endpoints }, context);
+};
+
+const limited = new GatewayError('rate_limited', { message: 'Too many.', retryAfterSeconds: 30 });
+
+test('lines that a limit does not let in before the time is over are not begun, and have not failed by it', async () => {
+  const batch = await begunBatch(['a', 'b', 'c']);
   const untilMs = Date.now() + 300;
-  const journal = await journalOf(id);
-  const lines = linesOf(text.batches, fileId, { signal: NEVER });
-  await runLines(
-    {
-      ...text.batches,
-      meter: { ...meter, begin: () => Promise.reject(limited) },
-      places: new LinePlaces(4),
-      lineMemory: { bodies: createByteBudget(1_000_000), answers: createByteBudget(1_000_000) },
-      drainTimeoutMs: 0,
-    },
-    { journal, lines, total: 3, untilMs, endpoints },
-    { jobId: id, keyId, requestId: 'req', signal: NEVER, ending: NEVER },
-  );
+  const journal = await journalOf(batch.id);
+  const meter = { ...text.batches.meter, begin: () => Promise.reject(limited) };
+  await doLines(runner({ meter }), batch, { journal, total: 3, untilMs });
   expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
   expect(journal.counts).toEqual({ completed: 0, failed: 0 });
+});
+
+test('lines that wait for a place when the time is over are not begun', async () => {
+  const batch = await begunBatch(['a']);
+  const journal = await journalOf(batch.id);
+  const begin = vi.spyOn(journal, 'begin');
+  const untilMs = Date.now() + 300;
+  const places = new LinePlaces(1);
+  const place = await places.take({ keyId: 'key_other', share: {} }, NEVER);
+  const done = doLines(runner({ places }), batch, { journal, total: 1, untilMs });
+  await waitFor(() => Date.now() >= untilMs);
+  place[Symbol.dispose]();
+  await done;
+  expect(begin).not.toHaveBeenCalled();
+  expect(journal.counts).toEqual({ completed: 0, failed: 0 });
+});
+
+test('a line that its key’s limits hold back has no share of the memory that lines of others need', async () => {
+  const batch = await begunBatch(['a']);
+  const journal = await journalOf(batch.id);
+  const refused = vi.fn(() => Promise.reject(limited));
+  const stopping = new AbortController();
+  // Which one line fills.
+  const bodies = createByteBudget(1);
+  const service = runner({
+    meter: { ...text.batches.meter, begin: refused },
+    lineMemory: { bodies, answers: createByteBudget(1) },
+  });
+  const done = doLines(service, batch, { journal, total: 1, signal: stopping.signal });
+  await waitFor(() => refused.mock.calls.length > 0);
+  using loan = await bodies.take(1, AbortSignal.timeout(1000));
+  expect(loan.bytes).toBe(1);
+  stopping.abort(new Error('stopped'));
+  await expect(done).rejects.toThrow('stopped');
+});
+
+test('a line that is refused gives back what a run before had reserved for it, and costs what it had used', async () => {
+  const batch = await begunBatch(['a', 'b']);
+  const { id, keyId } = batch;
+  const used = { channel: 'chat', attempts: 1, estimated: false, costMicroUsd: 5 };
+  const usage = { ...used, consumption: { ...NOTHING_CONSUMED, inputTokens: 1 } };
+  const before = await journalOf(id);
+  await before.extend(2);
+  const about = { id: lineJobId(id, 1), keyId, team: null, endpoint: 'chat', model: 'by-chat' } as const;
+  const metering = {
+    subject: { ...about, requestId: 'req', startedAtMs: Date.now() },
+    estimate: { ...usage, costMicroUsd: 100, outcome: 'ok', durationMs: 0, firstByteMs: null } as const,
+  };
+  await before.begin(1, metering);
+  before.notBegun(1, metering, usage);
+  await before.close();
+
+  const { meter } = text.batches;
+  const released: string[] = [];
+  const settled: [id: string, costMicroUsd: number | null][] = [];
+  const service = runner({
+    // It has been revoked.
+    readIdentity: async () => undefined,
+    meter: {
+      ...meter,
+      resume: (subject) => ({
+        ...meter.resume(subject),
+        release: async () => void released.push(subject.id),
+      }),
+      settleOnce: async (subject, { costMicroUsd }) => settled.push([subject.id, costMicroUsd]) > 0,
+    },
+  });
+  const journal = await journalOf(id);
+  await doLines(service, batch, { journal, total: 2 });
+  expect(journal.counts).toEqual({ completed: 0, failed: 2 });
+  expect(released).toEqual([lineJobId(id, 0)]);
+  expect(settled).toEqual([[lineJobId(id, 1), 5]]);
+});
+
+/** As its worker runs it. */
+async function runJob(
+  { id }: { readonly id: string },
+  journals: Partial<typeof text.batches.journals>,
+  more: Partial<Runner> = {},
+) {
+  const batch = await text.batches.records.find(id);
+  if (batch === undefined) throw new Error(`no batch ${id}`);
+  const {
+    keyId,
+    model,
+    face,
+    endpoint,
+    fileId,
+    lines,
+    createdAtMs,
+    untilMs,
+    metadata,
+    resultSeconds,
+    headers,
+  } = batch;
+  const input = {
+    model,
+    face,
+    endpoint,
+    fileId,
+    createdAtMs,
+    untilMs,
+    metadata,
+    resultSeconds,
+    headers,
+    lines,
+  };
+  const service = runner({ ...more, maxLines: 10, journals: { ...text.batches.journals, ...journals } });
+  const context = { jobId: id, requestId: 'req', keyId, team: null, attempt: 1 };
+  return await runTextBatch(service).run(input, {
+    ...{ ...context, signal: NEVER, closing: NEVER },
+    emit: async () => undefined,
+    consumed: () => undefined,
+    noted: () => undefined,
+    isTriedAgain: () => false,
+    account: async () => undefined,
+    aside: (wait) => wait(),
+  });
+}
+
+test('a batch that another process ends while its journal is opened is not done again', async () => {
+  const batch = await begunBatch(['a']);
+  const begin = vi.fn(() => Promise.reject(new Error('a line was taken')));
+  const putNew: typeof text.batches.journals.putNew = async (...given) => {
+    await finishIfOver(text.batches, batch.id);
+    return text.batches.journals.putNew(...given);
+  };
+  const meter = { ...text.batches.meter, begin };
+  expect(await runJob(batch, { putNew }, { meter })).toEqual({
+    counts: { total: 1, completed: 0, failed: 1 },
+  });
+  expect(begin).not.toHaveBeenCalled();
+});
+
+test('a batch is gone on with when there is space for its journal again', async () => {
+  const batch = await begunBatch(['a']);
+  const full = [new GatewayError('storage_full', 'There is no space.')];
+  const putNew: typeof text.batches.journals.putNew = async (...given) => {
+    const failure = full.pop();
+    if (failure !== undefined) throw failure;
+    return text.batches.journals.putNew(...given);
+  };
+  const readIdentity = async () => undefined;
+  expect(await runJob(batch, { putNew }, { readIdentity })).toMatchObject({ counts: { failed: 1 } });
+  expect(full).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import type { GatewayError } from '@gateway/contracts/gateway-error';
 import { soundUsage } from '@gateway/contracts/usage/sound-usage';
 import { jobCancelled } from '@gateway/jobs/events/job-listener';
 import { outcomeUnknown } from '@gateway/jobs/job-failure';
@@ -57,27 +58,31 @@ export async function endInterrupted(
 
 /** Gives back what is reserved for lines that have been taken, and that nobody begins any more. */
 export async function releaseUnbegun(
-  { meter }: Pick<TextBatches, 'meter'>,
-  { id: batchId, keyId, createdAtMs }: Pick<BatchRecord, 'id' | 'keyId' | 'createdAtMs'>,
+  { meter, now }: Pick<TextBatches, 'meter' | 'now'>,
+  { id: batchId, keyId }: Pick<BatchRecord, 'id' | 'keyId'>,
   journal: LineJournal,
 ): Promise<void> {
   for (let index = 0; index < journal.reach; index += 1) {
     if (journal.end(index) !== undefined) continue;
-    const tried = journal.tried(index);
-    const id = lineJobId(batchId, index);
-    const subject = {
-      id,
-      keyId,
-      team: null,
-      endpoint: 'batch',
-      model: '',
-      requestId: id,
-      startedAtMs: createdAtMs,
-    } as const;
-    if (tried === undefined) await meter.resume(subject).release();
-    else {
-      const { metering, used } = tried;
-      await meter.settleOnce(metering.subject, unstarted(metering, jobCancelled(), used));
-    }
+    const settlement = triedBefore(journal, index, jobCancelled());
+    if (settlement === null) await releaseLine({ meter, now }, { keyId, id: lineJobId(batchId, index) });
+    else await meter.settleOnce(settlement.subject, settlement.result);
   }
 }
+
+/** What is put down of a line that is not begun again, and ends by this error; null: it has used nothing. */
+export function triedBefore(journal: LineJournal, index: number, error: GatewayError): Settlement | null {
+  const tried = journal.tried(index);
+  if (tried === undefined) return null;
+  const { metering, used } = tried;
+  return { subject: metering.subject, result: unstarted(metering, error, used) };
+}
+
+/** Gives back what is reserved for a line, if anything is. */
+export const releaseLine = (
+  { meter, now }: Pick<TextBatches, 'meter' | 'now'>,
+  { keyId, id }: { readonly keyId: string; readonly id: string },
+): Promise<void> => {
+  const about = { endpoint: 'batch', model: '', requestId: id, startedAtMs: now() } as const;
+  return meter.resume({ id, keyId, team: null, ...about }).release();
+};

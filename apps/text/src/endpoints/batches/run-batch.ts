@@ -51,7 +51,13 @@ async function runBatch(
   if (known?.end) return { counts: known.end.counts };
   using ending = endingOf(closing, service.drainTimeoutMs);
   const opening = { store: journals, batchId: jobId, signal: ending.signal, onError };
-  const journal = await patiently(signal, () => LineJournal.open(opening));
+  const journal = await patiently(signal, () => LineJournal.open(opening).catch(spaceLater));
+  // Who had it before may have ended the batch meanwhile, and deleted what this one would have read.
+  const over = (await records.find(jobId))?.end;
+  if (over) {
+    await journal.delete().catch(onError);
+    return { counts: over.counts };
+  }
   await endInterrupted(service, jobId, journal);
   const total = known?.lines ?? (await check(service, input, { context, endpoints, journal }));
   await records.mark(jobId, 'inProgressAtMs', now());
@@ -65,6 +71,12 @@ async function runBatch(
   const status = now() < untilMs ? 'completed' : 'expired';
   const { counts } = await collected(service, context, { reason: { status }, journal });
   return { counts };
+}
+
+/** A batch is gone on with when there is space again. */
+function spaceLater(error: unknown): never {
+  if (!(error instanceof GatewayError) || error.code !== 'storage_full') throw error;
+  throw new GatewayError('service_unavailable', { message: error.message, cause: error });
 }
 
 /** Aborted when a process that stops waits no longer. */

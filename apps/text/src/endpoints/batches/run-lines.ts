@@ -4,6 +4,8 @@ import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
 import { type JobSpec, NOT_BEGUN } from '@gateway/jobs/catalog';
 import { outcomeUnknown, toJobError } from '@gateway/jobs/job-failure';
 import { withEarlier } from '@gateway/jobs/job-metering';
+import { lineJobId } from '@gateway/jobs/redis/job-keys';
+import { type ByteLoan, createByteBudget } from '@gateway/jobs/worker/byte-budget';
 import type { JobContext } from '@gateway/jobs/worker/job-processor';
 import { retryDelayMs } from '@gateway/jobs/worker/retry-policy';
 import { runStoppable, WorkerStopping } from '@gateway/jobs/worker/running-job';
@@ -13,7 +15,7 @@ import { JournalTaken } from '../../batches/line-journal.ts';
 import { type AnsweredLine, answerLine } from './answer-line.ts';
 import type { FileLine } from './batch-lines.ts';
 import type { TextBatchRunner } from './batch-service.ts';
-import { endLine, settlementFor } from './end-line.ts';
+import { endLine, releaseLine, settlementFor, triedBefore } from './end-line.ts';
 import { createTurns, remembering, type TakenLine, type Taking, takeLine } from './take-line.ts';
 import type { textLines } from './text-lines.ts';
 import { trackLines } from './track-lines.ts';
@@ -34,6 +36,8 @@ const WINDOW = 3;
 const BODY_COPIES = 2;
 /** An answer as bytes, as text, and as it is written. */
 const ANSWER_COPIES = 3;
+/** Of a batch's lines that are being let in, which may take long: they hold nothing of what lines of other batches need. */
+const BEING_TAKEN_BYTES = 1024 * 1024;
 /** Lines for which it is kept at a time that they may have been taken. */
 const TAKEN_AHEAD = 256;
 
@@ -75,26 +79,40 @@ export async function runLines(
     atWork: new Underway(),
     inTurn: createTurns(),
   };
-  const doing = { service, journal, context, lost: AbortSignal.any([ending, taken.signal]), track };
+  const doing = {
+    ...{ service, journal, context, untilMs, track },
+    lost: AbortSignal.any([ending, taken.signal]),
+    takenBefore: journal.reach,
+  };
+  const beingTaken = createByteBudget(BEING_TAKEN_BYTES);
+  /** Lines that its key may have at work here. */
+  let atOnce = places.most;
   let isLate = false;
-  const takeAndDo = async (line: FileLine, held: Disposable): Promise<void> => {
-    using _held = held;
-    const one = await takeLine(taking, line);
+  const takeAndDo = async (line: FileLine, loan: ByteLoan): Promise<void> => {
+    const one = await takeLine(taking, line).finally(() => loan[Symbol.dispose]());
     if (one === null) isLate = true;
     else if (one instanceof GatewayError) await refuseLine(doing, line.index, one);
-    else await taking.atWork.add(doLine(doing, one));
+    else {
+      atOnce = Math.min(places.most, one.share.concurrentJobs ?? places.most);
+      await taking.atWork.add(holdAndDo(line, one));
+    }
+  };
+  /** Only what limits have let in takes of the memory that lines of other keys need as well. */
+  const holdAndDo = async (line: FileLine, one: TakenLine): Promise<void> => {
+    using _held = await lineMemory.bodies.take(BODY_COPIES * line.sizeBytes, signal);
+    await doLine(doing, one);
   };
   try {
     for await (const line of lines) {
       const { index, sizeBytes } = line;
       if (journal.end(index) !== undefined) continue;
-      while (underway.size >= WINDOW * places.most) await underway.oneEnded();
+      while (underway.size >= WINDOW * atOnce) await underway.oneEnded();
       signal.throwIfAborted();
       if (isLate || now() >= untilMs) break;
       if (index >= journal.reach)
         await journal.extend(Math.max(index + 1, Math.min(total, index + TAKEN_AHEAD)));
-      const held = await lineMemory.bodies.take(BODY_COPIES * sizeBytes, signal);
-      underway.add(takeAndDo(line, held)).catch(() => undefined);
+      const loan = await beingTaken.take(sizeBytes, signal);
+      underway.add(takeAndDo(line, loan)).catch(() => undefined);
     }
     while (underway.size > 0) await underway.oneEnded();
     await underway.oneEnded();
@@ -117,18 +135,24 @@ interface Doing {
   /** Aborted when lines at work are waited for no longer. */
   readonly lost: AbortSignal;
   readonly track: ReturnType<typeof trackLines>;
+  readonly untilMs: number;
+  /** Lines below may have been taken by an earlier run. */
+  readonly takenBefore: number;
 }
 
 async function refuseLine(
-  { service, journal, track }: Doing,
+  { service, journal, context: { jobId, keyId }, takenBefore, track }: Doing,
   index: number,
   error: GatewayError,
 ): Promise<void> {
-  await endLine(service, journal, index, { ending: { type: 'errored', error }, settlement: null });
+  const settlement = triedBefore(journal, index, error);
+  if (settlement === null && index < takenBefore)
+    await releaseLine(service, { keyId, id: lineJobId(jobId, index) });
+  await endLine(service, journal, index, { ending: { type: 'errored', error }, settlement });
   track.changed(index);
 }
 
-/** Does a line, again where its provider has certainly not begun it. Rejects when it is stopped before: then nothing is at its provider. */
+/** Does a line, again where its provider has certainly not begun it, until it is too late for it. Rejects when it is stopped before: then nothing is at its provider. */
 async function doLine(doing: Doing, line: TakenLine): Promise<void> {
   const { signal } = doing.context;
   for (let attempt = 1; ; attempt += 1) {
@@ -138,9 +162,9 @@ async function doLine(doing: Doing, line: TakenLine): Promise<void> {
   }
 }
 
-/** Resolves when a line has ended; to how long to wait where it is to be tried again. */
+/** Resolves when a line has ended, or it is too late for it; to how long to wait where it is to be tried again. */
 async function tryLine(doing: Doing, line: TakenLine, attempt: number): Promise<number | undefined> {
-  const { service, journal, context, track } = doing;
+  const { service, journal, context, untilMs, track } = doing;
   const { index, metering, input } = line;
   const place = await service.places.take({ keyId: context.keyId, share: line.share }, context.signal);
   let tried: Awaited<ReturnType<typeof attemptLine>>;
@@ -152,6 +176,7 @@ async function tryLine(doing: Doing, line: TakenLine, attempt: number): Promise<
       throw error;
     });
   try {
+    if (service.now() >= untilMs) return undefined;
     tried = await attemptLine(doing, line, attempt);
   } finally {
     place[Symbol.dispose]();
