@@ -204,6 +204,21 @@ test('a batch that cannot be ended holds up neither other batches nor the deleti
   await sweeping.close();
 });
 
+test('journals that nobody needs are deleted, for which not all are listed each time', async () => {
+  let [files, journals] = [0, 0];
+  const service = {
+    ...text.batches,
+    records: { ...text.batches.records, openBefore: async () => [] },
+    files: { ...text.batches.files, sweep: async () => (files += 1) },
+    journals: { ...text.batches.journals, sweep: async () => (journals += 1) },
+  };
+  const sweeping = startBatchSweeping(service, { everyMs: 5, journalsEveryMs: 200 });
+  await waitFor(() => journals > 0);
+  await sweeping.close();
+  expect(journals).toBe(1);
+  expect(files).toBeGreaterThan(5);
+});
+
 type Runner = Parameters<typeof runLines>[0];
 const runner = (more: Partial<Runner> = {}): Runner => ({
   ...text.batches,

@@ -52,15 +52,18 @@ const ENDED_AT_ONCE = 16;
 const SLOW_MS = 5000;
 /** A batch has ended before that, unless it has been forgotten. */
 const FORGOTTEN_AFTER_MS = 2 * (LIFETIME_MS + ENDING_MS);
+/** Each time all journals are listed. After a long rest of the whole gateway, batches end before their journals are looked at. */
+const JOURNALS_EVERY_MS = 10 * MINUTE_MS;
 
 /** Ends batches whose process has died before it could, and deletes files that have expired, again and again. */
 export function startBatchSweeping(
   service: TextBatchService,
-  { everyMs = MINUTE_MS } = {},
+  { everyMs = MINUTE_MS, journalsEveryMs = JOURNALS_EVERY_MS } = {},
 ): { close(): Promise<void> } {
   const { records, files, journals, now, onError } = service;
   const ending = new Map<string, Promise<void>>();
   let sweep: Promise<void> | null = null;
+  let journalsAtMs = now() + journalsEveryMs;
   const endOpen = async () => {
     for (const id of await records.openBefore(now() - MINUTE_MS)) {
       if (ending.has(id)) continue;
@@ -79,6 +82,8 @@ export function startBatchSweeping(
     await endOpen().catch(onError);
     // What has expired goes also where a batch cannot be ended: that may want for its space.
     await files.sweep();
+    if (now() < journalsAtMs) return;
+    journalsAtMs = now() + journalsEveryMs;
     await journals.sweep(now() - FORGOTTEN_AFTER_MS);
   };
   const timer = setInterval(() => {
