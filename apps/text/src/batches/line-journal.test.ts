@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { AssetStore } from '@gateway/assets/asset-store';
 import { openFolderStore } from '@gateway/assets/folder-store';
 import { GatewayError } from '@gateway/contracts/gateway-error';
@@ -140,6 +141,32 @@ test('what has been paid for is kept when its store is full, or takes nothing fo
   await journal.finish(0, answered('{}'), settlement(0));
   expect(seen).toEqual(failures);
   expect((await open(id)).end(0)).toMatchObject({ type: 'succeeded' });
+});
+
+test('what has become of lines is read again where that breaks off, and is not taken for lost', async () => {
+  const id = newBatchId();
+  const first = await open(id);
+  await first.finish(0, answered('{"zero":0}'), settlement(0));
+  let broken = 1;
+  const openBroken: AssetStore['open'] = async (one, range) => {
+    const asset = await store.open(one, range);
+    if (asset === undefined || broken === 0) return asset;
+    broken -= 1;
+    await asset.close();
+    const failure = new Error('socket hang up');
+    const stream = () =>
+      new Readable({
+        read() {
+          this.destroy(failure);
+        },
+      });
+    return { ...asset, stream, bytes: () => Promise.reject(failure) };
+  };
+  const second = await open(id, { ...store, open: openBroken });
+  expect(second.end(0)).toMatchObject({ type: 'succeeded' });
+  broken = 1;
+  await expect(second.read(0, free)).rejects.toMatchObject({ code: 'service_unavailable' });
+  expect(await second.read(0, free)).toEqual(answered('{"zero":0}'));
 });
 
 test('answers of many megabytes are kept, and nothing is left of a batch that is over', async () => {

@@ -29,6 +29,7 @@ export class JournalTaken extends Error {
 const GATHER_MS = 15;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
+const READ_TRIES = 3;
 const DELETED_AT_ONCE = 500;
 /** Up to here a group is read as a whole, and the last ones are held. */
 const READ_WHOLE_BYTES = 128 * 1024;
@@ -187,7 +188,7 @@ export class LineJournal {
     const { type, status, place } = end;
     const { id, start, sizeBytes } = place;
     await hold(sizeBytes);
-    const text = (await this.#bytesOf(id, start, sizeBytes)).toString();
+    const text = (await this.#bytesOf(id, start, sizeBytes).catch(notNow)).toString();
     if (type === 'succeeded') return { type, answer: { status, body: text } };
     return { type, error: GatewayError.deserialize(SerializedError.parse(JSON.parse(text))) };
   }
@@ -236,14 +237,27 @@ export class LineJournal {
   }
 
   async #readRun(run: number): Promise<void> {
-    const { store, batchId } = this.#options;
+    const { batchId } = this.#options;
     for (let group = 1; ; group += 1) {
       const id = groupId(batchId, run, group);
-      const asset = await store.open(id);
-      if (asset === undefined) return;
+      const line = await this.#headOf(id);
+      if (line === undefined) return;
       this.#ids.push(id);
-      const line = await firstLine(asset.stream());
       this.#apply(id, Head.parse(JSON.parse(line.toString())), line.length + 1);
+    }
+  }
+
+  /** Undefined where there is no such group. There are thousands of a long batch, and one may break off while it is read. */
+  async #headOf(id: string): Promise<Buffer | undefined> {
+    const { store, signal } = this.#options;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const asset = await store.open(id);
+        return asset && (await firstLine(asset.stream()));
+      } catch (error) {
+        if (attempt === READ_TRIES) return notNow(error);
+        await delay(FIRST_RETRY_MS, undefined, { signal });
+      }
     }
   }
 
@@ -327,6 +341,15 @@ export class LineJournal {
     this.#sizes.set(id, start);
     for (const index of settled) this.#unsettled.delete(index);
   }
+}
+
+/** It is there, and has been paid for: it is read when that is possible again. */
+function notNow(cause: unknown): never {
+  if (cause instanceof GatewayError) throw cause;
+  throw new GatewayError('service_unavailable', {
+    message: 'What the batch has come to cannot be read at the moment.',
+    cause,
+  });
 }
 
 const openPromise = () => {
