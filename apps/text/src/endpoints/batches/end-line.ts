@@ -65,7 +65,8 @@ export async function releaseUnbegun(
   for (let index = 0; index < journal.reach; index += 1) {
     if (journal.end(index) !== undefined) continue;
     const settlement = triedBefore(journal, index, jobCancelled());
-    if (settlement === null) await releaseLine({ meter, now }, { keyId, id: lineJobId(batchId, index) });
+    if (settlement === null)
+      await releaseReservation({ meter, now }, { keyId, id: lineJobId(batchId, index) });
     else await meter.settleOnce(settlement.subject, settlement.result);
   }
 }
@@ -79,7 +80,7 @@ export function triedBefore(journal: LineJournal, index: number, error: GatewayE
 }
 
 /** Gives back what is reserved for a line, if anything is. */
-export const releaseLine = (
+export const releaseReservation = (
   { meter, now }: Pick<TextBatches, 'meter' | 'now'>,
   { keyId, id }: { readonly keyId: string; readonly id: string },
 ): Promise<void> => {

@@ -15,7 +15,7 @@ import { JournalTaken } from '../../batches/line-journal.ts';
 import { type AnsweredLine, answerLine } from './answer-line.ts';
 import type { FileLine } from './batch-lines.ts';
 import type { TextBatchRunner } from './batch-service.ts';
-import { endLine, releaseLine, settlementFor, triedBefore } from './end-line.ts';
+import { endLine, releaseReservation, settlementFor, triedBefore } from './end-line.ts';
 import { createTurns, remembering, type TakenLine, type Taking, takeLine } from './take-line.ts';
 import type { textLines } from './text-lines.ts';
 import { trackLines } from './track-lines.ts';
@@ -147,7 +147,7 @@ async function refuseLine(
 ): Promise<void> {
   const settlement = triedBefore(journal, index, error);
   if (settlement === null && index < takenBefore)
-    await releaseLine(service, { keyId, id: lineJobId(jobId, index) });
+    await releaseReservation(service, { keyId, id: lineJobId(jobId, index) });
   await endLine(service, journal, index, { ending: { type: 'errored', error }, settlement });
   track.changed(index);
 }

@@ -9,7 +9,7 @@ import type { BatchApi, BatchResult, BatchState } from '@gateway/upstream/batche
 import { LineSet, type ProviderNote } from '../../../batches/provider-note.ts';
 import { inOrder, linesOf } from '../batch-lines.ts';
 import type { TextBatches } from '../batch-service.ts';
-import { endLine } from '../end-line.ts';
+import { endLine, releaseReservation } from '../end-line.ts';
 import { holdResult, type ResultMemory } from '../result-memory.ts';
 import { memberIn } from '../text-lines.ts';
 import { type BilledLine, billedLine, type LinePlace } from './provider-line.ts';
@@ -208,14 +208,10 @@ export async function releaseLines(
 
 /** Gives back what is reserved for a line that its provider does not run. */
 export const releaseLine = (
-  { meter, now }: Pick<TextBatches, 'meter' | 'now'>,
-  { note: { identity, startedAtMs } }: Pick<LinePlace, 'note'>,
+  service: Pick<TextBatches, 'meter' | 'now'>,
+  { note: { identity } }: Pick<LinePlace, 'note'>,
   id: string,
-): Promise<void> => {
-  const { keyId, team } = identity;
-  const about = { endpoint: 'batch', model: '', requestId: id, startedAtMs: startedAtMs || now() } as const;
-  return meter.resume({ id, keyId, team, ...about }).release();
-};
+): Promise<void> => releaseReservation(service, { keyId: identity.keyId, id });
 
 interface LinePlaces {
   at(index: number): { readonly offset: number; readonly sizeBytes: number };
