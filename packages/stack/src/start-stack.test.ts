@@ -176,6 +176,14 @@ test('a process that cannot start ends the start with its reason, and leaves no 
   await expect(once(connect(redisPort, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
 });
 
+test('a stand-in provider that cannot start ends the start with its reason while services begin', async () => {
+  const simulator = row('simulator', { entry: 'failing.ts', stage: 'upstream' });
+  const waiting = row('image', { entry: 'waiting.ts' });
+  await expect(start({ processes: [simulator, waiting, EDGE] })).rejects.toThrow(
+    'simulator did not start: SOME_KEY is not set.',
+  );
+});
+
 test('a taken port names its variable', async () => {
   const port = await freePort();
   const occupant = createServer().listen(port, '127.0.0.1');

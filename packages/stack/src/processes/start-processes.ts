@@ -40,11 +40,12 @@ export async function startProcesses(options: ProcessesOptions): Promise<StackPr
           throw error;
         }
       });
-  const upstream = start('upstream', options.env);
-  const services = start('service', options.env);
-  const addresses = addressesOf(fulfilled(await Promise.allSettled(services)));
+  // Settled from the beginning, so that a failure is never one that nobody handles.
+  const upstream = Promise.allSettled(start('upstream', options.env));
+  const services = await Promise.allSettled(start('service', options.env));
+  const addresses = addressesOf(fulfilled(services));
   const edges = failed.signal.aborted ? [] : start('edge', { ...options.env, ...addresses });
-  const outcomes = await Promise.allSettled([...upstream, ...services, ...edges]);
+  const outcomes = [...services, ...(await Promise.allSettled(edges)), ...(await upstream)];
   if (failed.signal.aborted) throw firstError;
   return fulfilled(outcomes);
 }
