@@ -99,6 +99,17 @@ test('what another maker does not have is named by the name that Google has for 
   });
 });
 
+test('members with any names, and any number of them, are named as far as a header takes them', async () => {
+  const members = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`naïve\n${at}`, true]));
+  const more = await batch('strict-openai', [{ ...contentOf('one'), ...members }]);
+  expect(more.status).toBe(200);
+  expect(more.headers.get('x-gateway-dropped')).toMatch(/^na\?ve\?0, .*, na\?ve\?39, \+2960$/);
+  const strict = { 'x-gateway-strict': 'true' };
+  const refused = await batch('strict-openai', [{ ...contentOf('one'), ['é'.repeat(1e6)]: 1 }], strict);
+  expect(refused.status).toBe(400);
+  expect(JSON.stringify(refused.body).length).toBeLessThan(1000);
+});
+
 test.for<[what: string, requests: readonly object[], says: string]>([
   ['no requests', [], 'requests'],
   ['an image', [{ content: { parts: [{ inlineData: { data: 'AAAA' } }] } }], 'Only texts are embedded'],

@@ -20,6 +20,7 @@ import { CallerLeft, endedRequest } from '@gateway/service-kit/request/request-c
 import type { Candidate } from '@gateway/upstream/candidate';
 import type { Upstream } from '@gateway/upstream/upstream';
 import { openContent } from './call-content.ts';
+import { droppedNames } from './dropped-names.ts';
 import { replyJson } from './reply-json.ts';
 import { type Sending, sendParts, sumOf } from './send-parts.ts';
 
@@ -98,7 +99,7 @@ export async function callModel<Result>(
   const { answers, attempts, consumed, thrown } = await sendParts(service.upstream, call);
   const failure = thrown === undefined ? undefined : (endedRequest(context) ?? toGatewayError(thrown));
   const first = answers[0]?.candidate;
-  const dropped = [...new Set(answers.flatMap((answer) => answer.dropped))].join(', ');
+  const dropped = droppedNames(answers.flatMap((answer) => answer.dropped));
   const price = first === undefined ? model.price : model.priceAt(first.route);
   const durationMs = Math.round(performance.now() - startedAt);
   const hasLeft = context.signal.reason instanceof CallerLeft;
