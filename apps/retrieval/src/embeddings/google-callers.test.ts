@@ -60,6 +60,14 @@ test('a Gemini channel gets what its caller said: titles, the task, the length, 
   });
 });
 
+test('a title is paid as the text below it', async () => {
+  retrieval.simulator.script({ json: { embeddings: [{ values: [0.25] }] } });
+  const own = retrieval.headersFor({ keyId: 'key_titles' });
+  await batch('gemini-embedding-001', [{ ...contentOf('four'), title: 'four'.repeat(100) }], own);
+  const [record] = await retrieval.accounted('key_titles');
+  expect(record).toMatchObject({ estimated: true, consumption: { inputTokens: 101 } });
+});
+
 test('a model of another maker answers in the form of Google, and its key pays', async () => {
   const { status, body, headers } = await batch('text-embedding-3-small', [
     { ...contentOf('the cat'), task_type: 'RETRIEVAL_QUERY', output_dimensionality: 8 },

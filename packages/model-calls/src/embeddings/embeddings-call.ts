@@ -69,13 +69,24 @@ export function vectorsCall(
   Object.assign(context.line, { model: model.name, inputs: count });
   if (context.trace?.isSampled) Object.assign(context.trace.noted, requestParameters(order));
 
+  const takesTitles = candidates.some((candidate) => formOf(candidate).isGoogles === true);
+  const titlesOf = (part: Inputs, firstIndex: number) =>
+    google?.titles.slice(firstIndex, firstIndex + countOf(part)) ?? [];
+  /** A title is read as the text below it is. */
+  const consumedBy = (part: Inputs, firstIndex: number, bytesPerToken: number) => {
+    const titles = takesTitles ? titlesOf(part, firstIndex).map((title = '') => title) : [];
+    const inputTokens =
+      tokensOf(part, bytesPerToken) + tokensOf({ kind: 'texts', texts: titles }, bytesPerToken);
+    return { ...NOTHING_CONSUMED, inputTokens };
+  };
+
   const partOf = (part: Inputs, firstIndex: number): Part<Embedded> => ({
-    largest: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, LEAST_BYTES_PER_TOKEN) },
-    usual: { ...NOTHING_CONSUMED, inputTokens: tokensOf(part, BYTES_PER_TOKEN) },
+    largest: consumedBy(part, firstIndex, LEAST_BYTES_PER_TOKEN),
+    usual: consumedBy(part, firstIndex, BYTES_PER_TOKEN),
     async request(candidate) {
       const isWhole = cut.length === 1;
       const form = formOf(candidate);
-      const titles = google?.titles.slice(firstIndex, firstIndex + countOf(part)) ?? [];
+      const titles = titlesOf(part, firstIndex);
       const isForGoogle = form.isGoogles === true;
       const { input_type: _, ...without } = order;
       const request = google?.isOwnPurpose && !isForGoogle ? without : order;
