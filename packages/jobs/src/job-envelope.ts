@@ -53,25 +53,21 @@ export class NewerJob extends Error {
   override readonly name = 'NewerJob';
 }
 
-export const newerJob = (kind: string, cause: z.ZodError | undefined): NewerJob =>
+const newerJob = (kind: string, cause: z.ZodError | undefined): NewerJob =>
   new NewerJob(`jobs of another version are left to its workers: ${kind}: ${cause?.message}`, { cause });
 
 const WholeEnvelope = JobEnvelope.extend({ share: JobShare.optional() }).strict();
 
-/**
- * A job's input, where nothing of the job is unknown. Its maker has checked it by its own version's schema.
- *
- * @throws {NewerJob}
- */
+/** A job's input, where nothing of the job is unknown. Its maker has checked it by its own version's schema. */
 export function parseWhole<Kind extends JobKind>(
   kind: Kind,
   data: unknown,
   { input, isInline }: { readonly input: unknown; readonly isInline: boolean },
-): JobInput<Kind> {
+): JobInput<Kind> | NewerJob {
   const envelope = isInline ? undefined : WholeEnvelope.safeParse(data).error;
   const parsed = JOBS[kind].input.safeParse(input);
   if (envelope === undefined && parsed.success) return parsed.data;
-  throw newerJob(kind, envelope ?? parsed.error);
+  return newerJob(kind, envelope ?? parsed.error);
 }
 
 /**
@@ -119,6 +115,24 @@ export function parseEnvelope(kind: JobKind, data: unknown): QueuedJob {
   const { input, ...envelope } = inline.data;
   const { model } = InlineInput.parse(input);
   return { ...envelope, model, uploads: uploadsOf(kind, input), input: { inline: input } };
+}
+
+/** What is known of a job in its queue, which may be of a kind, or have a value, that this version does not know. */
+export function knownJob({
+  name,
+  data,
+}: {
+  readonly name: string;
+  readonly data: unknown;
+}): QueuedJob | NewerJob {
+  const kind = JobKind.safeParse(name);
+  if (!kind.success) return newerJob(name, kind.error);
+  try {
+    return parseEnvelope(kind.data, data);
+  } catch (thrown) {
+    if (thrown instanceof z.ZodError) return newerJob(name, thrown);
+    throw thrown;
+  }
 }
 
 /** The uploads that a job of this kind reads. */

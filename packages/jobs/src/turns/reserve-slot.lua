@@ -8,7 +8,7 @@ local priority, weight, max_waiting = tonumber(ARGV[5]), tonumber(ARGV[6]), tonu
 local now_ms, lease_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', exact(now_ms))
-local waiting = count_waiting(prefix, queue, now_ms) + redis.call('ZCARD', KEYS[1])
+local waiting = count_waiting(prefix, queue) + redis.call('ZCARD', KEYS[1])
 
 local own = redis.call('ZCARD', turn_key(prefix, 'parked', key_id))
 local suffix = ' ' .. key_id

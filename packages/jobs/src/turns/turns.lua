@@ -79,11 +79,11 @@ local function add_running(prefix, queue, job_id, key_id)
   redis.call('EXPIRE', running, DAY_S)
 end
 
--- Jobs of a queue that no worker has taken: in turn, put back, and parked behind their key's limit.
-local function count_waiting(prefix, queue, now_ms)
+-- Jobs of a queue that no worker does: in turn, put back, left to another worker, and parked behind their key's limit.
+local function count_waiting(prefix, queue)
   return redis.call('LLEN', queue_key(prefix, queue, 'wait'))
     + redis.call('ZCARD', queue_key(prefix, queue, 'prioritized'))
-    + redis.call('ZCOUNT', queue_key(prefix, queue, 'delayed'), exact((now_ms + DAY_MS / 2) * DELAYED_UNIT), '+inf')
+    + redis.call('ZCARD', queue_key(prefix, queue, 'delayed'))
 end
 
 local RATE_SAMPLE = 32

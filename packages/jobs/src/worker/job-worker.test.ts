@@ -48,6 +48,7 @@ test('a job that was cancelled in the moment in which a worker took it is not be
 test.for<[what: string, more: object, member: object]>([
   ['its envelope', { contentLogOfTomorrow: 'off' }, {}],
   ['a part of its envelope', { share: { shareOfTomorrow: 1 } }, {}],
+  ['a value in its envelope', { contentLog: 'of tomorrow' }, {}],
   ['its input', {}, { quality: 'of tomorrow' }],
 ])(
   'a job that a newer version made waits for a newer worker where %s has more than this one knows',
@@ -68,12 +69,36 @@ test.for<[what: string, more: object, member: object]>([
     await waitFor(() => stage.errors.some((error) => String(error).includes('left to its workers')));
     await waitFor(async () => (await job.getState()) === 'delayed');
     expect(runs).toBe(0);
+    await waitFor(async () => (await stage.jobOf('image', handle.id)).attemptsStarted === 0);
+    const full = await stage.openQueue({ maxWaiting: 1 });
+    await waitFor(async () => {
+      const slot = await full.reserveSlot('image.generation', owner).catch((thrown: unknown) => thrown);
+      if (slot instanceof GatewayError) return slot.code === 'queue_full';
+      await Object(slot).free();
+      return false;
+    });
     // A worker that knows all of it.
     await job.updateData(known);
     expect(await handle.result(staying)).toEqual(images);
-    expect([runs, stage.finished.length]).toEqual([1, 1]);
+    expect([runs, stage.finished]).toEqual([1, [expect.objectContaining({ attempts: 1 })]]);
   },
 );
+
+test.for([
+  ['has more than this one knows', { contentLogOfTomorrow: 'off' }],
+  ['cannot be read', { contentLog: 'of tomorrow' }],
+])('a job whose envelope %s ends when no newer worker has come within a day', async ([, more]) => {
+  const queue = await stage.openQueue();
+  const handle = await queue.enqueue('image.generation', generation, owner);
+  const job = await stage.jobOf('image', handle.id);
+  await job.updateData({ ...job.data, ...Object(more) });
+  const redis = new Redis(stage.redis.url);
+  await redis.hset(`gateway:{jobs}:image:${handle.id}`, 'timestamp', Date.now() - 25 * 3_600_000);
+  redis.disconnect();
+  await stage.openWorker(imageProcessors(async () => images));
+  await expect(handle.result(staying)).rejects.toMatchObject({ code: 'service_timeout' });
+  expect(await job.getState()).toBe('failed');
+});
 
 test('a service reads the output of a newer worker, without what it does not know', async () => {
   const queue = await stage.openQueue();

@@ -6,14 +6,14 @@ import { soundUsage } from '@gateway/contracts/usage/sound-usage';
 import type { UsageResult } from '@gateway/contracts/usage/usage-record';
 import { oncePerOutage } from '@gateway/redis/once-per-outage';
 import { openRedis } from '@gateway/redis/open-redis';
-import { DelayedError, type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { JOBS, type KeptAsset } from '../catalog.ts';
 import { createClaimMarks } from '../claims/claim-marks.ts';
 import { claimedUntilMs } from '../claims/job-claims.ts';
 import { endJobLog, hasEmitted, openJobLog } from '../events/job-log.ts';
 import type { JobFiles } from '../files/job-files.ts';
 import type { UploadStore } from '../files/upload-store.ts';
-import { NewerJob, newerJob, parseEnvelope } from '../job-envelope.ts';
+import { knownJob, NewerJob, parseEnvelope } from '../job-envelope.ts';
 import { encodeFailure } from '../job-failure.ts';
 import { type SettleJob, settlementOf } from '../job-metering.ts';
 import { keepEnd } from '../records/ended-jobs.ts';
@@ -28,7 +28,14 @@ import { type AnnounceEnd, announceEnd } from '../webhooks/announce-end.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { errorOf, type FinishedJob, finishedJob } from './finished-job.ts';
 import type { JobContext, JobProcessors } from './job-processor.ts';
-import { type DoneJob, type EarlierRun, earlierRun, type JobRun, processJob } from './process-job.ts';
+import {
+  type DoneJob,
+  type EarlierRun,
+  earlierRun,
+  type JobRun,
+  processJob,
+  waitedTooLong,
+} from './process-job.ts';
 import { mayBeRequeued, retryDelayMs } from './retry-policy.ts';
 import { CLOSE_GRACE_MS, WorkerStopping } from './running-job.ts';
 
@@ -59,6 +66,9 @@ export interface JobWorkerOptions {
   readonly onError: (error: unknown) => void;
   readonly takeover?: Partial<TakeoverTimes>;
 }
+
+/** BullMQ's count of how often a job was taken. */
+const STARTED_FIELD = 'ats';
 
 /** When a worker's jobs are given to others. */
 export interface TakeoverTimes {
@@ -189,14 +199,23 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
     // leaves it to the one who is doing it.
     const here = running.get(jobId);
     if (here !== undefined) return returnedBy(job, here);
-    const leave = async (cause?: NewerJob): Promise<never> => {
-      if (cause !== undefined) onError(cause);
+    const leave = async (): Promise<never> => {
       await job.moveToDelayed(Date.now() + takeover.checkMs, token);
       throw new DelayedError();
     };
-    const kind = JobKind.safeParse(job.name);
-    if (!kind.success) return leave(newerJob(job.name, kind.error));
-    const earlier = await earlierRun(job, parseEnvelope(kind.data, job.data), marks);
+    const leaveNewer = async (cause: NewerJob): Promise<never> => {
+      onError(cause);
+      // It was not begun: it still waits.
+      await redis.hincrby(worker.toKey(jobId), STARTED_FIELD, -1);
+      return leave();
+    };
+    const queued = knownJob(job);
+    if (queued instanceof NewerJob) {
+      if (Date.now() - job.timestamp <= spec.queueLimitMs) return leaveNewer(queued);
+      onError(queued);
+      throw new UnrecoverableError(encodeFailure(waitedTooLong()));
+    }
+    const earlier = await earlierRun(job, queued, marks);
     if (earlier !== undefined && (await channel.isRunElsewhere(jobId, earlier.workerId))) return leave();
     const begun = run(job, jobId, token, earlier);
     running.set(jobId, begun);
@@ -204,7 +223,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
       return await returnedBy(job, begun);
     } catch (thrown) {
       if (!(thrown instanceof NewerJob)) throw thrown;
-      return await leave(thrown);
+      return await leaveNewer(thrown);
     } finally {
       running.delete(jobId);
     }
@@ -231,6 +250,7 @@ export async function createJobWorker(options: JobWorkerOptions): Promise<JobWor
   });
   worker.on('error', onError);
   const end = (job: Job, thrown: Error | undefined) => {
+    if (knownJob(job) instanceof NewerJob) return;
     const kind = JobKind.parse(job.name);
     const { uploads: uploadIds, isDetached, ...owner } = parseEnvelope(kind, job.data);
     const taker = takerOf(kind, owner);

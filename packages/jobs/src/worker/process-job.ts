@@ -210,9 +210,15 @@ async function attempt<Kind extends JobKind>(
   const [ofJob, ofBatch] = settledValue(cancelled);
   if (ofJob !== null) throw jobCancelled();
   if (queued.claim && (await isSuperseded(redis, queued.claim, jobId))) throw superseded();
-  if (queued.isDetached && Date.now() - job.timestamp > spec.queueLimitMs) throw waitedTooLong();
+  const isLate = Date.now() - job.timestamp > spec.queueLimitMs;
+  if (queued.isDetached && isLate) throw waitedTooLong();
   if (!run.hasRun && ofBatch !== null) throw jobCancelled();
-  const input = parseWhole(kind, job.data, { input: settledValue(read), isInline: 'inline' in stored });
+  const inputRead = settledValue(read);
+  const input = parseWhole(kind, job.data, { input: inputRead, isInline: 'inline' in stored });
+  if (input instanceof NewerJob) {
+    if (!isLate) throw input;
+    throw run.hasRun && spec.work === 'paid' ? outcomeUnknown(input) : waitedTooLong();
+  }
   if (run.hasRun && (spec.work === 'paid' || hasEmitted(job))) {
     const output = await processor.recover?.(input, { jobId, consumed });
     if (output !== undefined) return output;
@@ -283,5 +289,5 @@ const superseded = (): GatewayError =>
     'Another job was created for the same Idempotency-Key, so this one was not started.',
   );
 
-const waitedTooLong = (): GatewayError =>
+export const waitedTooLong = (): GatewayError =>
   new GatewayError('service_timeout', 'No worker started the job within a day. Send the request again.');
