@@ -353,17 +353,24 @@ test.for(['gpt-5.2', 'claude-sonnet-5-5', 'local-model'])('%s: an image is seen'
   expect(String(gateway.simulator.requests.at(-1)?.body)).toContain(data);
 });
 
-test('a call that the gateway does not have says what to use in its place', async () => {
-  const asked = google.batches.create({ model: 'gemini-3.8-flash', src: [{ contents: 'Hello' }] });
-  const error = await asked.catch((thrown: unknown) => thrown);
+test.for<[call: string, ask: () => Promise<unknown>, says: string]>([
+  [
+    'batches',
+    () => google.batches.create({ model: 'gemini-3.8-flash', src: [{ contents: 'Hello' }] }),
+    'Batches in the Gemini form are not offered.',
+  ],
+  [
+    'caches',
+    () => google.caches.create({ model: 'gemini-3.8-flash', config: { contents: 'Hello' } }),
+    'Contents are not cached by name.',
+  ],
+  ['stores', () => google.fileSearchStores.create({}), 'There are no vector stores.'],
+])('a call of %s, which the gateway does not have, says what to use in its place', async ([, ask, says]) => {
+  const error = await ask().catch((thrown: unknown) => thrown);
   if (!(error instanceof ApiError)) throw new Error('no ApiError');
   expect(error.status).toBe(404);
   expect(JSON.parse(error.message)).toMatchObject({
-    error: {
-      code: 404,
-      status: 'NOT_FOUND',
-      message: expect.stringContaining('Batches in the Gemini form are not offered.'),
-    },
+    error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining(says) },
   });
 });
 

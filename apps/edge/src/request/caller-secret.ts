@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { dialectOf, GOOGLE_PREFIX, REALTIME } from '@gateway/contracts/endpoints/endpoints';
+import { dialectOf, REALTIME } from '@gateway/contracts/endpoints/endpoints';
 import { GatewayError } from '@gateway/contracts/gateway-error';
 
 export interface CallerSecret {
@@ -13,7 +13,7 @@ const GOOGLE_HEADER = 'x-goog-api-key';
 
 /** Google's clients list models where the others do. */
 const takesGoogleHeader = (path: string): boolean =>
-  path.startsWith(GOOGLE_PREFIX) || path === '/v1/models' || path.startsWith('/v1/models/');
+  dialectOf(path) === 'google' || path === '/v1/models' || path.startsWith('/v1/models/');
 
 /** How browsers send a key, which cannot set headers of a handshake: among the subprotocols that they offer. */
 const SUBPROTOCOL = /(?:^|,)[\t ]*openai-insecure-api-key\.([^\t ,]+)/;

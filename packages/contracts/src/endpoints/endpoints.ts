@@ -230,6 +230,10 @@ export const GOOGLE_PREFIX = '/v1beta/';
 const GOOGLE_CALL =
   /^\/v1\/models\/[^?]*:(?:(?:stream|batch)?[gG]enerateContent|countTokens|(?:async)?(?:[bB]atch)?[eE]mbedContents?|predict(?:LongRunning)?)(?:\?|$)/;
 
+/** What only Google's clients call, and the gateway does not have. */
+const GOOGLE_MISSING =
+  /^\/v1\/(?:cachedContents|fileSearchStores|interactions|tunedModels|corpora|operations|auth_tokens)(?:[/?]|$)/;
+
 /** What only Anthropic's clients call, and the gateway does not have. */
 const ANTHROPIC_CALL =
   /^\/v1\/(?:complete|agents|environments|sessions|memory_stores|vaults|user_profiles|organizations)(?:[/?]|$)/;
@@ -239,5 +243,6 @@ export function dialectOf(path: string): Dialect {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/') || path.startsWith('/v1/messages?'))
     return 'anthropic';
   if (ANTHROPIC_CALL.test(path)) return 'anthropic';
-  return path.startsWith(GOOGLE_PREFIX) || GOOGLE_CALL.test(path) ? 'google' : 'openai';
+  const isGoogles = path.startsWith(GOOGLE_PREFIX) || GOOGLE_CALL.test(path) || GOOGLE_MISSING.test(path);
+  return isGoogles ? 'google' : 'openai';
 }

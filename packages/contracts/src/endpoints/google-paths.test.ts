@@ -23,6 +23,13 @@ test.for([
   expect(find(path)?.endpoints.get('POST')).toBeUndefined();
 });
 
+test.for(['/v1/cachedContents/one', '/v1/interactions', '/v1beta/cachedContents'])(
+  '%s, which only clients of Google call, is refused in their form',
+  (path) => {
+    expect(dialectOf(path)).toBe('google');
+  },
+);
+
 test('a model with a colon is read as any other', () => {
   expect(find('/v1/models/vendor:model')?.path).toBe('/v1/models/{id}');
   expect(dialectOf('/v1/models/vendor:model')).toBe('openai');

@@ -36,7 +36,7 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Files are not uploaded in parts or for other requests. POST /v1/files takes the lines of a batch; send what another request needs in the request itself.',
   },
   {
-    paths: ['/v1/vector_stores', '/v1beta/fileSearchStores'],
+    paths: ['/v1/vector_stores', '/v1beta/fileSearchStores', '/v1/fileSearchStores'],
     says: 'There are no vector stores. Keep the vectors yourself: POST /v1/embeddings makes them, POST /v1/rerank sorts what was found.',
   },
   {
@@ -81,7 +81,7 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: "This is a server's own. Use POST /v1/rerank for scores, and POST /v1/responses/input_tokens to count tokens.",
   },
   {
-    paths: ['/v1/fine_tuning', '/v1/fine-tunes', '/v1/evals', '/v1beta/tunedModels'],
+    paths: ['/v1/fine_tuning', '/v1/fine-tunes', '/v1/evals', '/v1beta/tunedModels', '/v1/tunedModels'],
     says: 'Models are neither trained nor evaluated here. Do it at the provider; the gateway serves the model once it is configured.',
   },
   {
@@ -92,7 +92,7 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Containers, skills and agents of a provider are not offered. Run tools on your side, with POST /v1/responses or /v1/messages.',
   },
   {
-    paths: ['/v1beta/interactions'],
+    paths: ['/v1beta/interactions', '/v1/interactions'],
     says: 'The Interactions API is not offered. Use POST /v1beta/models/{model}:generateContent.',
   },
   {
@@ -112,11 +112,14 @@ export const MISSING_PATHS: readonly MissingPaths[] = [
     says: 'Batches in the Gemini form are not offered. Use POST /v1beta/models/{model}:generateContent.',
   },
   {
-    paths: ['/v1beta/corpora', '/v1beta/operations', '/v1alpha', '/ws'],
+    paths: [
+      ...['/v1beta/corpora', '/v1/corpora', '/v1beta/operations', '/v1/operations'],
+      ...['/v1beta/auth_tokens', '/v1/auth_tokens', '/v1alpha', '/ws'],
+    ],
     says: 'Of the Gemini API only models are offered, below /v1beta. Use POST /v1beta/models/{model}:generateContent; for voice, a WebSocket at /v1/realtime?model=MODEL.',
   },
   {
-    paths: ['/v1beta/cachedContents'],
+    paths: ['/v1beta/cachedContents', '/v1/cachedContents'],
     says: 'Contents are not cached by name. Send them with each request; providers cache what comes again.',
   },
   {
