@@ -166,6 +166,15 @@ test('an admin deletes the content of one request; that of others stays', async 
   ]);
 });
 
+test('what is deleted on its way to its object is said to be, and is not read any more', async () => {
+  const [one = ''] = ids(1);
+  await logged([one], 'content-spool', '2026-11-27_03_deadbeef_11.gz');
+  const path = `/requests/${one}/content`;
+  expect(await call(path, { method: 'DELETE' })).toMatchObject({ status: 200, body: { deleted: 1 } });
+  expect((await call(path)).status).toBe(404);
+  expect((await call(path, { method: 'DELETE' })).status).toBe(404);
+});
+
 const conversationOf = (body: unknown) =>
   z
     .object({

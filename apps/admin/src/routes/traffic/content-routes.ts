@@ -144,7 +144,9 @@ export function contentRoutes({
       handle: async ({ parameter: id, principal, by }) => {
         const { record, object } = await loggedRecord(id, principal);
         await note('content.deleted', record, by);
-        const deleted = await content.remove(new Map([[object, [record.id]]]));
+        // A line that is on its way to its object is kept from it.
+        const found = await content.find(object, [record.id]);
+        const deleted = Math.max(found.size, await content.remove(new Map([[object, [record.id]]])));
         if (deleted === 0) throw new GatewayError('object_not_found', GONE);
         return { id: record.id, deleted };
       },
