@@ -31,12 +31,13 @@ function visit(value: unknown, found: Found): void {
     return;
   }
   if (!isObject(value)) return;
+  // One that has a URL too: which of them its provider takes is not known.
+  if (isNamedImage(value)) found.namedImages += 1;
   const image = imageOf(value);
   if (image !== null) {
     found.images.push(image);
     return;
   }
-  if (isNamedImage(value)) found.namedImages += 1;
   const call = callOf(value);
   if (call !== null) {
     found.toolCalls.push(call);
@@ -69,7 +70,7 @@ function imageOf(value: JsonObject): string | null {
 /** An image that is in the provider's files: of Responses and Messages. */
 function isNamedImage({ type, source, file_id: id }: JsonObject): boolean {
   if (type === 'image') return isObject(source) && source.type === 'file';
-  return typeof type === 'string' && IMAGES.has(type) && typeof id === 'string';
+  return typeof type === 'string' && IMAGES.has(type) && typeof id === 'string' && id !== '';
 }
 
 const dataUrl = (type: unknown, data: unknown): string | null =>

@@ -135,6 +135,17 @@ test.for<[what: string, value: object, found: Partial<ReturnType<typeof surround
     { namedImages: 3 },
   ],
   [
+    'an image that has a URL beside the id by which only its provider has it',
+    {
+      content: [
+        { type: 'input_image', file_id: 'file-1', image_url: WEB },
+        { type: 'image', source: { type: 'file', file_id: 'file_2', url: WEB } },
+        { type: 'input_image', file_id: '', image_url: PICTURE },
+      ],
+    },
+    { images: [WEB, WEB, PICTURE], namedImages: 2 },
+  ],
+  [
     'a call of a custom tool',
     { type: 'custom_tool_call', call_id: 'c1', name: 'run', input: 'ls' },
     { toolCalls: [{ id: 'c1', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
