@@ -3,7 +3,8 @@ import { createSealedValues } from './configuration/stored/sealed-values.ts';
 import { openDraftUpstream } from './open-draft-upstream.ts';
 
 const values = createSealedValues('a gateway secret of more than 32 characters');
-const env = { GATEWAY_SECRET: 'what-signs-identities', KEY: 'sk-of-the-provider' };
+const OWN = ['GATEWAY_SECRET', 'REDIS_URL', 'REDIS_DEFAULT_URL', 'REDIS_PASSWORD', 'WEBHOOK_SECRET'];
+const env = { ...Object.fromEntries(OWN.map((name) => [name, 'our-own'])), KEY: 'sk-of-the-provider' };
 const open = (apiKey: string, secrets: Record<string, string> = {}) =>
   openDraftUpstream({
     draft: {
@@ -16,7 +17,7 @@ const open = (apiKey: string, secrets: Record<string, string> = {}) =>
 test("a draft's channels get variables for providers, and never what opens the gateway itself", async () => {
   const upstream = await open(`\${KEY}`);
   await upstream.destroy();
-  await expect(open(`\${GATEWAY_SECRET}`)).rejects.toThrow();
+  for (const name of OWN) await expect(open(`\${${name}}`)).rejects.toThrow();
   // Nor by way of a sealed value that names it.
   await expect(open(`\${HIDDEN}`, { HIDDEN: values.seal('HIDDEN', `\${GATEWAY_SECRET}`) })).rejects.toThrow();
 });

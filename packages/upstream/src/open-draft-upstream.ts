@@ -1,4 +1,5 @@
 import type { Environment } from '@gateway/contracts/environment';
+import { DEFAULT_URL_VARIABLE } from '@gateway/redis/place/redis-url';
 import { loadConfiguration } from './configuration/load-configuration.ts';
 import type { ShelvedDraft } from './configuration/stored/draft-shelf.ts';
 import { openedEnvironment } from './configuration/stored/opened-environment.ts';
@@ -18,8 +19,12 @@ const OWN_SECRETS = [
   'GATEWAY_SECRET',
   'GATEWAY_ADMIN_TOKEN',
   'GATEWAY_BOOTSTRAP_KEY',
+  'ADMIN_INSTANCE_KEY',
   'DATABASE_URL',
   'REDIS_URL',
+  DEFAULT_URL_VARIABLE,
+  'REDIS_PASSWORD',
+  'WEBHOOK_SECRET',
   'OIDC_CLIENT_SECRET',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
