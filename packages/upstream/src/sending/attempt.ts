@@ -42,8 +42,10 @@ export function attempt({ request, credentials, traceContext, ...options }: Atte
     const final = { ...sent, origin, body } as const;
     void new AuthorizedRequest({ request: final, method, open, credentials, client, exchange }).send();
   } else if (library !== null)
-    void import('../libraries/call-library.ts').then(({ callLibrary }) =>
-      callLibrary({ candidate, credentials, client, request, library }, exchange),
+    void import('../libraries/call-library.ts').then(
+      ({ callLibrary }) => callLibrary({ candidate, credentials, client, request, library }, exchange),
+      // As where there are no file descriptors left.
+      (error: unknown) => exchange.abandon(error),
     );
   return exchange;
 }
