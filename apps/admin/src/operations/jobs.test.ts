@@ -252,6 +252,20 @@ test('a job that waits says for what: for its next attempt, with why the last on
   });
 });
 
+test('a job that a worker leaves to those of another version waits, and not for the jobs of its key', async () => {
+  const keyId = await makeKey({});
+  const queue = await stage.openQueue();
+  const owner = { keyId, requestId: 'req_4', isDetached: true };
+  const { id } = await queue.enqueue('image.generation', generation, owner);
+  const job = await stage.jobOf('image', id);
+  await job.updateData({ ...job.data, ofTomorrow: true });
+  await openWorker(async () => images);
+  await waitFor(async () => (await job.getState()) === 'delayed');
+  expect(Shown.parse(await (await get(`/admin/v1/jobs/${id}`)).json())).toMatchObject({
+    ...{ status: 'queued', run: { attempts: 0, retryAt: null, isParked: false } },
+  });
+});
+
 test('why a job failed is in words for those who see the whole gateway only', async () => {
   const keyId = await makeKey({ team: await makeTeam('red') });
   const id = await failedJob(keyId);

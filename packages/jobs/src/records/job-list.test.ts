@@ -66,6 +66,18 @@ async function failedJob(error: GatewayError, isDetached = true): Promise<string
   return handle.id;
 }
 
+test('jobs of another version that this one cannot read are left out of the list, and the others are in it', async () => {
+  const queue = await stage.openQueue();
+  const [newer, known] = [
+    await queue.enqueue('image.generation', generation, owner),
+    await queue.enqueue('image.generation', generation, owner),
+  ];
+  const job = await stage.jobOf('image', newer.id);
+  await job.updateData({ ...job.data, contentLog: 'of tomorrow' });
+  const { jobs } = await list.list({ status: 'queued', limit: 10 });
+  expect(jobs.map(({ id }) => id)).toEqual([known.id]);
+});
+
 test('a job that failed without having been done is listed, queued again, done, and accounted under another id', async () => {
   const id = await failedJob(busy);
   expect((await list.list({ status: 'failed', limit: 10 })).jobs).toMatchObject([

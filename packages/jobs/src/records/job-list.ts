@@ -6,7 +6,13 @@ import type { z } from 'zod';
 import { JOBS } from '../catalog.ts';
 import { hasEmitted } from '../events/job-log.ts';
 import { storedFailure } from '../files/job-files.ts';
-import { type JobEnvelope, JobEnvelope as JobEnvelopeSchema, parseEnvelope } from '../job-envelope.ts';
+import {
+  type JobEnvelope,
+  JobEnvelope as JobEnvelopeSchema,
+  knownJob,
+  NewerJob,
+  parseEnvelope,
+} from '../job-envelope.ts';
 import type { JobMetering } from '../job-metering.ts';
 import { endedKey, QUEUE_PREFIX, requeueKey } from '../redis/job-keys.ts';
 import { mayBeRequeued } from '../worker/retry-policy.ts';
@@ -125,7 +131,9 @@ export function createJobList(redis: Redis, onError: (error: unknown) => void): 
         const room = limit - jobs.length;
         if (room === 0) return { jobs: await counted(redis, jobs), next: `${at}-${start}` };
         const found = (await queues[at]?.getJobs(TYPES[status], start, start + room)) ?? [];
-        jobs.push(...found.slice(0, room).map((job) => listed(job, status)));
+        // Those of another version, which this one cannot read, are left out.
+        const readable = found.slice(0, room).filter((job) => !(knownJob(job) instanceof NewerJob));
+        jobs.push(...readable.map((job) => listed(job, status)));
         if (found.length > room) return { jobs: await counted(redis, jobs), next: `${at}-${start + room}` };
       }
       return { jobs: await counted(redis, jobs), next: null };

@@ -171,8 +171,8 @@ async function runOf(job: Job, queue: Queue, redis: Redis): Promise<OperatedRun>
   } = parseEnvelope(JobKind.parse(job.name), job.data);
   const { attemptsStarted: attempts, stalledCounter: takeovers } = job;
   const delayed = await redis.zscore(queue.toKey('delayed'), job.id ?? '');
-  // A job that was never begun is delayed only while it is parked.
+  // A job that was never begun is delayed while it is parked; one that an older worker leaves to others, by a delay of its own.
   const retryAtMs = delayed === null || attempts === 0 ? null : Math.floor(Number(delayed) / DELAYED_UNIT);
-  const isParked = delayed !== null && attempts === 0;
+  const isParked = delayed !== null && attempts === 0 && !(job.delay > 0);
   return { requestId, attempts, retryAtMs, isParked, takeovers, requeues, isDetached, batchId };
 }
