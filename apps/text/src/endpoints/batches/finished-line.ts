@@ -5,8 +5,8 @@ import type { UsageResult, UsageSubject } from '@gateway/contracts/usage/usage-r
 import type { FinishedJob } from '@gateway/jobs/worker/finished-job';
 import { workLine } from '@gateway/jobs/worker/job-line';
 import { writeInference } from '@gateway/model-service/tracing/inference-span';
+import type { ProcessSettings } from '@gateway/service-kit/config';
 import type { Started } from '@gateway/service-kit/start-service';
-import type { SharedSettings } from '../../config.ts';
 
 /** A line of a batch that has ended. */
 export interface FinishedLine {
@@ -26,7 +26,7 @@ export interface FinishedLine {
 
 /** Writes the log line, the metrics and the spans of each. */
 export const lineReports =
-  ({ logger, metrics }: Pick<Started<SharedSettings>, 'logger' | 'metrics'>) =>
+  ({ logger, metrics }: Pick<Started<ProcessSettings>, 'logger' | 'metrics'>) =>
   (finished: FinishedLine): void => {
     const { id, batchId, subject, error, usage, attempts, queuedMs, durationMs, trace } = finished;
     const { keyId, requestId, model } = subject;
