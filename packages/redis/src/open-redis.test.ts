@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePort } from '@gateway/testkit/free-port';
 import { makeAuthority } from '@gateway/testkit/make-authority';
 import { startRedis, type TestRedis } from '@gateway/testkit/start-redis';
@@ -184,6 +187,50 @@ test('a master that is frozen, or has become a replica that takes writes, is lef
   await waitFor(async () => (await admin(first.url).publish('news', 'two')) === 1);
   await waitFor(async () => (await portOf(request)) === first.port);
 });
+
+test.each(['closed', 'lost'] as const)(
+  'a connection that is %s while it subscribes again does not end the process',
+  async (ends) => {
+    const { port } = await server();
+    const subscribing = { isHeldUp: false, times: 0 };
+    const callers = new Set<Socket>();
+    const proxy = createServer((caller) => {
+      callers.add(caller);
+      const redis = connect(port, '127.0.0.1');
+      for (const socket of [caller, redis]) socket.on('error', () => undefined);
+      caller.on('close', () => redis.destroy());
+      redis.pipe(caller);
+      caller.on('data', (sent) => {
+        if (!subscribing.isHeldUp || !/subscribe/i.test(sent.toString())) redis.write(sent);
+        else subscribing.times += 1;
+      });
+    }).listen(0, '127.0.0.1');
+    resources.defer(() => void proxy.close());
+    await once(proxy, 'listening');
+    const lose = () => {
+      for (const caller of callers) caller.destroy();
+      callers.clear();
+    };
+    resources.defer(lose);
+    const uncaught: unknown[] = [];
+    const note = (reason: unknown) => uncaught.push(reason);
+    process.on('unhandledRejection', note);
+    resources.defer(() => void process.off('unhandledRejection', note));
+
+    const { port: proxyPort } = proxy.address() as AddressInfo;
+    const redis = await open(`redis://127.0.0.1:${proxyPort}`);
+    await redis.subscribe('news');
+    subscribing.isHeldUp = true;
+    lose();
+    await waitFor(() => subscribing.times === 1);
+    const closed = once(redis, 'close');
+    if (ends === 'closed') redis.disconnect();
+    else lose();
+    await closed;
+    await nextTurn();
+    expect(uncaught).toEqual([]);
+  },
+);
 
 test('a script that a former master refuses is run by the next one, and a command fails at once', async () => {
   const [first, second] = [await server(), await server()];

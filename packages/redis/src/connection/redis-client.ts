@@ -51,6 +51,16 @@ export class RedisClient extends Redis {
     return super.connect(callback);
   }
 
+  /**
+   * After a lost connection ioredis subscribes again by itself, and nobody catches what becomes of that: a connection that is lost or
+   * closed in between would end the process.
+   */
+  override sendCommand(...sent: Parameters<Redis['sendCommand']>): unknown {
+    const [command] = sent;
+    if (command.name === 'subscribe') command.promise.catch(() => undefined);
+    return super.sendCommand(...sent);
+  }
+
   override duplicate(override?: Partial<RedisOptions>): Redis {
     return new RedisClient(this.#place, this.#secrets, { ...this.options, ...override });
   }
