@@ -93,6 +93,17 @@ test('sound that no response follows is counted, by the minute and at the end, w
   expect(charged).toEqual(['70000 ms of sound', '90000 ms of sound', '1000 ms of sound']);
 });
 
+test('sound of a response that failed and costs nothing counts with what comes next', async () => {
+  const { client, charged, over, sent, provider } = await startSession({ takesAll: true });
+  client.send(append(40));
+  await waitFor(() => sent.length === 1);
+  provider({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } });
+  provider({ type: 'response.done', response: { id: 'resp_1', status: 'failed', usage: null } });
+  client.webSocket.close();
+  await over;
+  expect(charged).toEqual(['40000 ms of sound']);
+});
+
 test('sound of a response that is refused is not counted, since its provider does not get it', async () => {
   const largest: number[] = [];
   const { client, charged, over } = await startSession({
@@ -180,6 +191,21 @@ test('a provider that falls silent within a response has failed, and one that no
   expect(closes).toEqual([true]);
   expect(await client.closed).toMatchObject({ code: 1011 });
   expect(client.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_timeout' } });
+});
+
+test('a response that is requested and never begins is given back, and its session is idle then', async () => {
+  const givenBack: string[] = [];
+  const { session, client, sent, provider } = await startSession({
+    reserve: async () => ({ ...ACCOUNT, eventId: 'event_1', release: () => void givenBack.push('event_1') }),
+  });
+  client.send({ type: 'response.create', event_id: 'event_1' });
+  await waitFor(() => sent.length === 1);
+  provider({ type: 'error', error: { type: 'invalid_request_error', message: 'No.' } });
+  session.check(0);
+  session.check(59_000);
+  expect([givenBack, session.isIdle]).toEqual([[], false]);
+  session.check(60_000);
+  expect([givenBack, session.isIdle]).toEqual([['event_1'], true]);
 });
 
 test('a response that begins when its session is over reserves nothing that nobody would give back', async () => {

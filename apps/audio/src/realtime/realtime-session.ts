@@ -61,6 +61,7 @@ export class RealtimeSession {
   /** The provider has sent something since the last check. */
   #isHeard = true;
   #quietSinceMs = 0;
+  #awaitedSinceMs: number | null = null;
   bytesIn = 0;
   bytesOut = 0;
 
@@ -195,16 +196,23 @@ export class RealtimeSession {
     if (this.isIdle) this.end('restart');
   }
 
-  /** To be called every few seconds, with a monotonic clock: ends where the provider has fallen silent within a response. */
+  /**
+   * To be called every few seconds, with a monotonic clock: ends where the provider has fallen silent within a response, and gives
+   * back what it does not begin.
+   */
   check(nowMs: number): void {
     if (this.#ending !== null) return;
     const { socket, caller } = this.#options;
     const { channel, protocol } = socket.candidate;
+    const { idleMs } = channel.timeLimits[kindOfProtocol(protocol)];
+    // A provider may refuse one in an error that does not say which, or say nothing: it is not waited for without end.
+    this.#awaitedSinceMs = this.#responses.isAwaited ? (this.#awaitedSinceMs ?? nowMs) : null;
+    if (this.#awaitedSinceMs !== null && nowMs - this.#awaitedSinceMs >= idleMs) this.#responses.giveUp();
     // A provider that is not read cannot be heard.
     const isWaitedFor = this.#responses.isUnderWay && !this.#isHeard && !caller.isFull;
     if (!isWaitedFor) this.#quietSinceMs = nowMs;
     this.#isHeard = false;
-    if (nowMs - this.#quietSinceMs < channel.timeLimits[kindOfProtocol(protocol)].idleMs) return;
+    if (nowMs - this.#quietSinceMs < idleMs) return;
     this.#isProvidersFault = true;
     this.end('upstream', providerSilent());
   }

@@ -75,6 +75,14 @@ export interface ResponseEnd {
   readonly failure?: GatewayError;
 }
 
+/** One that failed without a sound is not billed; of any other its input was read. */
+export const isFree = ({
+  outcome,
+  reported,
+  spokenTokens,
+}: Pick<ResponseEnd, 'outcome' | 'reported' | 'spokenTokens'>): boolean =>
+  reported === null && spokenTokens === 0 && outcome === 'failed';
+
 /** One response, of which the most that it can cost is reserved. */
 export interface ResponseAccount {
   /** That of the event which requested it; null: it named none, or its provider began by itself. */
@@ -146,13 +154,12 @@ export function createResponseAccounts(options: AccountsOptions): ResponseAccoun
     note: ContentNote | undefined,
   ): UsageResult => {
     const { reported, spokenTokens, outcome, firstByteMs, failure, heardMs } = end;
-    // One that failed without a sound is not billed; of any other its input was read.
-    const isFree = reported === null && spokenTokens === 0 && outcome === 'failed';
+    const costsNothing = isFree(end);
     const guessed = { ...estimate.consumption, outputTokens: spokenTokens };
-    const counted = reported ?? (isFree ? NOTHING_CONSUMED : guessed);
-    const consumption = { ...counted, audioMs: isFree ? 0 : heardMs };
-    const estimated = reported === null && !isFree;
-    const usual = isFree && price !== null ? 0 : costOf(price, consumption);
+    const counted = reported ?? (costsNothing ? NOTHING_CONSUMED : guessed);
+    const consumption = { ...counted, audioMs: costsNothing ? 0 : heardMs };
+    const estimated = reported === null && !costsNothing;
+    const usual = costsNothing && price !== null ? 0 : costOf(price, consumption);
     const cost = estimated ? estimateOf(price, consumption).costMicroUsd : usual;
     return {
       ...{ outcome, consumption, estimated, costMicroUsd: cost, firstByteMs },

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '@gateway/contracts/json/json-object';
 import { lookUp } from '@gateway/contracts/look-up';
 import type { UsageOutcome } from '@gateway/contracts/usage/usage-record';
 import { reportedResponse } from './reported-usage.ts';
-import type { ResponseAccount, ResponseAccounts } from './response-accounts.ts';
+import { isFree, type ResponseAccount, type ResponseAccounts } from './response-accounts.ts';
 import { brokenOff } from './session-content.ts';
 import type { SessionFacts } from './session-facts.ts';
 
@@ -71,6 +71,18 @@ export class SessionResponses {
 
   get isIdle(): boolean {
     return this.#active.size === 0 && this.#requested.length === 0;
+  }
+
+  /** Some are requested, and the provider makes none. */
+  get isAwaited(): boolean {
+    return this.#active.size === 0 && this.#requested.length > 0;
+  }
+
+  /** Gives back what is requested and does not begin. One that begins nevertheless is reserved again when it does. */
+  giveUp(): void {
+    if (this.#requested.length === 0) return;
+    for (const account of this.#requested.splice(0)) account.release();
+    if (this.isIdle) this.#options.onIdle();
   }
 
   /** The responses under way that are to be cancelled, each once. */
@@ -182,9 +194,11 @@ export class SessionResponses {
             source: 'upstream',
           })
         : undefined;
+    const spokenTokens = active?.spokenTokens ?? 0;
+    // The sound of one that costs nothing counts with what comes next.
+    const heardMs = isFree({ outcome, reported, spokenTokens }) ? 0 : facts.takeHeardMs();
     this.#end(id, account, {
-      ...{ outcome, reported, heardMs: facts.takeHeardMs() },
-      spokenTokens: active?.spokenTokens ?? 0,
+      ...{ outcome, reported, heardMs, spokenTokens },
       firstByteMs: active?.firstByteMs ?? null,
       answer: response,
       ...(failure && { failure }),
