@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 // The zone that is chosen is kept by the browser.
 const stored = new Map<string, string>();
@@ -6,6 +6,8 @@ vi.stubGlobal('localStorage', {
   getItem: (name: string) => stored.get(name) ?? null,
   setItem: (name: string, value: string) => void stored.set(name, value),
 });
+
+afterAll(() => void vi.unstubAllGlobals());
 
 type Zones = typeof import('../src/parts/time-zone.ts');
 type Ranges = typeof import('../src/pages/traffic/time-range.ts');
