@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Asset, AssetStore, ByteRange } from '@gateway/assets/asset-store';
 import { GatewayError, SerializedError } from '@gateway/contracts/gateway-error';
 import type { ConsumedUsage } from '@gateway/contracts/usage/usage-record';
-import type { HoldBytes } from '@gateway/jobs/files/job-files';
 import type { JobMetering } from '@gateway/jobs/job-metering';
 import {
   firstLine,
@@ -181,8 +180,8 @@ export class LineJournal {
     this.#pending.settled.push(index);
   }
 
-  /** What a line came to that has ended. @throws {GatewayError} `service_unavailable` */
-  async read(index: number, hold: HoldBytes): Promise<LineEnding> {
+  /** What a line came to that has ended. @param hold resolves when so many bytes may be read @throws {GatewayError} `service_unavailable` */
+  async read(index: number, hold: (sizeBytes: number) => Promise<void>): Promise<LineEnding> {
     const end = this.#ended.get(index);
     if (end === undefined) throw new Error(`line ${index} has not ended`);
     const { type, status, place } = end;

@@ -39,21 +39,14 @@ export async function storeOutput({ assets }: JobFiles, jobId: string, output: u
   }
 }
 
-/** Resolves when so many bytes may be read. */
-export type HoldBytes = (sizeBytes: number) => Promise<void>;
-
 /** What a job made, if it came as far as storing it. */
-export async function readOutput(
-  { assets }: Pick<JobFiles, 'assets'>,
-  jobId: string,
-  hold?: HoldBytes,
-): Promise<unknown> {
-  return readJson(assets, outputId(jobId), hold);
+export async function readOutput({ assets }: Pick<JobFiles, 'assets'>, jobId: string): Promise<unknown> {
+  return readJson(assets, outputId(jobId));
 }
 
 /** The output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
-export async function outputOf(files: JobFiles, jobId: string, hold?: HoldBytes): Promise<unknown> {
-  const output = await readOutput(files, jobId, hold).catch((cause: unknown) => {
+export async function outputOf(files: JobFiles, jobId: string): Promise<unknown> {
+  const output = await readOutput(files, jobId).catch((cause: unknown) => {
     throw missing('The job was done, but its result cannot be read.', cause);
   });
   if (output === undefined) throw missing('The job was done, but its result cannot be found.');
@@ -103,16 +96,9 @@ export async function failureOf({ assets }: JobFiles, jobId: string, reason: str
 const outputId = (jobId: string): string => assetId(jobId, 'output', JSON_TYPE);
 const failureId = (jobId: string): string => assetId(jobId, 'failure', JSON_TYPE);
 
-async function readJson(assets: Pick<AssetStore, 'open'>, id: string, hold?: HoldBytes): Promise<unknown> {
+async function readJson(assets: Pick<AssetStore, 'open'>, id: string): Promise<unknown> {
   const asset = await assets.open(id);
-  if (asset === undefined) return undefined;
-  try {
-    await hold?.(asset.sizeBytes);
-  } catch (error) {
-    await asset.close();
-    throw error;
-  }
-  return JSON.parse((await asset.bytes()).toString());
+  return asset && JSON.parse((await asset.bytes()).toString());
 }
 
 /** Never to be repeated: the work may have been done and paid for. */

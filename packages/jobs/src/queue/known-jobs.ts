@@ -5,7 +5,7 @@ import { createClaimMarks } from '../claims/claim-marks.ts';
 import { createJobClaims, type JobClaims } from '../claims/job-claims.ts';
 import type { LogPage } from '../events/event-log.ts';
 import { openJobLog } from '../events/job-log.ts';
-import { type HoldBytes, type JobFiles, outputOf } from '../files/job-files.ts';
+import { type JobFiles, outputOf } from '../files/job-files.ts';
 import type { JobRecord } from '../job-envelope.ts';
 import { toJobError } from '../job-failure.ts';
 import type { FindJob, FoundJob } from '../records/find-job.ts';
@@ -46,8 +46,8 @@ export interface KnownJobs<Kinds extends JobKind> {
   list(
     options: ListOptions,
   ): Promise<{ records: FoundJob[]; size: number; lastId: string | null } | undefined>;
-  /** The stored output of a job that has ended well. @param hold called before it is read @throws {GatewayError} `internal` when it is not there */
-  outputOf<Kind extends Kinds>(kind: Kind, jobId: string, hold?: HoldBytes): Promise<JobOutput<Kind>>;
+  /** The stored output of a job that has ended well. @throws {GatewayError} `internal` when it is not there */
+  outputOf<Kind extends Kinds>(kind: Kind, jobId: string): Promise<JobOutput<Kind>>;
   /** Call it when a caller has got a job's result: it is kept for a shorter time from then on. */
   delivered(jobId: string, how: Delivery): void;
   /** Removes what a finished job made. */
@@ -106,8 +106,8 @@ export function createKnownJobs<Kinds extends JobKind>(options: KnownJobsOptions
       unlistJobs(patient, { area, keyId, jobIds: lost.filter((id) => id !== lastId) }).catch(onError);
       return { records: found.filter((record) => record !== undefined), size: jobIds.length, lastId };
     },
-    outputOf: async <Kind extends Kinds>(kind: Kind, jobId: string, hold?: HoldBytes) => {
-      const output = JOBS[kind].output.safeParse(await outputOf(files, jobId, hold));
+    outputOf: async <Kind extends Kinds>(kind: Kind, jobId: string) => {
+      const output = JOBS[kind].output.safeParse(await outputOf(files, jobId));
       if (output.success) return output.data;
       throw toJobError(output.error);
     },
